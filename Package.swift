@@ -1,0 +1,83 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 mode (from the tools version), explicit imports, explicit existentials, no warnings.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
+let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+/// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
+func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: uses, swiftSettings: safe)
+}
+
+/// A target at the rim, which may touch the machine.
+func rim(_ name: String, uses: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: uses, swiftSettings: strict)
+}
+
+func tests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: uses, exclude: resources, swiftSettings: strict)
+}
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+  name: "roamward",
+  products: [
+    .executable(name: "roamwardd", targets: ["roamwardd"]),
+    .executable(name: "roamward", targets: ["roamward"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    // C: module maps over Debian's libraries, and shims for what Swift cannot import.
+    .target(name: "CLinux"),
+    .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+
+    // Ring 0: the vocabulary.
+    pure("NetworkTypes"),
+
+    // Ring 1: what decides, as functions on values.
+    pure("RoamwardCore", uses: ["NetworkTypes"]),
+    pure("Wire", uses: ["NetworkTypes", "RoamwardCore"]),
+
+    // Text in, values out; and the words of the local socket.
+    rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML"]),
+    rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
+
+    // Ring 2: effects.
+    rim("LinuxIO", uses: ["CLinux", "CSystemd"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
+    rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
+    rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
+
+    // Ring 3: the agent and who talks to it.
+    rim("Agent", uses: [
+      "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "TunnelProviders", logging,
+    ]),
+    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
+    .executableTarget(
+      name: "roamwardd", dependencies: ["Agent", "LinuxIO", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
+    .executableTarget(
+      name: "roamward",
+      dependencies: [
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
+        "TunnelProviders", "Agent", argumentParser,
+      ], swiftSettings: strict),
+  ]
+)

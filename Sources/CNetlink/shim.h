@@ -1,0 +1,6 @@
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <netlink/msg.h>
+#include <netlink/errno.h>
+#include <netlink/genl/genl.h>
+#include <netlink/genl/ctrl.h>

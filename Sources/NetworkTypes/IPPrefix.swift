@@ -1,0 +1,85 @@
+/// A block of addresses: an address with its host bits cleared, and a length in bits.
+package struct IPPrefix: Hashable, Sendable, Comparable {
+  package let address: IPAddress
+  /// 0 to 32 for IPv4, 0 to 128 for IPv6.
+  package let length: Int
+
+  /// Clears the host bits. `nil` where the length does not fit the family.
+  package init?(_ address: IPAddress, length: Int) {
+    guard (0...address.family.bitWidth).contains(length) else { return nil }
+    self.init(unchecked: address, length: length)
+  }
+
+  private init(unchecked address: IPAddress, length: Int) {
+    self.address = address.masked(to: length)
+    self.length = length
+  }
+
+  package var family: IPAddress.Family { address.family }
+
+  /// 0.0.0.0/0 or ::/0.
+  package static func everything(_ family: IPAddress.Family) -> IPPrefix { IPPrefix(unchecked: .unspecified(family), length: 0) }
+
+  /// The prefix that holds this address alone.
+  package static func host(_ address: IPAddress) -> IPPrefix { IPPrefix(unchecked: address, length: address.family.bitWidth) }
+
+  package func contains(_ other: IPAddress) -> Bool { other.family == family && other.masked(to: length) == address }
+
+  package func contains(_ other: IPPrefix) -> Bool { other.length >= length && contains(other.address) }
+
+  package func overlaps(_ other: IPPrefix) -> Bool { contains(other) || other.contains(self) }
+
+  package static func < (a: Self, b: Self) -> Bool { (a.address, a.length) < (b.address, b.length) }
+}
+
+extension IPPrefix: LosslessStringConvertible {
+  /// `ADDRESS/LENGTH`, or an address alone, which is its host prefix. Host bits may be set; they are cleared.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
+    guard parts.count == 2 else {
+      self = .host(address)
+      return
+    }
+    guard let length = parsedLength(parts[1]) else { return nil }
+    self.init(address, length: length)
+  }
+
+  package var description: String { "\(address)/\(length)" }
+}
+
+/// An address on a link together with the length of its on-link prefix: `192.0.2.23/24`, host bits kept.
+package struct InterfaceAddress: Hashable, Sendable, Comparable {
+  package let address: IPAddress
+  package let prefixLength: Int
+
+  package init?(_ address: IPAddress, prefixLength: Int) {
+    guard (0...address.family.bitWidth).contains(prefixLength) else { return nil }
+    self.address = address
+    self.prefixLength = prefixLength
+  }
+
+  /// The prefix that the address makes reachable without a gateway.
+  package var onLinkPrefix: IPPrefix { IPPrefix(address, length: prefixLength) ?? .host(address) }
+
+  package static func < (a: Self, b: Self) -> Bool { (a.address, a.prefixLength) < (b.address, b.prefixLength) }
+}
+
+extension InterfaceAddress: LosslessStringConvertible {
+  /// `ADDRESS/LENGTH`, or an address alone, which has its family's full length.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
+    let length = parts.count == 2 ? parsedLength(parts[1]) : address.family.bitWidth
+    guard let length else { return nil }
+    self.init(address, prefixLength: length)
+  }
+
+  package var description: String { "\(address)/\(prefixLength)" }
+}
+
+/// One to three decimal digits without a sign or a leading zero.
+private func parsedLength(_ text: Substring) -> Int? {
+  guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }), text == "0" || text.first != "0" else { return nil }
+  return Int(text)
+}

@@ -1,0 +1,82 @@
+package import NetworkTypes
+
+/// What there ought to be: every object of ours, and nothing of anybody else's.
+package struct DesiredState: Hashable, Sendable {
+  package var links: [DesiredLink]
+  package var routes: [Route]
+  package var rules: [RoutingRule]
+  /// `nil`: leave resolv.conf alone, or give it back.
+  package var resolvConf: ResolvConf?
+  /// What a policy asks for and this host cannot give, for people.
+  package var notes: [String]
+
+  package init(
+    links: [DesiredLink] = [], routes: [Route] = [], rules: [RoutingRule] = [], resolvConf: ResolvConf? = nil, notes: [String] = []
+  ) {
+    self.links = links
+    self.routes = routes
+    self.rules = rules
+    self.resolvConf = resolvConf
+    self.notes = notes
+  }
+}
+
+/// A tunnel's link with its settings.
+package struct DesiredLink: Hashable, Sendable {
+  package enum Device: Hashable, Sendable {
+    case wireGuard(WireGuardDevice)
+    /// Made and removed by somebody else (a command): only settings are ours.
+    case foreign
+  }
+
+  package var name: String
+  package var tunnel: String
+  package var device: Device
+  package var mtu: UInt32?
+  package var addresses: [InterfaceAddress]
+
+  package init(name: String, tunnel: String, device: Device, mtu: UInt32? = nil, addresses: [InterfaceAddress] = []) {
+    self.name = name
+    self.tunnel = tunnel
+    self.device = device
+    self.mtu = mtu
+    self.addresses = addresses
+  }
+}
+
+/// A WireGuard device's configuration with every endpoint resolved to an address.
+package struct WireGuardDevice: Hashable, Sendable {
+  package var engine: WireGuardEngine
+  package var privateKey: WireGuardKey
+  package var publicKey: WireGuardKey
+  /// `nil`: any free port.
+  package var listenPort: UInt16?
+  package var firewallMark: UInt32
+  package var peers: [WireGuardPeer]
+
+  package init(
+    engine: WireGuardEngine, privateKey: WireGuardKey, publicKey: WireGuardKey, listenPort: UInt16? = nil,
+    firewallMark: UInt32 = Ownership.mark, peers: [WireGuardPeer] = []
+  ) {
+    self.engine = engine
+    self.privateKey = privateKey
+    self.publicKey = publicKey
+    self.listenPort = listenPort
+    self.firewallMark = firewallMark
+    self.peers = peers
+  }
+
+  /// Whether a device reported as `state` needs no change. Endpoints are left out where the peer may have roamed:
+  /// a running session's endpoint is the engine's affair; the agent sets it again by `refresh` when the underlay changes.
+  package func isSatisfied(by state: WireGuardState) -> Bool {
+    guard state.publicKey == publicKey, state.firewallMark == firewallMark, listenPort == nil || listenPort == state.listenPort,
+      state.peers.count == peers.count
+    else { return false }
+    let found = Dictionary(state.peers.map { ($0.publicKey, $0) }) { first, _ in first }
+    return peers.allSatisfy { peer in
+      guard let other = found[peer.publicKey] else { return false }
+      return other.presharedKey == peer.presharedKey && other.persistentKeepalive == peer.persistentKeepalive
+        && Set(other.allowedIPs) == Set(peer.allowedIPs) && (peer.endpoint == nil || other.endpoint != nil)
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/// The changes that lead from what there is to what there ought to be, in the order in which they are safe.
+package struct Plan: Hashable, Sendable {
+  package var steps: [Step]
+
+  package init(steps: [Step] = []) { self.steps = steps }
+
+  package var isEmpty: Bool { steps.isEmpty }
+
+  /// Leads back, last change first.
+  package var undo: Plan { Plan(steps: steps.reversed().compactMap(\.undo)) }
+}

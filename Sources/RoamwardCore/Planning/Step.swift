@@ -1,0 +1,76 @@
+package import NetworkTypes
+
+/// One change to the machine. Reads like the command an administrator would type, and knows how to take itself back.
+package enum Step: Hashable, Sendable {
+  case addWireGuardLink(String, WireGuardEngine)
+  case setAlias(link: String, alias: String)
+  case configureWireGuard(link: String, WireGuardDevice)
+  case setMTU(link: String, mtu: UInt32, was: UInt32)
+  case addAddress(InterfaceAddress, link: String)
+  case removeAddress(InterfaceAddress, link: String)
+  case setUp(link: String)
+  case deleteLink(String, WireGuardEngine)
+  case addRoute(Route)
+  case removeRoute(Route)
+  case addRule(RoutingRule)
+  case removeRule(RoutingRule)
+  /// Keeps the file that stands there, and puts ours in its place.
+  case writeResolvConf(ResolvConf)
+  /// Puts the kept file back.
+  case restoreResolvConf
+
+  /// What takes the step back; `nil` where removing the link does.
+  package var undo: Step? {
+    switch self {
+    case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
+    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf: nil
+    case .setMTU(let link, let mtu, let was): .setMTU(link: link, mtu: was, was: mtu)
+    case .addAddress(let address, let link): .removeAddress(address, link: link)
+    case .removeAddress(let address, let link): .addAddress(address, link: link)
+    case .addRoute(let route): .removeRoute(route)
+    case .removeRoute(let route): .addRoute(route)
+    case .addRule(let rule): .removeRule(rule)
+    case .removeRule(let rule): .addRule(rule)
+    case .writeResolvConf: .restoreResolvConf
+    }
+  }
+}
+
+extension Step: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .addWireGuardLink(let link, .kernel): "ip link add dev \(link) type wireguard"
+    case .addWireGuardLink(let link, .userspace): "wireguard-go \(link)"
+    case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
+    case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
+    case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"
+    case .addAddress(let address, let link): "ip address add \(address) dev \(link)"
+    case .removeAddress(let address, let link): "ip address del \(address) dev \(link)"
+    case .setUp(let link): "ip link set dev \(link) up"
+    case .deleteLink(let link, _): "ip link del dev \(link)"
+    case .addRoute(let route): "ip \(Self.family(route.destination.family))route add \(route)"
+    case .removeRoute(let route): "ip \(Self.family(route.destination.family))route del \(route)"
+    case .addRule(let rule): "ip \(Self.family(rule.family))rule add \(rule)"
+    case .removeRule(let rule): "ip \(Self.family(rule.family))rule del \(rule)"
+    case .writeResolvConf(let file):
+      "resolv.conf: " + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
+    case .restoreResolvConf: "resolv.conf: put back the file that stood there"
+    }
+  }
+
+  private static func family(_ family: IPAddress.Family) -> String { family == .v6 ? "-6 " : "" }
+
+  /// As wg(8) takes it, with the keys left out: public keys identify people.
+  private static func words(_ device: WireGuardDevice) -> String {
+    var words = ["private-key (hidden)"]
+    if let port = device.listenPort { words.append("listen-port \(port)") }
+    words.append("fwmark 0x\(String(device.firewallMark, radix: 16))")
+    for peer in device.peers {
+      words.append("peer (hidden)")
+      if let endpoint = peer.endpoint { words.append("endpoint \(endpoint)") }
+      if peer.persistentKeepalive != 0 { words.append("persistent-keepalive \(peer.persistentKeepalive)") }
+      words.append("allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))")
+    }
+    return words.joined(separator: " ")
+  }
+}

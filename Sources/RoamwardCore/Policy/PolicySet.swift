@@ -1,0 +1,25 @@
+/// All policy files merged into one: what the agent acts on. Names are unique; the order is that of the files and of the keys in them.
+package struct PolicySet: Hashable, Sendable {
+  package var networks: [NamedNetwork]
+  package var tunnels: [TunnelPolicy]
+
+  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = []) {
+    self.networks = networks
+    self.tunnels = tunnels
+  }
+
+  package func tunnel(named name: String) -> TunnelPolicy? { tunnels.first { $0.name == name } }
+}
+
+/// A network identity that rules of any file may name.
+package struct NamedNetwork: Hashable, Sendable {
+  package let name: String
+  package let condition: Condition
+  package let location: SourceLocation
+
+  package init(name: String, condition: Condition, location: SourceLocation) {
+    self.name = name
+    self.condition = condition
+    self.location = location
+  }
+}

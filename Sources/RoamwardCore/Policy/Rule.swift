@@ -1,0 +1,35 @@
+/// One on-demand rule: an action, and when it holds.
+package struct Rule: Hashable, Sendable {
+  package var name: String?
+  package var match: Condition
+  package var action: Action
+  /// Overrides what an unknown fact counts as once the decision may wait no longer.
+  package var onUnknown: UnknownPolicy?
+  package var location: SourceLocation
+
+  package init(name: String? = nil, match: Condition = .always, action: Action, onUnknown: UnknownPolicy? = nil, location: SourceLocation) {
+    self.name = name
+    self.match = match
+    self.action = action
+    self.onUnknown = onUnknown
+    self.location = location
+  }
+}
+
+/// What a rule does, in the words of the policy language.
+package enum Action: String, Hashable, Sendable, CaseIterable {
+  /// Bring the tunnel up now and keep it up.
+  case connect
+  /// Bring it down and keep it down.
+  case disconnect
+  /// Leave it as it is; do not start it.
+  case ignore
+
+  /// What an unknown match counts as in the end, so that ignorance protects: it connects, and it never disconnects.
+  package var unknownCountsAs: UnknownPolicy { self == .connect ? .match : .noMatch }
+}
+
+package enum UnknownPolicy: String, Hashable, Sendable, CaseIterable {
+  case match
+  case noMatch = "no-match"
+}

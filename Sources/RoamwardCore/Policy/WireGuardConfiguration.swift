@@ -1,0 +1,66 @@
+package import NetworkTypes
+
+/// A Curve25519 key or a preshared key: 32 bytes. Printing it, by accident or not, shows nothing of it.
+package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package let bytes: [UInt8]
+
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  package var description: String { "(hidden)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// One peer of a WireGuard device, in the terms of wg(8).
+package struct WireGuardPeer: Hashable, Sendable {
+  package var publicKey: WireGuardKey
+  package var presharedKey: WireGuardKey?
+  package var endpoint: Endpoint?
+  package var allowedIPs: [IPPrefix]
+  /// Seconds between keepalives; 0 is off.
+  package var persistentKeepalive: UInt16
+
+  package init(
+    publicKey: WireGuardKey, presharedKey: WireGuardKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
+    persistentKeepalive: UInt16 = 0
+  ) {
+    self.publicKey = publicKey
+    self.presharedKey = presharedKey
+    self.endpoint = endpoint
+    self.allowedIPs = allowedIPs
+    self.persistentKeepalive = persistentKeepalive
+  }
+}
+
+/// A wg-quick(8) file: what wg(8) knows, and the settings of the link around it.
+package struct WireGuardQuickConfiguration: Hashable, Sendable {
+  package var privateKey: WireGuardKey
+  package var publicKey: WireGuardKey
+  package var listenPort: UInt16?
+  package var addresses: [InterfaceAddress]
+  package var dnsServers: [IPAddress]
+  package var searchDomains: [DomainName]
+  package var mtu: UInt32?
+  /// False where the file says `Table = off`: then allowed IPs make no routes.
+  package var routesFromAllowedIPs: Bool
+  package var peers: [WireGuardPeer]
+
+  package init(
+    privateKey: WireGuardKey, publicKey: WireGuardKey, listenPort: UInt16? = nil, addresses: [InterfaceAddress] = [],
+    dnsServers: [IPAddress] = [], searchDomains: [DomainName] = [], mtu: UInt32? = nil, routesFromAllowedIPs: Bool = true,
+    peers: [WireGuardPeer] = []
+  ) {
+    self.privateKey = privateKey
+    self.publicKey = publicKey
+    self.listenPort = listenPort
+    self.addresses = addresses
+    self.dnsServers = dnsServers
+    self.searchDomains = searchDomains
+    self.mtu = mtu
+    self.routesFromAllowedIPs = routesFromAllowedIPs
+    self.peers = peers
+  }
+}

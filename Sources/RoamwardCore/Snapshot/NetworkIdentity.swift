@@ -1,0 +1,28 @@
+package import NetworkTypes
+
+/// What makes one network another: when it changes, a hold that lasts "until the network changes" ends.
+///
+/// Left out on purpose: own addresses and leases (they renew), name servers, MTU, and links that are not primary (containers come and go).
+package struct NetworkIdentity: Hashable, Sendable {
+  package let link: String?
+  package let type: InterfaceType?
+  package let ssid: SSID?
+  package let gateways: [IPAddress]
+  package let gatewayMAC: MACAddress?
+
+  package init(of snapshot: NetworkSnapshot) {
+    let primary = snapshot.primaryLink
+    link = primary?.name
+    type = primary?.type.value
+    ssid = primary?.ssid.value ?? nil
+    gateways = primary?.gateways ?? []
+    gatewayMAC = primary?.gatewayMAC.value ?? nil
+  }
+
+  /// Whether both may be the same network: what one of them does not know yet does not tell them apart.
+  package func isSame(as other: NetworkIdentity) -> Bool {
+    func agree<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
+    return link == other.link && agree(type, other.type) && ssid == other.ssid && gateways == other.gateways
+      && agree(gatewayMAC, other.gatewayMAC)
+  }
+}

@@ -1,0 +1,24 @@
+/// What there is: the machine as far as plans change it.
+package struct ObservedState: Hashable, Sendable {
+  package var kernel: KernelState
+  /// WireGuard devices by the names of their links.
+  package var wireGuard: [String: WireGuardState]
+  package var resolvConf: ObservedResolvConf
+
+  package init(kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent) {
+    self.kernel = kernel
+    self.wireGuard = wireGuard
+    self.resolvConf = resolvConf
+  }
+}
+
+package enum ObservedResolvConf: Hashable, Sendable {
+  case absent
+  case file(String)
+  /// Belongs to somebody whom we must not write over: a symbolic link, or a file that cannot be written.
+  case untouchable(because: String)
+
+  package var isOurs: Bool {
+    if case .file(let text) = self { ResolvConf.isOurs(text) } else { false }
+  }
+}

@@ -1,0 +1,90 @@
+package import NetworkTypes
+
+/// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). Names a link by its name, as people do; the applier looks up the index.
+package struct Route: Hashable, Sendable {
+  /// `RTN_*` of linux/rtnetlink.h: what happens to a packet that takes the route.
+  package enum Kind: UInt8, Hashable, Sendable {
+    case unicast = 1, local, broadcast, anycast, multicast, blackhole, unreachable, prohibit, `throw`
+  }
+
+  package var destination: IPPrefix
+  package var kind: Kind
+  package var gateway: IPAddress?
+  package var link: String?
+  package var table: UInt32
+  /// Lower wins. The kernel gives IPv6 routes 1024 where none is asked for.
+  package var metric: UInt32
+  /// `rtm_protocol`: who made it.
+  package var origin: UInt8
+  /// The kernel has marked its next hop dead or its link down.
+  package var isDead: Bool
+
+  package init(
+    to destination: IPPrefix, kind: Kind = .unicast, via gateway: IPAddress? = nil, on link: String? = nil, table: UInt32 = Route.mainTable,
+    metric: UInt32 = 0, origin: UInt8 = Ownership.routeProtocol, isDead: Bool = false
+  ) {
+    self.destination = destination
+    self.kind = kind
+    self.gateway = gateway
+    self.link = link
+    self.table = table
+    self.metric = metric
+    self.origin = origin
+    self.isDead = isDead
+  }
+
+  /// `RT_TABLE_MAIN`.
+  package static let mainTable: UInt32 = 254
+}
+
+extension Route: CustomStringConvertible {
+  /// The arguments of `ip route`: `10.0.0.0/8 dev corp table 21000 proto 82`.
+  package var description: String {
+    var words = kind == .unicast ? [] : ["\(kind)"]
+    words.append(destination.length == 0 ? "default" : destination.description)
+    if let gateway { words += ["via", gateway.description] }
+    if let link { words += ["dev", link] }
+    if table != Route.mainTable { words += ["table", String(table)] }
+    words += ["proto", String(origin)]
+    if metric != 0 { words += ["metric", String(metric)] }
+    return words.joined(separator: " ")
+  }
+}
+
+/// A rule of the routing policy database (`struct fib_rule_hdr`), as far as we make or judge them.
+package struct RoutingRule: Hashable, Sendable {
+  package var family: IPAddress.Family
+  package var priority: UInt32
+  package var table: UInt32
+  /// Packets with this mark, under this mask.
+  package var mark: UInt32
+  package var mask: UInt32
+  /// `FIB_RULE_INVERT`: packets that do *not* match.
+  package var isInverted: Bool
+  /// `FRA_PROTOCOL`: who made it.
+  package var origin: UInt8
+
+  package init(
+    family: IPAddress.Family, priority: UInt32, table: UInt32, mark: UInt32 = 0, mask: UInt32 = 0, isInverted: Bool = false,
+    origin: UInt8 = Ownership.routeProtocol
+  ) {
+    self.family = family
+    self.priority = priority
+    self.table = table
+    self.mark = mark
+    self.mask = mask
+    self.isInverted = isInverted
+    self.origin = origin
+  }
+}
+
+extension RoutingRule: CustomStringConvertible {
+  /// The arguments of `ip rule`: `priority 21000 not fwmark 0x52000000/0xff000000 lookup 21000 protocol 82`.
+  package var description: String {
+    var words = ["priority", String(priority)]
+    if isInverted { words.append("not") }
+    if mask != 0 { words += ["fwmark", "0x\(String(mark, radix: 16))/0x\(String(mask, radix: 16))"] }
+    words += ["lookup", String(table), "protocol", String(origin)]
+    return words.joined(separator: " ")
+  }
+}
