@@ -1,1 +1,56 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) return -1;
+  *uid = peer.uid;
+  *gid = peer.gid;
+  *pid = peer.pid;
+  return 0;
+}
+
+static int unix_address(struct sockaddr_un *address, const char *path) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address->sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(address->sun_path, path);
+  return 0;
+}
+
+int clinux_unix_connect(int fd, const char *path) {
+  struct sockaddr_un address;
+  if (unix_address(&address, path) < 0) return -1;
+  return connect(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+int clinux_unix_bind(int fd, const char *path) {
+  struct sockaddr_un address;
+  if (unix_address(&address, path) < 0) return -1;
+  return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+int clinux_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark); }
+
+int clinux_bind_to_device(int fd, const char *link) {
+  return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, link, (socklen_t)strlen(link) + 1);
+}
+
+int clinux_exit_code(int code, int status) { return code == CLD_EXITED ? status : 128 + status; }
+
+int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
+
+int clinux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

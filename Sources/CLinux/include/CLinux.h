@@ -1,3 +1,28 @@
+// What Swift cannot import from the C library: structures behind _GNU_SOURCE, function-like macros and variadics.
 #ifndef CLINUX_H
 #define CLINUX_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/// SO_PEERCRED: who connected. 0, or -1 with errno.
+int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid);
+
+/// Connects or binds a unix stream socket. Paths longer than sun_path fail with ENAMETOOLONG. 0, or -1 with errno.
+int clinux_unix_connect(int fd, const char *path);
+int clinux_unix_bind(int fd, const char *path);
+
+/// SO_MARK and SO_BINDTODEVICE of socket(7). 0, or -1 with errno.
+int clinux_set_mark(int fd, uint32_t mark);
+int clinux_bind_to_device(int fd, const char *link);
+
+/// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
+int clinux_pipe(int ends[2]);
+
+/// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
+int clinux_accept(int fd);
+
+/// How a child ended, from the status that waitid(2) gives: the exit code, or 128 and the signal's number.
+int clinux_exit_code(int code, int status);
+
 #endif

@@ -1,6 +1,8 @@
 /// The changes that lead from what there is to what there ought to be, in the order in which they are safe.
 package struct Plan: Hashable, Sendable {
   package var steps: [Step]
+  /// What stands in the way and is left alone, for people.
+  package var conflicts: [String] = []
 
   package init(steps: [Step] = []) { self.steps = steps }
 

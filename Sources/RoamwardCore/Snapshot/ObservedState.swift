@@ -4,11 +4,17 @@ package struct ObservedState: Hashable, Sendable {
   /// WireGuard devices by the names of their links.
   package var wireGuard: [String: WireGuardState]
   package var resolvConf: ObservedResolvConf
+  /// Names of links that the journal says we were making when an agent died: ours, though they may not carry the alias yet.
+  package var unfinishedLinks: Set<String>
 
-  package init(kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent) {
+  package init(
+    kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent,
+    unfinishedLinks: Set<String> = []
+  ) {
     self.kernel = kernel
     self.wireGuard = wireGuard
     self.resolvConf = resolvConf
+    self.unfinishedLinks = unfinishedLinks
   }
 }
 

@@ -1,0 +1,64 @@
+/// Something that happened, as `roamward monitor` tells it: a line of JSON each.
+package struct Event: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    /// The rules' verdict on a tunnel is another one, or has another reason.
+    case decision(tunnel: String, outcome: String, rule: Int?, because: String)
+    case state(tunnel: String, from: String, to: String, because: String)
+    case hold(tunnel: String, wants: String?)
+    case network(link: String?, type: String?, ssid: String?)
+    /// A new set is in force, or (with errors) was refused.
+    case policy(generation: Int, errors: Int, warnings: Int)
+    case warning(String)
+  }
+
+  /// Seconds since 1970.
+  package var time: Int64
+  package var kind: Kind
+
+  package init(time: Int64, kind: Kind) {
+    self.time = time
+    self.kind = kind
+  }
+
+  package var json: JSON {
+    var members = [JSON.Member(key: "time", value: .integer(time))]
+    func add(_ fields: KeyValuePairs<String, JSON>) { members += fields.map { JSON.Member(key: $0.key, value: $0.value) } }
+    switch kind {
+    case .decision(let tunnel, let outcome, let rule, let because):
+      add([
+        "event": "decision", "tunnel": .string(tunnel), "decision": .string(outcome), "rule": JSON(rule), "because": .string(because),
+      ])
+    case .state(let tunnel, let from, let to, let because):
+      add(["event": "state", "tunnel": .string(tunnel), "from": .string(from), "to": .string(to), "because": .string(because)])
+    case .hold(let tunnel, let wants): add(["event": "hold", "tunnel": .string(tunnel), "hold": JSON(wants)])
+    case .network(let link, let type, let ssid):
+      add(["event": "network", "link": JSON(link), "type": JSON(type), "ssid": JSON(ssid)])
+    case .policy(let generation, let errors, let warnings):
+      add(["event": "policy", "generation": JSON(generation), "errors": JSON(errors), "warnings": JSON(warnings)])
+    case .warning(let text): add(["event": "warning", "message": .string(text)])
+    }
+    return .object(members)
+  }
+}
+
+extension Event {
+  /// One line for people, from the JSON of any agent: an event that this client does not know is shown as it came.
+  package static func line(_ json: JSON) -> String {
+    func text(_ key: String) -> String { json[key]?.string ?? "-" }
+    switch json["event"]?.string {
+    case "decision":
+      let rule = json["rule"]?.integer.map { "rule \($0): " } ?? ""
+      return "\(text("tunnel")): \(text("decision")) (\(rule)\(text("because")))"
+    case "state": return "\(text("tunnel")): \(text("from")) -> \(text("to")) (\(text("because")))"
+    case "hold": return "\(text("tunnel")): " + (json["hold"]?.string.map { "held \($0) by hand" } ?? "no longer held")
+    case "network":
+      guard let link = json["link"]?.string else { return "network: none" }
+      return "network: \(text("type")) \(link)" + (json["ssid"]?.string.map { ", ssid \"\($0)\"" } ?? "")
+    case "policy":
+      let errors = json["errors"]?.integer ?? 0
+      return errors == 0 ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; the last good set stays in force"
+    case "warning": return "warning: \(text("message"))"
+    default: return json.text()
+    }
+  }
+}

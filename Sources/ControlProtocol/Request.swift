@@ -1,0 +1,91 @@
+/// What a client asks of the agent: one JSON object on a line.
+package enum Request: Hashable, Sendable {
+  case status
+  /// A reply, and then events, a line each, for as long as the client stays.
+  case monitor
+  case up(tunnel: String)
+  case down(tunnel: String)
+  /// Ends the hold on one tunnel, or all of them.
+  case resume(tunnel: String?)
+  /// Reads the policies again, as SIGHUP does.
+  case reload
+
+  /// Whether it changes anything, and so needs the right to.
+  package var isChange: Bool {
+    switch self {
+    case .status, .monitor: false
+    case .up, .down, .resume, .reload: true
+    }
+  }
+
+  package var json: JSON {
+    switch self {
+    case .status: ["command": "status"]
+    case .monitor: ["command": "monitor"]
+    case .up(let tunnel): ["command": "up", "tunnel": .string(tunnel)]
+    case .down(let tunnel): ["command": "down", "tunnel": .string(tunnel)]
+    case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
+    case .reload: ["command": "reload"]
+    }
+  }
+
+  package init(_ json: JSON) throws(RequestError) {
+    let tunnel = json["tunnel"]?.string
+    switch (json["command"]?.string, tunnel) {
+    case ("status", _): self = .status
+    case ("monitor", _): self = .monitor
+    case ("up", let tunnel?): self = .up(tunnel: tunnel)
+    case ("down", let tunnel?): self = .down(tunnel: tunnel)
+    case ("resume", let tunnel): self = .resume(tunnel: tunnel)
+    case ("reload", _): self = .reload
+    case ("up", nil), ("down", nil): throw RequestError(code: .badRequest, message: "the command needs a tunnel's name")
+    case (let command?, _): throw RequestError(code: .badRequest, message: "unknown command \"\(command)\"")
+    case (nil, _): throw RequestError(code: .badRequest, message: "the request names no command")
+    }
+  }
+}
+
+/// Why a request was refused.
+package struct RequestError: Error, Hashable, Sendable {
+  package enum Code: String, Hashable, Sendable {
+    case badRequest = "bad-request"
+    case notAllowed = "not-allowed"
+    case noSuchTunnel = "no-such-tunnel"
+    case disabled
+  }
+
+  package let code: Code
+  package let message: String
+
+  package init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+/// The agent's answer: one JSON object on a line.
+package enum Reply: Hashable, Sendable {
+  case done(JSON)
+  case refused(RequestError)
+
+  package var json: JSON {
+    switch self {
+    case .done(let result): ["version": 1, "result": result]
+    case .refused(let error): ["version": 1, "error": ["code": .string(error.code.rawValue), "message": .string(error.message)]]
+    }
+  }
+
+  package init?(_ json: JSON) {
+    if let result = json["result"] {
+      self = .done(result)
+    } else if let message = json["error"]?["message"]?.string {
+      self = .refused(RequestError(code: json["error"]?["code"]?.string.flatMap(RequestError.Code.init) ?? .badRequest, message: message))
+    } else {
+      return nil
+    }
+  }
+}
+
+extension JSON: ExpressibleByDictionaryLiteral {
+  package init(dictionaryLiteral elements: (String, JSON)...) { self = .object(elements.map { Member(key: $0.0, value: $0.1) }) }
+}

@@ -1,0 +1,121 @@
+/// What the agent knows at one moment, as `roamward status --json` prints it.
+package struct StatusReport: Hashable, Sendable {
+  package struct Problem: Hashable, Sendable {
+    package var file: String
+    package var line: Int
+    package var column: Int
+    package var severity: String
+    package var message: String
+
+    package init(file: String, line: Int, column: Int, severity: String, message: String) {
+      self.file = file
+      self.line = line
+      self.column = column
+      self.severity = severity
+      self.message = message
+    }
+  }
+
+  /// `nil` fields: no network, not on Wi-Fi, not known.
+  package struct Primary: Hashable, Sendable {
+    package var link: String?
+    package var type: String?
+    package var ssid: String?
+
+    package init(link: String?, type: String?, ssid: String?) {
+      self.link = link
+      self.type = type
+      self.ssid = ssid
+    }
+  }
+
+  package struct Rule: Hashable, Sendable {
+    package var index: Int
+    package var name: String?
+    package var file: String
+    package var line: Int
+
+    package init(index: Int, name: String?, file: String, line: Int) {
+      self.index = index
+      self.name = name
+      self.file = file
+      self.line = line
+    }
+  }
+
+  package struct Tunnel: Hashable, Sendable {
+    package var name: String
+    /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
+    package var state: String
+    /// Seconds since 1970 at which the state was entered.
+    package var since: Int64
+    package var isEnabled: Bool
+    /// What the rules say, whatever a hold says: `connect`, `disconnect`, `ignore` or `pending`.
+    package var decision: String
+    package var rule: Rule?
+    /// Why it is as it is, in a line.
+    package var because: String
+    /// `up` or `down`, and since when; with its way out.
+    package var hold: String?
+    package var holdSince: Int64?
+    package var link: String?
+    package var engine: String?
+    package var endpoint: String?
+    package var lastHandshake: Int64?
+    package var receivedBytes: Int64?
+    package var sentBytes: Int64?
+    /// Why the last attempt failed.
+    package var failure: String?
+    package var notes: [String]
+
+    package init(
+      name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,
+      holdSince: Int64? = nil, link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Int64? = nil,
+      receivedBytes: Int64? = nil, sentBytes: Int64? = nil, failure: String? = nil, notes: [String] = []
+    ) {
+      self.name = name
+      self.state = state
+      self.since = since
+      self.isEnabled = isEnabled
+      self.decision = decision
+      self.rule = rule
+      self.because = because
+      self.hold = hold
+      self.holdSince = holdSince
+      self.link = link
+      self.engine = engine
+      self.endpoint = endpoint
+      self.lastHandshake = lastHandshake
+      self.receivedBytes = receivedBytes
+      self.sentBytes = sentBytes
+      self.failure = failure
+      self.notes = notes
+    }
+  }
+
+  /// Seconds since 1970 at which the report was made.
+  package var time: Int64
+  package var process: Int
+  /// Counts the policy sets that took force since the agent started.
+  package var generation: Int
+  package var policyFiles: Int
+  /// With an error among them, the last good set stays in force.
+  package var problems: [Problem]
+  package var primary: Primary
+  package var tunnels: [Tunnel]
+  /// What could not be done as wanted.
+  package var notes: [String]
+
+  package init(
+    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel], notes: [String]
+  ) {
+    self.time = time
+    self.process = process
+    self.generation = generation
+    self.policyFiles = policyFiles
+    self.problems = problems
+    self.primary = primary
+    self.tunnels = tunnels
+    self.notes = notes
+  }
+}

@@ -1,0 +1,61 @@
+extension StatusReport {
+  package var json: JSON {
+    [
+      "version": 1, "time": .integer(time), "pid": JSON(process),
+      "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
+      "primary": ["link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid)],
+      "tunnels": .array(tunnels.map(\.json)), "notes": JSON(notes),
+    ]
+  }
+
+  /// Reads what `json` wrote; absent members are empty, so that an older client understands a newer agent.
+  package init(_ json: JSON) {
+    func text(_ key: String) -> String? { json["primary"]?[key]?.string }
+    self.init(
+      time: json["time"]?.integer ?? 0, process: Int(json["pid"]?.integer ?? 0), generation: Int(json["policy"]?["generation"]?.integer ?? 0),
+      policyFiles: Int(json["policy"]?["files"]?.integer ?? 0), problems: (json["policy"]?["problems"]?.array ?? []).map(Problem.init),
+      primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
+      notes: (json["notes"]?.array ?? []).compactMap(\.string))
+  }
+}
+
+extension StatusReport.Problem {
+  package var json: JSON {
+    ["file": .string(file), "line": JSON(line), "column": JSON(column), "severity": .string(severity), "message": .string(message)]
+  }
+
+  fileprivate init(_ json: JSON) {
+    self.init(
+      file: json["file"]?.string ?? "", line: Int(json["line"]?.integer ?? 0), column: Int(json["column"]?.integer ?? 0),
+      severity: json["severity"]?.string ?? "error", message: json["message"]?.string ?? "")
+  }
+}
+
+extension StatusReport.Tunnel {
+  fileprivate var json: JSON {
+    func number(_ value: Int64?) -> JSON { value.map { .integer($0) } ?? .null }
+    let ruleJSON: JSON = rule.map { ["index": JSON($0.index), "name": JSON($0.name), "file": .string($0.file), "line": JSON($0.line)] } ?? .null
+    return [
+      "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
+      "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince), "link": JSON(link),
+      "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
+      "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    func text(_ key: String) -> String? { json[key]?.string }
+    let rule = json["rule"].flatMap { rule in
+      rule["index"]?.integer.map {
+        StatusReport.Rule(
+          index: Int($0), name: rule["name"]?.string, file: rule["file"]?.string ?? "", line: Int(rule["line"]?.integer ?? 0))
+      }
+    }
+    self.init(
+      name: text("name") ?? "", state: text("state") ?? "", since: json["since"]?.integer ?? 0, isEnabled: json["enabled"]?.bool ?? true,
+      decision: text("decision") ?? "", rule: rule, because: text("because") ?? "", hold: text("hold"),
+      holdSince: json["holdSince"]?.integer, link: text("link"), engine: text("engine"), endpoint: text("endpoint"),
+      lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
+      failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))
+  }
+}

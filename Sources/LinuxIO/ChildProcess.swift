@@ -1,0 +1,106 @@
+internal import CLinux
+internal import Glibc
+internal import NetworkTypes
+
+/// A program run beside the agent: no shell, its own process group, a clean environment, no input, its output gathered up to a bound.
+package final class ChildProcess {
+  package struct Outcome: Hashable, Sendable {
+    /// 0 to 255, or 128 and the signal's number.
+    package let code: Int32
+    package let wasTimedOut: Bool
+    /// Standard output and standard error, at most 16 KiB of them.
+    package let output: String
+  }
+
+  package let process: Int32
+  private let loop: EventLoop
+  private let pipe: FileDescriptor
+  private var output: [UInt8] = []
+  private var code: Int32?
+  private var wasTimedOut = false
+  private var sources: [EventSource] = []
+  private var handler: ((Outcome) -> Void)?
+
+  /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended. After
+  /// `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL).
+  package init(
+    _ arguments: [String], environment: [String: String] = [:], timeout: Duration, on loop: EventLoop,
+    then handler: @escaping (Outcome) -> Void
+  ) throws(SystemError) {
+    var ends: [Int32] = [0, 0]
+    guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
+    let writeEnd = FileDescriptor(owning: ends[1])
+    pipe = FileDescriptor(owning: ends[0])
+    process = try spawn(arguments, environment: environment, output: writeEnd.number)
+    self.loop = loop
+    self.handler = handler
+    sources = [
+      try loop.onExit(of: process) { [weak self] code in self?.ended(code) },
+      try loop.whenReadable(pipe.number) { [weak self] in self?.gather() },
+      try loop.at(.now + timeout) { [weak self] in self?.runOut() },
+    ]
+  }
+
+  /// Ends the program's whole group now, without calling the handler.
+  package func kill() {
+    handler = nil
+    sources = []
+    Glibc.kill(-process, SIGKILL)
+    waitpid(process, nil, 0)
+  }
+
+  private func gather() {
+    guard let bytes = try? pipe.read() else { return }
+    if bytes.isEmpty, sources.count > 1 { sources.remove(at: 1) }
+    output += bytes.prefix(max(0, 16_384 - output.count))
+  }
+
+  private func runOut() {
+    wasTimedOut = true
+    Glibc.kill(-process, SIGTERM)
+    if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Glibc.kill(-self.process, SIGKILL) } }) {
+      sources.append(source)
+    }
+  }
+
+  private func ended(_ code: Int32) {
+    gather()
+    let finish = handler
+    handler = nil
+    sources = []
+    finish?(Outcome(code: code, wasTimedOut: wasTimedOut, output: String(decoding: output, as: UTF8.self)))
+  }
+}
+
+/// posix_spawn(3) with every signal at its default and unblocked, its own process group, and no descriptor of ours but the output.
+private func spawn(_ arguments: [String], environment: [String: String], output: Int32) throws(SystemError) -> pid_t {
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+  posix_spawn_file_actions_adddup2(&actions, output, 1)
+  posix_spawn_file_actions_adddup2(&actions, output, 2)
+
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  var all = sigset_t()
+  sigfillset(&all)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setsigdefault(&attributes, &all)
+  posix_spawnattr_setpgroup(&attributes, 0)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+
+  let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+  let variables = ["PATH": path].merging(environment) { _, new in new }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+  var argv = arguments.map { strdup($0) } + [nil]
+  var envp = variables.map { strdup($0) } + [nil]
+  defer { for text in argv + envp { free(text) } }
+
+  var process = pid_t()
+  let result = posix_spawnp(&process, arguments.first ?? "", &actions, &attributes, &argv, &envp)
+  guard result == 0 else { throw SystemError(code: result, operation: "start \(arguments.first ?? "")") }
+  return process
+}

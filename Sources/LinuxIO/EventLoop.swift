@@ -1,0 +1,137 @@
+internal import CLinux
+internal import CSystemd
+internal import Glibc
+package import NetworkTypes
+
+/// The agent's one thread of control, over sd-event(3): descriptors, timers, signals, children and watched folders.
+///
+/// Everything is called back on the thread that runs the loop, one thing at a time, so what lives on it needs no lock. Nothing on it may
+/// block. When idle it sleeps in the kernel without a tick.
+package final class EventLoop {
+  private let event: OpaquePointer
+
+  package init() throws(SystemError) {
+    var event: OpaquePointer?
+    let result = sd_event_new(&event)
+    guard result >= 0, let event else { throw SystemError(code: -result, operation: "sd_event_new") }
+    self.event = event
+    // Children and signals arrive as events (signalfd), so their delivery as signals has to be off.
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    for signal in [SIGCHLD, SIGTERM, SIGINT, SIGHUP] { sigaddset(&mask, signal) }
+    pthread_sigmask(SIG_BLOCK, &mask, nil)
+  }
+
+  deinit { sd_event_unref(event) }
+
+  /// Runs until `stop`; gives the code that it was told.
+  package func run() throws(SystemError) -> Int32 {
+    let result = sd_event_loop(event)
+    if result < 0 { throw SystemError(code: -result, operation: "sd_event_loop") }
+    return result
+  }
+
+  /// Lets `run` return after the current callback.
+  package func stop(code: Int32 = 0) { sd_event_exit(event, code) }
+
+  /// Feeds the service manager's watchdog where the unit asks for one.
+  package func enableWatchdog() { sd_event_set_watchdog(event, 1) }
+
+  /// Calls back while the descriptor is readable.
+  package func whenReadable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue)) { _ in handler() }
+  }
+
+  /// Calls back with the `EPOLL*` bits that hold.
+  package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
+    try source.attach("watch a descriptor") { slot, context in
+      sd_event_add_io(event, slot, descriptor, events, { _, _, bits, context in EventSource.fire(context, .descriptor(bits)) }, context)
+    }
+    return source
+  }
+
+  /// Calls back once, no earlier than `deadline` and up to 10 ms after it. Suspended time counts.
+  package func at(_ deadline: Moment, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { _ in handler() }
+    let microseconds = deadline.nanoseconds / 1000
+    try source.attach("set a timer") { slot, context in
+      sd_event_add_time(
+        event, slot, CLOCK_BOOTTIME, microseconds, 10_000, { _, _, context in EventSource.fire(context, .timer) }, context)
+    }
+    return source
+  }
+
+  /// Calls back for each arrival of SIGTERM, SIGINT or SIGHUP.
+  package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { _ in handler() }
+    try source.attach("watch a signal") { slot, context in
+      sd_event_add_signal(event, slot, number, { _, _, context in EventSource.fire(context, .signal) }, context)
+    }
+    return source
+  }
+
+  /// Calls back once with the child's exit code, 128 and more for a signal.
+  package func onExit(of child: Int32, _ handler: @escaping (Int32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .child(let code) = $0 { handler(code) } }
+    try source.attach("watch a child") { slot, context in
+      sd_event_add_child(
+        event, slot, child, WEXITED,
+        { _, info, context in
+          guard let info else { return 0 }
+          let status = info.pointee._sifields._sigchld.si_status
+          return EventSource.fire(context, .child(clinux_exit_code(info.pointee.si_code, status)))
+        }, context)
+    }
+    return source
+  }
+
+  /// Calls back with the changed name (empty for the watched thing itself) and the `IN_*` bits of inotify(7).
+  package func onChange(in path: String, mask: UInt32, _ handler: @escaping (String, UInt32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .file(let name, let bits) = $0 { handler(name, bits) } }
+    try source.attach("watch \(path)") { slot, context in
+      sd_event_add_inotify(
+        event, slot, path, mask,
+        { _, change, context in
+          guard let change else { return 0 }
+          let length = Int(change.pointee.len)
+          let name = length == 0 ? "" : UnsafeRawPointer(change).advanced(by: MemoryLayout<inotify_event>.size)
+            .withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
+          return EventSource.fire(context, .file(name, change.pointee.mask))
+        }, context)
+    }
+    return source
+  }
+}
+
+/// A registration with the loop: lasts as long as the value is kept.
+package final class EventSource {
+  enum Occurrence {
+    case descriptor(UInt32), timer, signal, child(Int32), file(String, UInt32)
+  }
+
+  private var source: OpaquePointer?
+  private let handler: (Occurrence) -> Void
+
+  init(handler: @escaping (Occurrence) -> Void) { self.handler = handler }
+
+  deinit {
+    // With a pending child the reference alone would keep the registration.
+    if let source { sd_event_source_disable_unref(source) }
+  }
+
+  func attach(
+    _ operation: String, _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
+  ) throws(SystemError) {
+    let result = add(&source, Unmanaged.passUnretained(self).toOpaque())
+    if result < 0 { throw SystemError(code: -result, operation: operation) }
+  }
+
+  static func fire(_ context: UnsafeMutableRawPointer?, _ occurrence: Occurrence) -> Int32 {
+    guard let context else { return 0 }
+    // Keeps the source through its own callback, which may drop it.
+    let source = Unmanaged<EventSource>.fromOpaque(context).takeUnretainedValue()
+    withExtendedLifetime(source) { source.handler(occurrence) }
+    return 0
+  }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// An open descriptor, closed when the last reference goes.
+package final class FileDescriptor {
+  package let number: Int32
+
+  /// Takes ownership.
+  package init(owning number: Int32) { self.number = number }
+
+  deinit { close(number) }
+
+  /// Reads what is there, up to `limit` bytes. `nil` when nothing is there now; empty at the end.
+  package func read(atMost limit: Int = 65_536) throws(SystemError) -> [UInt8]? {
+    var count = 0
+    var failure: SystemError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+      repeat { count = Glibc.read(number, buffer.baseAddress, limit) } while count < 0 && errno == EINTR
+      if count < 0 { failure = .last("read") }
+      initialized = max(count, 0)
+    }
+    guard let failure else { return bytes }
+    if failure.code == EAGAIN { return nil }
+    throw failure
+  }
+
+  /// Writes a prefix of the bytes and says how many; 0 when the other side takes nothing now.
+  package func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+    let count = bytes.withUnsafeBytes { buffer in
+      var count = 0
+      repeat { count = send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) } while count < 0 && errno == EINTR
+      if count < 0, errno == ENOTSOCK { count = Glibc.write(number, buffer.baseAddress, buffer.count) }
+      return count
+    }
+    if count >= 0 { return count }
+    if errno == EAGAIN { return 0 }
+    throw .last("write")
+  }
+}

@@ -1,0 +1,54 @@
+internal import CLinux
+internal import Glibc
+
+/// Who is at the other end of a unix socket, as the kernel saw it at the time of connecting (`SO_PEERCRED` of unix(7)).
+package struct PeerCredentials: Hashable, Sendable {
+  package let user: UInt32
+  package let group: UInt32
+  package let process: Int32
+}
+
+extension FileDescriptor {
+  package var peer: PeerCredentials? {
+    var (user, group, process): (uid_t, gid_t, pid_t) = (0, 0, 0)
+    guard clinux_peer_credentials(number, &user, &group, &process) == 0 else { return nil }
+    return PeerCredentials(user: user, group: group, process: process)
+  }
+
+  /// A stream connection to a unix socket; blocking unless asked otherwise.
+  package static func connect(to path: String, nonBlocking: Bool = false) throws(SystemError) -> FileDescriptor {
+    let socket = try localSocket(nonBlocking: nonBlocking)
+    guard clinux_unix_connect(socket.number, path) == 0 else { throw .last("connect to \(path)") }
+    return socket
+  }
+
+  /// A listening unix socket, made with the mode from its first instant; a dead socket that stands there is replaced, a live one is not.
+  package static func listen(at path: String, mode: UInt32) throws(SystemError) -> FileDescriptor {
+    if let other = try? connect(to: path) {
+      withExtendedLifetime(other) {}
+      throw SystemError(code: EADDRINUSE, operation: "listen at \(path), where another agent answers")
+    }
+    unlink(path)
+    let socket = try localSocket(nonBlocking: true)
+    let before = umask(0o777 & ~mode)
+    defer { umask(before) }
+    guard clinux_unix_bind(socket.number, path) == 0 else { throw .last("listen at \(path)") }
+    guard Glibc.listen(socket.number, 64) == 0 else { throw .last("listen at \(path)") }
+    return socket
+  }
+
+  /// The next waiting connection, non-blocking; `nil` when none waits.
+  package func accept() throws(SystemError) -> FileDescriptor? {
+    let number = clinux_accept(self.number)
+    if number >= 0 { return FileDescriptor(owning: number) }
+    if [EAGAIN, EINTR, ECONNABORTED].contains(errno) { return nil }
+    throw .last("accept")
+  }
+
+  private static func localSocket(nonBlocking: Bool) throws(SystemError) -> FileDescriptor {
+    let flags = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (nonBlocking ? SOCK_NONBLOCK.rawValue : 0)
+    let number = socket(AF_UNIX, Int32(flags), 0)
+    guard number >= 0 else { throw .last("socket") }
+    return FileDescriptor(owning: number)
+  }
+}

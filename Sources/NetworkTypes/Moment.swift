@@ -1,0 +1,17 @@
+/// A reading of a clock that never steps and goes on while the machine sleeps (CLOCK_BOOTTIME of clock_gettime(2)).
+package struct Moment: Hashable, Sendable, Comparable {
+  package let nanoseconds: UInt64
+
+  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+
+  package static func + (a: Self, b: Duration) -> Moment {
+    let (seconds, attoseconds) = b.components
+    return Moment(nanoseconds: a.nanoseconds &+ UInt64(max(0, seconds)) &* 1_000_000_000 &+ UInt64(max(0, attoseconds) / 1_000_000_000))
+  }
+
+  package static func - (a: Self, b: Self) -> Duration {
+    .nanoseconds(Int64(truncatingIfNeeded: a.nanoseconds) &- Int64(truncatingIfNeeded: b.nanoseconds))
+  }
+}

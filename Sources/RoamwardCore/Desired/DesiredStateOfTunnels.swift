@@ -1,0 +1,67 @@
+import NetworkTypes
+
+extension DesiredState {
+  /// What the tunnels, at their levels, want of the machine on this underlay.
+  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
+    self.init()
+    let ordered = tunnels.sorted { $0.slot < $1.slot }
+    for tunnel in ordered where tunnel.level > .nothing {
+      if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
+      guard tunnel.level == .full else { continue }
+      let (routes, notes) = tunnelRoutes(tunnel, on: underlay)
+      self.routes += routes
+      self.notes += notes
+      let families = Set(routes.map(\.destination.family)).sorted()
+      rules += families.map {
+        RoutingRule(family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
+      }
+    }
+    applyDNS(of: ordered.filter { $0.level == .full }, on: underlay)
+  }
+
+  /// The first tunnel that brings servers gets resolv.conf: that file knows no names apart.
+  private mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
+    for tunnel in tunnels {
+      let dns = tunnel.dns
+      guard !dns.servers.isEmpty else { continue }
+      guard resolvConf == nil else {
+        notes.append("\(tunnel.policy.name): its name servers are not used, because resolv.conf serves another tunnel already")
+        continue
+      }
+      if dns.isSplit {
+        let names = dns.matchDomains.map(\.description).joined(separator: ", ")
+        notes.append("\(tunnel.policy.name): split DNS is not possible with resolv.conf, so its servers answer for all names, not for \(names) alone")
+      }
+      if dns.servers.count > ResolvConf.maximumNameServers {
+        notes.append("\(tunnel.policy.name): resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out")
+      }
+      resolvConf = ResolvConf(
+        nameServers: Array(dns.servers.prefix(ResolvConf.maximumNameServers)), searchDomains: (dns.searchDomains + underlay.searchDomains).uniqued())
+    }
+  }
+}
+
+extension DesiredLink {
+  fileprivate init?(_ tunnel: TunnelSetup, on underlay: UnderlayFit) {
+    guard let link = tunnel.link else { return nil }
+    switch (tunnel.device, tunnel.policy.provider) {
+    case (.wireGuard, .wireGuard(let provider)):
+      // 80 bytes: IPv6, UDP and WireGuard's own headers; never below the least that IPv6 works with.
+      let followed = max(underlay.mtu, 1360) - 80
+      self.init(
+        name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu ?? provider.configuration.mtu ?? followed,
+        addresses: provider.configuration.addresses)
+    default:
+      self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu)
+    }
+  }
+}
+
+extension TunnelSetup {
+  /// The policy's servers, else those of the provider's own configuration.
+  fileprivate var dns: DNSPolicy {
+    if let own = policy.dns { return own }
+    guard case .wireGuard(let provider) = policy.provider else { return DNSPolicy() }
+    return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+  }
+}

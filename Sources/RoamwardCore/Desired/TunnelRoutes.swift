@@ -1,0 +1,53 @@
+import NetworkTypes
+
+/// The routes of one tunnel's own table, and what people should know about them.
+///
+/// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
+/// prefixes and the prefixes that the machine is attached to are let through; where the tunnel has no address of a family, that family's
+/// included prefixes are `unreachable` rather than outside.
+func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [String]) {
+  let wanted = tunnel.includedPrefixes
+  guard !wanted.isEmpty else { return ([], []) }
+  let name = tunnel.policy.name
+  guard let link = tunnel.link else {
+    return ([], ["\(name): its routes cannot be applied, because its provider names no interface"])
+  }
+  var notes: [String] = []
+  var kinds: [IPPrefix: Route.Kind] = [:]
+  for prefix in wanted {
+    kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable
+  }
+  for prefix in underlay.attachedPrefixes where wanted.contains(where: { $0.contains(prefix) }) {
+    if kinds[prefix] == .unicast { notes.append("\(name): \(prefix) stays outside, because this machine is attached to it") }
+    kinds[prefix] = .throw
+  }
+  // Link-local destinations never leave their link.
+  if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
+  for prefix in tunnel.policy.routes?.exclude ?? [] { kinds[prefix] = .throw }
+  let routes = kinds.map { prefix, kind in
+    Route(
+      to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
+      metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
+  }
+  return (routes.sorted { $0.destination < $1.destination }, notes)
+}
+
+extension TunnelSetup {
+  /// The policy's prefixes, else what the provider's own configuration routes.
+  fileprivate var includedPrefixes: [IPPrefix] {
+    if let include = policy.routes?.include, !include.isEmpty { return include }
+    guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
+    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+  }
+
+  /// Whether the tunnel has an address of the family; a command's link is taken to have both.
+  fileprivate func carries(_ family: IPAddress.Family) -> Bool {
+    guard case .wireGuard(let provider) = policy.provider else { return true }
+    return provider.configuration.addresses.contains { $0.address.family == family }
+  }
+}
+
+extension Route {
+  /// `IP6_RT_PRIO_USER`: what the kernel gives an IPv6 route for which no metric is asked.
+  package static let defaultIPv6Metric: UInt32 = 1024
+}

@@ -1,0 +1,48 @@
+package import NetworkTypes
+
+/// One tunnel on its way to the kernel: its policy, how much of it is wanted, and what the provider has found out.
+package struct TunnelSetup: Hashable, Sendable {
+  package var policy: TunnelPolicy
+  package var level: TunnelMachine.Level
+  /// Its place in `Ownership.tables`.
+  package var slot: UInt32
+  /// The link that carries it; `nil` for a command that names none.
+  package var link: String?
+  package var device: DesiredLink.Device
+
+  package init(policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device) {
+    self.policy = policy
+    self.level = level
+    self.slot = slot
+    self.link = link
+    self.device = device
+  }
+
+  /// The routing table, and the priority of the rule that leads to it.
+  package var table: UInt32 { Ownership.tables.lowerBound + slot }
+
+  /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
+  package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
+
+  /// The link's name for a tunnel: its own name where the kernel takes that, else a short form that stays the same.
+  package static func linkName(forTunnel name: String) -> String {
+    if InterfaceName(name) != nil { return name }
+    let hash = name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    return "rw-" + String(hash, radix: 16)
+  }
+}
+
+/// The underlay as far as tunnels have to fit in.
+package struct UnderlayFit: Hashable, Sendable {
+  package var mtu: UInt32
+  /// What the machine reaches without a gateway, and so without a tunnel.
+  package var attachedPrefixes: [IPPrefix]
+  package var searchDomains: [DomainName]
+
+  package init(_ snapshot: NetworkSnapshot) {
+    mtu = snapshot.primaryLink?.mtu ?? 1500
+    attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
+      .uniqued().sorted()
+    searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
+  }
+}

@@ -1,0 +1,66 @@
+/// What the rules of one tunnel want on one network, and why.
+package struct Decision: Hashable, Sendable {
+  package enum Outcome: String, Hashable, Sendable {
+    case connect, disconnect, ignore
+    /// A rule's fact is unknown: nothing changes until it is known, or the waiting ends.
+    case pending
+  }
+
+  package var tunnel: String
+  package var outcome: Outcome
+  /// The rule that decided, or whose fact is awaited; `nil` where no rule holds.
+  package var rule: RuleReference?
+  /// Every rule that was looked at, in order, when the trace was asked for.
+  package var trace: [RuleTrace]
+
+  package init(tunnel: String, outcome: Outcome, rule: RuleReference? = nil, trace: [RuleTrace] = []) {
+    self.tunnel = tunnel
+    self.outcome = outcome
+    self.rule = rule
+    self.trace = trace
+  }
+}
+
+/// Which rule: its place in the list, counted from 1, its name, and where it is written.
+package struct RuleReference: Hashable, Sendable {
+  package var index: Int
+  package var name: String?
+  package var location: SourceLocation
+
+  package init(index: Int, name: String?, location: SourceLocation) {
+    self.index = index
+    self.name = name
+    self.location = location
+  }
+}
+
+/// One rule's verdict.
+package struct RuleTrace: Hashable, Sendable {
+  package var rule: RuleReference
+  package var action: Action
+  package var holds: Truth
+  package var finding: Finding
+
+  package init(rule: RuleReference, action: Action, holds: Truth, finding: Finding) {
+    self.rule = rule
+    self.action = action
+    self.holds = holds
+    self.finding = finding
+  }
+}
+
+/// What was found at one node of a condition. Plain data; `because` puts it in words.
+package indirect enum Finding: Hashable, Sendable {
+  /// A key of a match: what was found, in words that hold whatever the verdict.
+  case key(String, Truth, found: String)
+  case all(Truth, [Finding])
+  case any(Truth, [Finding])
+  case not(Truth, Finding)
+  case network(String, Truth, Finding)
+
+  package var truth: Truth {
+    switch self {
+    case .key(_, let truth, _), .all(let truth, _), .any(let truth, _), .not(let truth, _), .network(_, let truth, _): truth
+    }
+  }
+}

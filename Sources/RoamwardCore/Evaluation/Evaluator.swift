@@ -1,0 +1,107 @@
+import NetworkTypes
+
+/// Decides what policies want on a network. The one place where rules are judged: the agent, the dry run and every explanation use it.
+package struct Evaluator: Sendable {
+  /// What an unknown fact does.
+  package enum Patience: Hashable, Sendable {
+    /// The decision waits for it.
+    case waits
+    /// It counts as the rule's action wants: ignorance connects, and never disconnects.
+    case isOver
+  }
+
+  private let networks: [String: Condition]
+
+  package init(networks: [NamedNetwork]) {
+    self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
+  }
+
+  /// The first rule that holds decides. With `explained`, the trace tells of every rule up to that one what was found.
+  package func decide(
+    _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
+  ) -> Decision {
+    var trace: [RuleTrace] = []
+    for (i, rule) in tunnel.onDemand.rules.enumerated() {
+      let reference = RuleReference(index: i + 1, name: rule.name, location: rule.location)
+      var holds: Truth
+      if explained {
+        let finding = explain(rule.match, on: snapshot.primaryLink)
+        holds = finding.truth
+        trace.append(RuleTrace(rule: reference, action: rule.action, holds: holds, finding: finding))
+      } else {
+        holds = judge(rule.match, on: snapshot.primaryLink)
+      }
+      if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
+      switch holds {
+      case .no: continue
+      case .yes: return Decision(tunnel: tunnel.name, outcome: rule.action.outcome, rule: reference, trace: trace)
+      case .unknown: return Decision(tunnel: tunnel.name, outcome: .pending, rule: reference, trace: trace)
+      }
+    }
+    return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
+  }
+
+  /// The verdict alone; stops at the first key that settles it.
+  private func judge(_ condition: Condition, on link: LinkFacts?) -> Truth {
+    switch condition {
+    case .all(let parts): all(parts.lazy.map { judge($0, on: link) })
+    case .any(let parts): any(parts.lazy.map { judge($0, on: link) })
+    case .not(let part): !judge(part, on: link)
+    case .network(let names): any(names.lazy.map { judge(networks[$0] ?? .any([]), on: link) })
+    default: test(condition, on: link)
+    }
+  }
+
+  /// The verdict with everything that was found on the way.
+  private func explain(_ condition: Condition, on link: LinkFacts?) -> Finding {
+    switch condition {
+    case .all(let parts):
+      let findings = parts.map { explain($0, on: link) }
+      return .all(all(findings.lazy.map(\.truth)), findings)
+    case .any(let parts):
+      let findings = parts.map { explain($0, on: link) }
+      return .any(any(findings.lazy.map(\.truth)), findings)
+    case .not(let part):
+      let finding = explain(part, on: link)
+      return .not(!finding.truth, finding)
+    case .network(let names):
+      let findings = names.map { name in
+        let finding = explain(networks[name] ?? .any([]), on: link)
+        return Finding.network(name, finding.truth, finding)
+      }
+      return findings.count == 1 ? findings[0] : .any(any(findings.lazy.map(\.truth)), findings)
+    default:
+      let truth = test(condition, on: link)
+      return .key(condition.key, truth, found: describe(condition, on: link))
+    }
+  }
+
+  private func all(_ parts: some Sequence<Truth>) -> Truth {
+    var result = Truth.yes
+    for truth in parts {
+      if truth == .no { return .no }
+      if truth == .unknown { result = .unknown }
+    }
+    return result
+  }
+
+  /// An empty list is an absent key: it always holds.
+  private func any(_ parts: some Collection<Truth>) -> Truth {
+    var result = Truth(parts.isEmpty)
+    for truth in parts {
+      if truth == .yes { return .yes }
+      if truth == .unknown { result = .unknown }
+    }
+    return result
+  }
+}
+
+extension Action {
+  var outcome: Decision.Outcome {
+    switch self {
+    case .connect: .connect
+    case .disconnect: .disconnect
+    case .ignore: .ignore
+    }
+  }
+}

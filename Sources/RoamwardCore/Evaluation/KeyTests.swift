@@ -1,0 +1,60 @@
+import NetworkTypes
+
+/// Whether one key of a match holds on the primary link. Without a primary link no key holds: there is nothing to judge.
+func test(_ condition: Condition, on link: LinkFacts?) -> Truth {
+  guard let link else { return .no }
+  switch condition {
+  case .interface(let types): return link.type.truth { types.contains($0) }
+  case .interfaceName(let globs): return Truth(globs.contains { $0.matches(link.name) })
+  case .ssid(let names): return link.ssid.truth { ssid in ssid.map(names.contains) ?? false }
+  case .ssidFile(let file): return test(file, ssid: link.ssid)
+  case .dnsDomain(let patterns):
+    return link.searchDomains.truth { domains in patterns.contains { pattern in domains.contains(where: pattern.matches) } }
+  case .dnsServer(let patterns, let quantifier):
+    return link.dnsServers.truth { servers in
+      let isListed = { (server: IPAddress) in patterns.contains { $0.prefix.contains(server) } }
+      return quantifier == .any ? servers.contains(where: isListed) : !servers.isEmpty && servers.allSatisfy(isListed)
+    }
+  case .subnet(let prefixes): return Truth(link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } })
+  case .gateway(let addresses): return Truth(link.gateways.contains(where: addresses.contains))
+  case .all, .any, .not, .network: return .unknown
+  }
+}
+
+/// A machine that is not on Wi-Fi is on no list, readable or not.
+private func test(_ file: SSIDFile, ssid: Fact<SSID?>) -> Truth {
+  switch (ssid, file.contents) {
+  case (.known(nil), _): .no
+  case (.known(let name?), .entries(let entries)): Truth(entries.contains(name))
+  case (_, .unreadable), (.unknown, _): .unknown
+  }
+}
+
+extension Fact {
+  fileprivate func truth(_ test: (Value) -> Bool) -> Truth {
+    switch self {
+    case .known(let value): Truth(test(value))
+    case .unknown: .unknown
+    }
+  }
+}
+
+extension Condition {
+  /// The key's name in the policy language.
+  var key: String {
+    switch self {
+    case .all: "match"
+    case .any: "any-of"
+    case .not: "not"
+    case .network: "network"
+    case .interface: "interface"
+    case .interfaceName: "interface-name"
+    case .ssid: "ssid"
+    case .ssidFile: "ssid-file"
+    case .dnsDomain: "dns-domain"
+    case .dnsServer: "dns-server"
+    case .subnet: "subnet"
+    case .gateway: "gateway"
+    }
+  }
+}

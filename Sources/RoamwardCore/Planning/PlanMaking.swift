@@ -1,0 +1,132 @@
+import NetworkTypes
+
+extension Plan {
+  /// The steps from `observed` to `desired`. Empty exactly when nothing is left to do, so the same function verifies.
+  ///
+  /// Order: first what lets no packet through yet (links, then routes in tables that no rule leads to), then rules and DNS; removals the
+  /// other way round. Touches only what carries our marks; a link of a wanted name that does not is a conflict, and left alone.
+  package init(from observed: ObservedState, to desired: DesiredState) {
+    let changes = Changes(from: observed, to: desired)
+    self.init(steps: changes.make + changes.unmake)
+    conflicts = changes.conflicts
+  }
+}
+
+/// The difference, sorted into what is made and what is unmade.
+private struct Changes {
+  var make: [Step] = []
+  var unmake: [Step] = []
+  var conflicts: [String] = []
+
+  init(from observed: ObservedState, to desired: DesiredState) {
+    let existing = Dictionary(observed.kernel.links.map { ($0.name, $0) }) { first, _ in first }
+    var usable = Set<String>()
+    for link in desired.links where addLink(link, existing: existing[link.name], observed) { usable.insert(link.name) }
+    changeRoutesAndRules(observed.kernel, desired, usable: usable)
+    changeDNS(observed.resolvConf, desired.resolvConf)
+    removeLinks(observed, desired)
+  }
+
+  /// False where the link cannot be had (yet).
+  private mutating func addLink(_ link: DesiredLink, existing: Link?, _ observed: ObservedState) -> Bool {
+    switch link.device {
+    case .foreign:
+      guard let existing else { return false }
+      if let mtu = link.mtu, mtu != existing.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing.mtu)) }
+      return true
+    case .wireGuard(let device):
+      if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
+        conflicts.append("\(link.tunnel): a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link")
+        return false
+      }
+      addWireGuard(link, device, existing: existing, observed)
+      return true
+    }
+  }
+
+  private mutating func addWireGuard(_ link: DesiredLink, _ device: WireGuardDevice, existing: Link?, _ observed: ObservedState) {
+    if existing == nil { make.append(.addWireGuardLink(link.name, device.engine)) }
+    let alias = Ownership.alias(ofTunnel: link.tunnel)
+    if existing?.alias != alias { make.append(.setAlias(link: link.name, alias: alias)) }
+    let isConfigured = existing != nil && observed.wireGuard[link.name].map(device.isSatisfied) ?? false
+    if !isConfigured { make.append(.configureWireGuard(link: link.name, device)) }
+    if let mtu = link.mtu, mtu != existing?.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing?.mtu ?? mtu)) }
+    let present = Set(observed.kernel.addresses.lazy.filter { $0.link == link.name }.map(\.address))
+    let wanted = Set(link.addresses)
+    // The kernel gives links addresses of its own (fe80::); those are not ours to remove.
+    for address in present.subtracting(wanted).sorted() where !address.address.isLinkLocal {
+      make.append(.removeAddress(address, link: link.name))
+    }
+    for address in link.addresses where !present.contains(address) { make.append(.addAddress(address, link: link.name)) }
+    if existing?.isUp != true { make.append(.setUp(link: link.name)) }
+  }
+
+  /// A route that takes another's place (same prefix, table and metric) follows its removal at once, in the same batch.
+  private mutating func changeRoutesAndRules(_ kernel: KernelState, _ desired: DesiredState, usable: Set<String>) {
+    let present = kernel.ownRoutes
+    let wanted = Set(desired.routes)
+    let keptRoutes = Set(present)
+    let staleRoutes = present.filter { !wanted.contains($0) }
+    let stale = Dictionary(staleRoutes.map { (RouteKey($0), $0) }) { first, _ in first }
+    var replaced = Set<RouteKey>()
+    for route in desired.routes where !keptRoutes.contains(route) && route.link.map(usable.contains) ?? true {
+      if let old = stale[RouteKey(route)] {
+        make.append(.removeRoute(old))
+        replaced.insert(RouteKey(old))
+      }
+      make.append(.addRoute(route))
+    }
+    let presentRules = Set(kernel.ownRules)
+    for rule in desired.rules where !presentRules.contains(rule) { make.append(.addRule(rule)) }
+    let wantedRules = Set(desired.rules)
+    for rule in kernel.ownRules where !wantedRules.contains(rule) { unmake.append(.removeRule(rule)) }
+    for route in staleRoutes where !replaced.contains(RouteKey(route)) { unmake.append(.removeRoute(route)) }
+  }
+
+  private mutating func changeDNS(_ observed: ObservedResolvConf, _ desired: ResolvConf?) {
+    switch (observed, desired) {
+    case (.untouchable(let reason), _?): conflicts.append("name servers are not applied: \(reason)")
+    case (.file(let text), let desired?): if text != desired.rendered { make.append(.writeResolvConf(desired)) }
+    case (.absent, let desired?): make.append(.writeResolvConf(desired))
+    case (_, nil): if observed.isOurs { unmake.insert(.restoreResolvConf, at: 0) }
+    }
+  }
+
+  private mutating func removeLinks(_ observed: ObservedState, _ desired: DesiredState) {
+    let wanted = Set(desired.links.map(\.name))
+    for link in observed.kernel.links where !wanted.contains(link.name) {
+      let isOurs = Ownership.tunnel(ofAlias: link.alias) != nil || observed.unfinishedLinks.contains(link.name)
+      if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" ? .kernel : .userspace)) }
+    }
+  }
+}
+
+/// What the kernel tells routes of one table apart by.
+private struct RouteKey: Hashable {
+  let destination: IPPrefix
+  let table: UInt32
+  let metric: UInt32
+
+  init(_ route: Route) {
+    destination = route.destination
+    table = route.table
+    metric = route.metric
+  }
+}
+
+extension KernelState {
+  /// Routes that carry our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
+  fileprivate var ownRoutes: [Route] {
+    routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
+      guard route.kind != .unicast || route.isDead else { return route }
+      var route = route
+      if route.kind != .unicast { route.link = nil }
+      route.isDead = false
+      return route
+    }
+  }
+
+  fileprivate var ownRules: [RoutingRule] {
+    rules.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.priority) }
+  }
+}

@@ -1,0 +1,27 @@
+extension Finding {
+  /// Why the verdict is what it is, in one line: what settled it, and nothing that did not.
+  package var because: String {
+    switch self {
+    case .key(_, _, let found): found
+    case .all(let truth, let parts):
+      parts.isEmpty ? "always" : Self.join(parts.filter { $0.truth == truth || truth == .yes }, ", ")
+    case .any(.yes, let parts): parts.first { $0.truth == .yes }?.because ?? "always"
+    case .any(let truth, let parts): Self.join(parts.filter { $0.truth == truth || truth == .no }, "; ")
+    case .not(.no, let part): "not: \(part.because)"
+    case .not(_, let part): part.because
+    case .network(let name, .yes, let part): "in network \(name): \(part.because)"
+    case .network(let name, .no, let part): "not in network \(name): \(part.because)"
+    case .network(let name, .unknown, let part): "network \(name): \(part.because)"
+    }
+  }
+
+  private static func join(_ parts: [Finding], _ separator: String) -> String { parts.map(\.because).joined(separator: separator) }
+}
+
+extension Decision {
+  /// The deciding rule's reason, or that none holds.
+  package var because: String {
+    guard rule != nil, let last = trace.last else { return "no rule holds" }
+    return last.holds == .unknown ? "waits for: \(last.finding.because)" : last.finding.because
+  }
+}

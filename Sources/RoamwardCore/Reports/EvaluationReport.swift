@@ -1,0 +1,28 @@
+/// `roamward evaluate`, for people: a line a tunnel, with `explained` every rule under it.
+package func report(_ decisions: [Decision], explained: Bool) -> String {
+  let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)
+  var lines: [String] = []
+  for decision in decisions {
+    let rule = decision.rule.map { "rule \($0.index)" } ?? ""
+    let place = decision.rule?.location.short ?? ""
+    let columns = [
+      pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, 7), pad(decision.because, explained ? 0 : 50), place,
+    ]
+    lines.append(trimmed(columns.joined(separator: "  ")))
+    guard explained else { continue }
+    for entry in decision.trace {
+      let label = pad("rule \(entry.rule.index)", 7) + "  " + pad(entry.rule.name ?? "", 16)
+      lines.append(trimmed("  \(label)  \(pad(entry.holds.rawValue, 7))  \(entry.finding.because)"))
+    }
+  }
+  return lines.map { $0 + "\n" }.joined()
+}
+
+/// The text with spaces up to a width in characters.
+package func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+
+private func trimmed(_ line: String) -> String {
+  var line = line[...]
+  while line.last == " " { line.removeLast() }
+  return String(line)
+}

@@ -1,0 +1,196 @@
+package import NetworkTypes
+
+/// The life of one tunnel, without a clock or a socket: events in, effects out, and the next moment at which it wants to be asked again.
+///
+/// The states are those of Apple's `NEVPNStatus`. What the machine stands for in the kernel is its `level`; the agent makes that true.
+package struct TunnelMachine: Hashable, Sendable {
+  package enum State: Hashable, Sendable {
+    case disconnected
+    /// The provider is being started. `attempt` counts from 1.
+    case preparing(attempt: Int, deadline: Moment)
+    /// The provider runs; the other side has not answered yet.
+    case awaitingPeer(attempt: Int, deadline: Moment)
+    /// The other side has answered; routes and DNS are being applied.
+    case applying(attempt: Int, deadline: Moment)
+    case connected
+    /// It was connected, the network below has changed, and the other side has not answered since.
+    case reasserting(deadline: Moment)
+    /// It failed; the next attempt comes at `until`.
+    case backingOff(attempt: Int, until: Moment)
+    case disconnecting
+  }
+
+  package enum Event: Hashable, Sendable {
+    /// What rules and operator want.
+    case want(Bool)
+    case prepared
+    case peerAnswered
+    /// The kernel shows everything that the level asks for.
+    case applied
+    case failed(because: String)
+    /// The network below is another one.
+    case underlayChanged
+    /// The kernel shows nothing of the tunnel any more and the provider has ended.
+    case removed
+    /// A deadline may have come.
+    case tick
+  }
+
+  package enum Effect: Hashable, Sendable {
+    /// Start the provider: resolve names, run `up`.
+    case prepare
+    /// Make the other side answer: resolve again, send something.
+    case probePeer
+    /// End the provider: run `down`.
+    case release
+  }
+
+  /// How much of the tunnel ought to be in the kernel.
+  package enum Level: Int, Hashable, Sendable, Comparable {
+    case nothing
+    /// The link, configured and up, with addresses; no route leads into it.
+    case link
+    /// With routes, rules and DNS.
+    case full
+
+    package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  package struct Timing: Hashable, Sendable {
+    /// For each attempt, from the start of the provider to everything applied.
+    package var connect: Duration
+    /// After this without an answer on a new network, it is started anew.
+    package var reassert: Duration
+    package var firstRetry: Duration
+    package var longestRetry: Duration
+
+    package init(
+      connect: Duration = .seconds(15), reassert: Duration = .seconds(15), firstRetry: Duration = .seconds(1),
+      longestRetry: Duration = .seconds(60)
+    ) {
+      self.connect = connect
+      self.reassert = reassert
+      self.firstRetry = firstRetry
+      self.longestRetry = longestRetry
+    }
+  }
+
+  package private(set) var state = State.disconnected
+  package private(set) var isWanted = false
+  /// Why the last attempt failed; cleared by success.
+  package private(set) var failure: String?
+  private let timing: Timing
+
+  package init(timing: Timing = Timing()) { self.timing = timing }
+
+  package var level: Level {
+    switch state {
+    case .disconnected, .preparing, .backingOff, .disconnecting: .nothing
+    case .awaitingPeer: .link
+    case .applying, .connected, .reasserting: .full
+    }
+  }
+
+  /// When to send `tick`; `nil`: never.
+  package var nextDeadline: Moment? {
+    switch state {
+    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .reasserting(let deadline): deadline
+    case .backingOff(_, let until): until
+    case .disconnected, .connected, .disconnecting: nil
+    }
+  }
+
+  package mutating func handle(_ event: Event, at now: Moment) -> [Effect] {
+    switch (state, event) {
+    case (_, .want(let wanted)): return want(wanted, at: now)
+    case (.preparing(let attempt, let deadline), .prepared):
+      state = .awaitingPeer(attempt: attempt, deadline: deadline)
+      return [.probePeer]
+    case (.awaitingPeer(let attempt, let deadline), .peerAnswered):
+      state = .applying(attempt: attempt, deadline: deadline)
+      return []
+    case (.applying, .applied):
+      state = .connected
+      failure = nil
+      return []
+    case (.reasserting, .peerAnswered):
+      state = .connected
+      failure = nil
+      return []
+    case (.connected, .underlayChanged), (.reasserting, .underlayChanged):
+      state = .reasserting(deadline: now + timing.reassert)
+      return [.probePeer]
+    case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
+      // The endpoint was resolved on another network.
+      state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
+      return [.probePeer]
+    case (.preparing, .underlayChanged), (.backingOff, .underlayChanged):
+      return start(attempt: 1, at: now)
+    case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
+      (.applying(let attempt, _), .failed(let reason)):
+      return backOff(after: attempt, because: reason, at: now)
+    case (.connected, .failed(let reason)), (.reasserting, .failed(let reason)): return backOff(after: 1, because: reason, at: now)
+    case (.disconnecting, .removed):
+      state = .disconnected
+      return isWanted ? start(attempt: 1, at: now) : []
+    case (_, .tick): return tick(at: now)
+    default: return []
+    }
+  }
+
+  private mutating func want(_ wanted: Bool, at now: Moment) -> [Effect] {
+    guard wanted != isWanted else { return [] }
+    isWanted = wanted
+    switch state {
+    case .disconnected where wanted: return start(attempt: 1, at: now)
+    // One that is still going down starts when it is down.
+    case .disconnected, .disconnecting: return []
+    case .backingOff where !wanted:
+      state = .disconnecting
+      return [.release]
+    case _ where !wanted:
+      failure = nil
+      state = .disconnecting
+      return [.release]
+    default: return []
+    }
+  }
+
+  private mutating func tick(at now: Moment) -> [Effect] {
+    guard let deadline = nextDeadline, deadline <= now else { return [] }
+    switch state {
+    case .preparing(let attempt, _): return backOff(after: attempt, because: "the provider did not start within \(timing.connect)", at: now)
+    case .awaitingPeer(let attempt, _): return backOff(after: attempt, because: "the peer did not answer within \(timing.connect)", at: now)
+    case .applying(let attempt, _): return backOff(after: attempt, because: "the settings could not be applied within \(timing.connect)", at: now)
+    case .reasserting: return backOff(after: 1, because: "the peer has not answered on this network within \(timing.reassert)", at: now)
+    case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
+    case .disconnected, .connected, .disconnecting: return []
+    }
+  }
+
+  private mutating func start(attempt: Int, at now: Moment) -> [Effect] {
+    state = .preparing(attempt: attempt, deadline: now + timing.connect)
+    return [.prepare]
+  }
+
+  /// Doubles from try to try, without jitter: a laptop is one client, and a test has to know.
+  private mutating func backOff(after attempt: Int, because reason: String, at now: Moment) -> [Effect] {
+    failure = reason
+    let delay = min(timing.longestRetry, timing.firstRetry * (1 << min(attempt - 1, 10)))
+    state = .backingOff(attempt: attempt, until: now + delay)
+    return [.release]
+  }
+}
+
+extension TunnelMachine.State {
+  /// The word for people and for JSON, in the terms of `NEVPNStatus`.
+  package var status: String {
+    switch self {
+    case .disconnected: "disconnected"
+    case .preparing, .awaitingPeer, .applying, .backingOff: "connecting"
+    case .connected: "connected"
+    case .reasserting: "reasserting"
+    case .disconnecting: "disconnecting"
+    }
+  }
+}
