@@ -24,6 +24,12 @@ package struct TunnelSetup: Hashable, Sendable {
   /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
   package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
 
+  /// The lowest slot of its class that nobody has; with 500 tunnels of a class the last one is shared.
+  package static func freeSlot(for precedence: TunnelClass, used: Set<UInt32>) -> UInt32 {
+    let all = slots(for: precedence)
+    return all.first { !used.contains($0) } ?? all.upperBound - 1
+  }
+
   /// The link's name for a tunnel: its own name where the kernel takes that, else a short form that stays the same.
   package static func linkName(forTunnel name: String) -> String {
     if InterfaceName(name) != nil { return name }

@@ -12,6 +12,8 @@ package struct Decision: Hashable, Sendable {
   package var rule: RuleReference?
   /// Every rule that was looked at, in order, when the trace was asked for.
   package var trace: [RuleTrace]
+  /// There was no network to judge, so no rule was looked at.
+  package var isWithoutNetwork = false
 
   package init(tunnel: String, outcome: Outcome, rule: RuleReference? = nil, trace: [RuleTrace] = []) {
     self.tunnel = tunnel

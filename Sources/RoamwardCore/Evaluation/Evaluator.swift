@@ -16,10 +16,15 @@ package struct Evaluator: Sendable {
     self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
   }
 
-  /// The first rule that holds decides. With `explained`, the trace tells of every rule up to that one what was found.
+  /// The first rule that holds decides. Without a network nothing is judged and the tunnel is left as it is. With `explained`, the trace tells of every rule up to that one what was found.
   package func decide(
     _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
   ) -> Decision {
+    guard snapshot.primaryLink != nil else {
+      var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
+      decision.isWithoutNetwork = true
+      return decision
+    }
     var trace: [RuleTrace] = []
     for (i, rule) in tunnel.onDemand.rules.enumerated() {
       let reference = RuleReference(index: i + 1, name: rule.name, location: rule.location)

@@ -21,6 +21,7 @@ extension Finding {
 extension Decision {
   /// The deciding rule's reason, or that none holds.
   package var because: String {
+    if isWithoutNetwork { return "no network" }
     guard rule != nil, let last = trace.last else { return "no rule holds" }
     return last.holds == .unknown ? "waits for: \(last.finding.because)" : last.finding.because
   }

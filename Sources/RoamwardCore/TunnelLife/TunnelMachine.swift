@@ -13,8 +13,9 @@ package struct TunnelMachine: Hashable, Sendable {
     /// The other side has answered; routes and DNS are being applied.
     case applying(attempt: Int, deadline: Moment)
     case connected
-    /// It was connected, the network below has changed, and the other side has not answered since.
-    case reasserting(deadline: Moment)
+    /// It was connected, the network below has changed, and the other side has not answered since. Without a network there is no deadline:
+    /// it waits for one.
+    case reasserting(deadline: Moment?)
     /// It failed; the next attempt comes at `until`.
     case backingOff(attempt: Int, until: Moment)
     case disconnecting
@@ -30,6 +31,8 @@ package struct TunnelMachine: Hashable, Sendable {
     case failed(because: String)
     /// The network below is another one.
     case underlayChanged
+    /// There is no network below.
+    case underlayLost
     /// The kernel shows nothing of the tunnel any more and the provider has ended.
     case removed
     /// A deadline may have come.
@@ -94,7 +97,8 @@ package struct TunnelMachine: Hashable, Sendable {
   /// When to send `tick`; `nil`: never.
   package var nextDeadline: Moment? {
     switch state {
-    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .reasserting(let deadline): deadline
+    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline): deadline
+    case .reasserting(let deadline): deadline
     case .backingOff(_, let until): until
     case .disconnected, .connected, .disconnecting: nil
     }
@@ -120,6 +124,9 @@ package struct TunnelMachine: Hashable, Sendable {
     case (.connected, .underlayChanged), (.reasserting, .underlayChanged):
       state = .reasserting(deadline: now + timing.reassert)
       return [.probePeer]
+    case (.connected, .underlayLost), (.reasserting, .underlayLost):
+      state = .reasserting(deadline: nil)
+      return []
     case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
       // The endpoint was resolved on another network.
       state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
@@ -183,6 +190,14 @@ package struct TunnelMachine: Hashable, Sendable {
 }
 
 extension TunnelMachine.State {
+  /// Whether the other side is being asked and has not answered yet.
+  package var isAwaitingAnswer: Bool {
+    switch self {
+    case .awaitingPeer, .reasserting(.some): true
+    default: false
+    }
+  }
+
   /// The word for people and for JSON, in the terms of `NEVPNStatus`.
   package var status: String {
     switch self {

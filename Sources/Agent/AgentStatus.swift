@@ -1,0 +1,50 @@
+package import ControlProtocol
+internal import NetworkTypes
+internal import PolicySource
+internal import RoamwardCore
+
+extension Reconciler {
+  /// What `roamward status` shows, from what the last pass saw and one fresh look at the WireGuard devices.
+  package func status(at time: Int64, process: Int) -> StatusReport {
+    let primary = observation?.snapshot.primaryLink
+    return StatusReport(
+      time: time, process: process, generation: generation, policyFiles: loaded.files.count, problems: loaded.diagnostics.map(\.problem),
+      primary: .init(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description),
+      tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, notes: notes)
+  }
+
+  private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {
+    let policy = supervisor.policy
+    let decision = decisions[policy.name]
+    let hold = holds[policy.name]
+    let isUp = supervisor.machine.level > .nothing
+    let device = isUp ? supervisor.linkName.flatMap { observation?.state.wireGuard[$0] } : nil
+    let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
+    return StatusReport.Tunnel(
+      name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
+      decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason(for: supervisor),
+      hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold.map(wallClock), link: isUp ? supervisor.linkName : nil,
+      engine: isUp ? supervisor.engineName : nil, endpoint: peer?.endpoint?.description, lastHandshake: device?.lastHandshake,
+      receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
+      sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,
+      notes: notes.filter { $0.hasPrefix(policy.name + ": ") })
+  }
+}
+
+extension TunnelSupervisor {
+  fileprivate var engineName: String {
+    policy.provider.isWireGuard ? device?.engine.rawValue ?? "wireguard" : policy.provider.name
+  }
+}
+
+extension StatusReport.Rule {
+  fileprivate init(_ rule: RuleReference) {
+    self.init(index: rule.index, name: rule.name, file: rule.location.file, line: rule.location.line)
+  }
+}
+
+extension Diagnostic {
+  package var problem: StatusReport.Problem {
+    .init(file: location.file, line: location.line, column: location.column, severity: "\(severity)", message: message)
+  }
+}

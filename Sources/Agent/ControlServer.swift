@@ -1,0 +1,139 @@
+internal import ControlProtocol
+internal import Glibc
+internal import LinuxIO
+package import RoamwardCore
+
+/// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
+///
+/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected.
+final class ControlServer {
+  /// Enough for every window on a desktop; more are turned away.
+  private static let maximumClients = 64
+  private static let longestRequest = 65_536
+
+  private let loop: EventLoop
+  private let socket: FileDescriptor
+  private let path: String
+  private let answer: (Request) -> Reply
+  private var listening: EventSource?
+  private var clients: [Int32: Client] = [:]
+
+  init(path: String, loop: EventLoop, answer: @escaping (Request) -> Reply) throws(SystemError) {
+    self.loop = loop
+    self.path = path
+    self.answer = answer
+    // Everybody may connect and look; what changes something is asked of the right people alone.
+    socket = try FileDescriptor.listen(at: path, mode: 0o666)
+    listening = try loop.whenReadable(socket.number) { [weak self] in self?.acceptAll() }
+  }
+
+  deinit { unlink(path) }
+
+  /// Sends an event to every monitor.
+  func publish(_ event: Event) {
+    let line = event.json.text() + "\n"
+    for client in clients.values where client.isMonitor { client.send(line) }
+  }
+
+  private func acceptAll() {
+    while let connection = (try? socket.accept()) ?? nil {
+      guard clients.count < Self.maximumClients, let peer = connection.peer else { continue }
+      let number = connection.number
+      let client = Client(connection, peer: peer, loop: loop, longestRequest: Self.longestRequest)
+      client.whenLine = { [weak self, weak client] line in if let client { self?.serve(line, client) } }
+      client.whenGone = { [weak self] in self?.clients[number] = nil }
+      if client.start() { clients[number] = client }
+    }
+  }
+
+  private func serve(_ line: [UInt8], _ client: Client) {
+    let reply: Reply
+    do {
+      let request = try Request(JSON(parsing: line))
+      if request.isChange, !mayChange(client.peer) {
+        let words = "only root and the agent's own user may change what it does; you are user \(client.peer.user)"
+        reply = .refused(RequestError(code: .notAllowed, message: words))
+      } else {
+        reply = answer(request)
+        if request == .monitor { client.isMonitor = true }
+      }
+    } catch let error as RequestError {
+      reply = .refused(error)
+    } catch {
+      reply = .refused(RequestError(code: .badRequest, message: "the request is not a JSON object on a line"))
+    }
+    client.send(reply.json.text() + "\n")
+  }
+
+  private func mayChange(_ peer: PeerCredentials) -> Bool { peer.user == 0 || peer.user == geteuid() }
+}
+
+/// One connection. What it does not read in time it loses: the agent keeps a bounded backlog, and then hangs up.
+private final class Client {
+  private static let longestBacklog = 1 << 20
+
+  let peer: PeerCredentials
+  var isMonitor = false
+  var whenLine: ([UInt8]) -> Void = { _ in }
+  var whenGone: () -> Void = {}
+  private let connection: FileDescriptor
+  private let loop: EventLoop
+  private let longestRequest: Int
+  private var input: [UInt8] = []
+  private var output: [UInt8] = []
+  private var reading: EventSource?
+  private var writing: EventSource?
+
+  init(_ connection: FileDescriptor, peer: PeerCredentials, loop: EventLoop, longestRequest: Int) {
+    self.connection = connection
+    self.peer = peer
+    self.loop = loop
+    self.longestRequest = longestRequest
+  }
+
+  func start() -> Bool {
+    reading = try? loop.whenReadable(connection.number) { [weak self] in self?.receive() }
+    return reading != nil
+  }
+
+  func send(_ text: String) {
+    output += Array(text.utf8)
+    flush()
+  }
+
+  private func receive() {
+    guard let bytes = try? connection.read() else { return hangUp() }
+    guard !bytes.isEmpty else { return hangUp() }
+    input += bytes
+    while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = Array(input[..<end])
+      input.removeSubrange(...end)
+      whenLine(line)
+    }
+    if input.count > longestRequest { hangUp() }
+  }
+
+  private func flush() {
+    do throws(SystemError) {
+      while !output.isEmpty {
+        let count = try connection.write(output[...])
+        if count == 0 { break }
+        output.removeFirst(count)
+      }
+    } catch {
+      return hangUp()
+    }
+    if output.count > Self.longestBacklog { return hangUp() }
+    if output.isEmpty {
+      writing = nil
+    } else if writing == nil {
+      writing = try? loop.whenReady(connection.number, events: UInt32(EPOLLOUT.rawValue)) { [weak self] _ in self?.flush() }
+    }
+  }
+
+  private func hangUp() {
+    reading = nil
+    writing = nil
+    whenGone()
+  }
+}

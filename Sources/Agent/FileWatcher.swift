@@ -1,0 +1,83 @@
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+
+/// Watches files by their folders, so that a file that is replaced by rename, removed or made later is seen all the same.
+///
+/// A file that somebody is still writing holds the call back until it is closed: half-written text is never read.
+final class FileWatcher {
+  private static let mask = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+  /// Editors and package managers touch several files at once.
+  private static let settle = Duration.milliseconds(100)
+  /// A writer that never closes cannot hold everything up for ever.
+  private static let longestWait = Duration.seconds(10)
+
+  private let loop: EventLoop
+  private let changed: () -> Void
+  private var sources: [String: EventSource] = [:]
+  private var names: [String: Set<String>] = [:]
+  private var beingWritten: [String: Moment] = [:]
+  private var timer: EventSource?
+
+  init(loop: EventLoop, changed: @escaping () -> Void) {
+    self.loop = loop
+    self.changed = changed
+  }
+
+  /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is made, as long as
+  /// its parent folder is there.
+  func watch(folders: [String], files: [String]) {
+    var wanted: [String: Set<String>] = [:]
+    for file in files { wanted[parent(of: file), default: []].insert(lastComponent(of: file)) }
+    for folder in folders where !isFolder(folder) { wanted[parent(of: folder), default: []].insert(lastComponent(of: folder)) }
+    // No names: everything in it.
+    for folder in folders where isFolder(folder) { wanted[folder] = [] }
+    names = wanted
+    sources = sources.filter { wanted[$0.key] != nil }
+    for folder in wanted.keys.sorted() where sources[folder] == nil {
+      sources[folder] = try? loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
+    }
+  }
+
+  private func noticed(_ name: String, _ bits: UInt32, in folder: String) {
+    if bits & UInt32(IN_IGNORED) != 0 { sources[folder] = nil }
+    let wanted = names[folder] ?? []
+    guard wanted.isEmpty || wanted.contains(name) || name.isEmpty else { return }
+    let path = folder + "/" + name
+    if bits & UInt32(IN_MODIFY) != 0 || bits & UInt32(IN_CREATE) != 0 && isRegular(path) { beingWritten[path] = .now }
+    if bits & UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_DELETE | IN_MOVED_TO) != 0 { beingWritten[path] = nil }
+    schedule(after: Self.settle)
+  }
+
+  private func schedule(after delay: Duration) {
+    timer = try? loop.at(.now + delay) { [weak self] in self?.timeHasCome() }
+  }
+
+  private func timeHasCome() {
+    timer = nil
+    let now = Moment.now
+    beingWritten = beingWritten.filter { now < $0.value + Self.longestWait }
+    if let first = beingWritten.values.min() {
+      // A close is an event and comes here by itself; this is for the writer that never does.
+      timer = try? loop.at(first + Self.longestWait) { [weak self] in self?.timeHasCome() }
+    } else {
+      changed()
+    }
+  }
+}
+
+private func parent(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
+private func lastComponent(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+private func isFolder(_ path: String) -> Bool { fileType(path) == S_IFDIR }
+
+private func isRegular(_ path: String) -> Bool { fileType(path) == S_IFREG }
+
+private func fileType(_ path: String) -> mode_t? {
+  var info = stat()
+  return lstat(path, &info) == 0 ? info.st_mode & S_IFMT : nil
+}

@@ -1,0 +1,52 @@
+package import RoamwardCore
+
+/// What the agent would do to this machine: decisions turned into the very plan that it would execute.
+package struct Forecast {
+  package var plan: Plan
+  package var notes: [String]
+
+  /// Tunnels that the rules connect are planned to the end; those they leave alone stay as they are observed; the others go. `up` names one
+  /// that is planned whatever the rules say. Endpoint names are left as names: nothing is looked up.
+  package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
+    let evaluator = Evaluator(networks: policies.networks)
+    let setups = Self.setups(policies, engine: machine.wireGuardEngine)
+    let need = Need(ssid: false, tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link))
+    let observed = try machine.observe(need).state
+    let wanted = setups.compactMap { setup -> TunnelSetup? in
+      var setup = setup
+      let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explained: false)
+      let isThere = observed.kernel.links.contains { $0.name == setup.link && Ownership.tunnel(ofAlias: $0.alias) == setup.policy.name }
+      switch up == setup.policy.name ? .up : Intent(setup.policy, decision: decision, hold: nil) {
+      case .up: setup.level = .full
+      case .unchanged where isThere: setup.level = .full
+      case .unchanged, .down: return nil
+      }
+      return setup
+    }
+    let desired = DesiredState(of: wanted, on: UnderlayFit(snapshot))
+    plan = Plan(from: observed, to: desired)
+    notes = desired.notes
+  }
+
+  /// Slots are given in the order of the policies, as a starting agent gives them.
+  private static func setups(_ policies: PolicySet, engine: EngineChoice) -> [TunnelSetup] {
+    var used = Set<UInt32>()
+    return policies.tunnels.map { tunnel in
+      let slot = TunnelSetup.freeSlot(for: tunnel.precedence, used: used)
+      used.insert(slot)
+      switch tunnel.provider {
+      case .wireGuard(let provider):
+        let configuration = provider.configuration
+        var runs = WireGuardEngine.kernel
+        if case .engine(let chosen) = engine { runs = chosen }
+        let device = WireGuardDevice(
+          engine: runs, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
+          peers: configuration.peers)
+        return TunnelSetup(
+          policy: tunnel, level: .nothing, slot: slot, link: TunnelSetup.linkName(forTunnel: tunnel.name), device: .wireGuard(device))
+      case .command(let command):
+        return TunnelSetup(policy: tunnel, level: .nothing, slot: slot, link: command.interface, device: .foreign)
+      }
+    }
+  }
+}

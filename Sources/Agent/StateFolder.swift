@@ -1,0 +1,82 @@
+internal import ControlProtocol
+internal import Glibc
+package import LinuxIO
+internal import RoamwardCore
+
+/// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is on disk before what it is about.
+package final class StateFolder {
+  package let path: String
+  private let lock: FileDescriptor
+
+  /// Makes the folder where it is missing (mode 0700) and takes the lock. Another agent that holds it is an error (EBUSY).
+  package init(path: String) throws(SystemError) {
+    self.path = path
+    try makeFolder(path)
+    let number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw .last("open \(path)/lock") }
+    lock = FileDescriptor(owning: number)
+    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+      throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
+    }
+  }
+
+  package var journal: Journal {
+    Journal(
+      unfinishedLinks: { [self] in Set(names(withPrefix: "link-")) }, noteLink: { [self] in write("link-\($0)", "") },
+      forgetLink: { [self] in forget("link-\($0)") }, startedCommands: { [self] in startedCommands() },
+      noteCommand: { [self] in write("command-\($0)", $1.json.text()) }, forgetCommand: { [self] in forget("command-\($0)") })
+  }
+
+  private func startedCommands() -> [String: CommandProviderConfiguration] {
+    var commands: [String: CommandProviderConfiguration] = [:]
+    for name in names(withPrefix: "command-") {
+      if let bytes = try? TextFile.read("\(path)/command-\(name)"), let json = try? JSON(parsing: bytes) {
+        commands[name] = CommandProviderConfiguration(json)
+      }
+    }
+    return commands
+  }
+
+  private func write(_ name: String, _ text: String) {
+    try? TextFile.replace("\(path)/\(name)", with: Array(text.utf8), mode: 0o600)
+  }
+
+  private func forget(_ name: String) { try? TextFile.remove("\(path)/\(name)") }
+
+  private func names(withPrefix prefix: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name.hasPrefix(prefix), !name.hasSuffix(".roamward-new") { names.append(String(name.dropFirst(prefix.count))) }
+    }
+    return names.sorted()
+  }
+}
+
+/// Makes a folder and those above it; the last with mode 0700.
+private func makeFolder(_ path: String) throws(SystemError) {
+  var made = path.hasPrefix("/") ? "" : "."
+  let parts = path.split(separator: "/")
+  for (i, part) in parts.enumerated() {
+    made += "/" + part
+    guard mkdir(made, i == parts.count - 1 ? 0o700 : 0o755) == 0 || errno == EEXIST else { throw .last("make \(made)") }
+  }
+}
+
+extension CommandProviderConfiguration {
+  fileprivate var json: JSON {
+    [
+      "up": JSON(up), "down": JSON(down), "status": JSON(status), "interface": JSON(interface),
+      "timeout": .integer(timeout.components.seconds),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    func words(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
+    self.init(
+      up: words("up"), down: words("down"), status: words("status"), interface: json["interface"]?.string,
+      timeout: .seconds(json["timeout"]?.integer ?? 30))
+  }
+}

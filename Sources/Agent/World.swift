@@ -1,0 +1,145 @@
+package import NetworkTypes
+package import PolicySource
+package import RoamwardCore
+
+/// Everything outside the agent, as functions: the real machine, or a scripted one in tests. All are called on the agent's one thread, and
+/// none may block; what takes time calls back later, on the same thread.
+package struct World {
+  package var now: () -> Moment
+  /// Seconds since 1970.
+  package var wallClock: () -> Int64
+  /// Reads the machine anew. What is asked for decides what is gathered: nobody asks for an SSID that no rule needs.
+  package var observe: (Need) throws(WorldError) -> Observation
+  /// Makes the changes that can be made at once, in order; gives those that failed.
+  package var apply: ([Step]) -> [StepFailure]
+  /// The one change that takes longer: starts a userspace WireGuard device. Calls back with what went wrong, or `nil`.
+  package var startUserspaceLink: (String, @escaping (String?) -> Void) -> Void
+  /// Ends what is left of a userspace device whose link has gone.
+  package var endUserspaceLink: (String) -> Void
+  /// Gives peers new sessions, so that each has to answer once more: the device is configured from nothing.
+  package var renewSessions: (String, WireGuardDevice) -> String?
+  package var wireGuardEngine: () -> EngineChoice
+  /// Resolves a name on the underlay, whatever tunnels are up. Dropping what it returns ends the look-up.
+  package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> AnyObject?
+  /// Runs a provider's program. Dropping what it returns does not end it.
+  package var run: (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void
+  package var loadPolicies: () -> LoadedPolicies
+  /// Write-ahead notes for the agent that comes after a crash.
+  package var journal: Journal
+  /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
+  package var wake: (Moment?, @escaping () -> Void) -> Void
+
+  package init(
+    now: @escaping () -> Moment, wallClock: @escaping () -> Int64, observe: @escaping (Need) throws(WorldError) -> Observation,
+    apply: @escaping ([Step]) -> [StepFailure], startUserspaceLink: @escaping (String, @escaping (String?) -> Void) -> Void,
+    endUserspaceLink: @escaping (String) -> Void, renewSessions: @escaping (String, WireGuardDevice) -> String?,
+    wireGuardEngine: @escaping () -> EngineChoice,
+    resolve: @escaping (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> AnyObject?,
+    run: @escaping (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void,
+    loadPolicies: @escaping () -> LoadedPolicies, journal: Journal, wake: @escaping (Moment?, @escaping () -> Void) -> Void
+  ) {
+    self.now = now
+    self.wallClock = wallClock
+    self.observe = observe
+    self.apply = apply
+    self.startUserspaceLink = startUserspaceLink
+    self.endUserspaceLink = endUserspaceLink
+    self.renewSessions = renewSessions
+    self.wireGuardEngine = wireGuardEngine
+    self.resolve = resolve
+    self.run = run
+    self.loadPolicies = loadPolicies
+    self.journal = journal
+    self.wake = wake
+  }
+}
+
+/// What an observation is for.
+package struct Need: Hashable, Sendable {
+  package var ssid: Bool
+  /// Tables that tunnels may have routes in.
+  package var tables: [UInt32]
+  /// WireGuard links to ask about.
+  package var wireGuardLinks: [String]
+
+  package init(ssid: Bool = true, tables: [UInt32] = [], wireGuardLinks: [String] = []) {
+    self.ssid = ssid
+    self.tables = tables
+    self.wireGuardLinks = wireGuardLinks
+  }
+}
+
+/// The machine at one moment: what decisions judge, and what plans change.
+package struct Observation: Hashable, Sendable {
+  package var snapshot: NetworkSnapshot
+  package var state: ObservedState
+
+  package init(snapshot: NetworkSnapshot, state: ObservedState) {
+    self.snapshot = snapshot
+    self.state = state
+  }
+}
+
+/// Something outside did not work, in words for people.
+package struct WorldError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+}
+
+/// A step that could not be made.
+package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
+  package let step: Step
+  package let reason: String
+
+  package init(step: Step, reason: String) {
+    self.step = step
+    self.reason = reason
+  }
+
+  package var description: String { "\(step): \(reason)" }
+}
+
+package enum EngineChoice: Hashable, Sendable {
+  case engine(WireGuardEngine)
+  case none(because: String)
+}
+
+package enum Resolution: Hashable, Sendable {
+  case addresses([IPAddress])
+  case failed(because: String)
+}
+
+package enum CommandAction: String, Hashable, Sendable {
+  case up, down, status
+}
+
+package enum CommandOutcome: Hashable, Sendable {
+  case succeeded
+  case failed(because: String)
+}
+
+/// Notes on disk about what is being made, written before it is made.
+package struct Journal {
+  /// Links whose making has begun; after a crash they are ours though they carry no alias yet.
+  package var unfinishedLinks: () -> Set<String>
+  package var noteLink: (String) -> Void
+  package var forgetLink: (String) -> Void
+  /// Commands whose `up` has begun: `down` is owed.
+  package var startedCommands: () -> [String: CommandProviderConfiguration]
+  package var noteCommand: (String, CommandProviderConfiguration) -> Void
+  package var forgetCommand: (String) -> Void
+
+  package init(
+    unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
+    startedCommands: @escaping () -> [String: CommandProviderConfiguration],
+    noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void
+  ) {
+    self.unfinishedLinks = unfinishedLinks
+    self.noteLink = noteLink
+    self.forgetLink = forgetLink
+    self.startedCommands = startedCommands
+    self.noteCommand = noteCommand
+    self.forgetCommand = forgetCommand
+  }
+}

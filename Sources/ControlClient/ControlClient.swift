@@ -1,0 +1,75 @@
+package import ControlProtocol
+internal import LinuxIO
+
+/// A connection to the agent's local socket.
+package final class ControlClient {
+  /// Why there is no answer.
+  package enum Failure: Error, Hashable, Sendable {
+    /// Nobody listens there.
+    case noAgent(path: String, reason: String)
+    case refused(RequestError)
+    /// The agent went away, or said what is not its protocol.
+    case broken(String)
+  }
+
+  package static let defaultPath = "/run/roamward/control.sock"
+
+  private let connection: FileDescriptor
+  private var input: [UInt8] = []
+
+  package init(path: String) throws(Failure) {
+    do throws(SystemError) {
+      connection = try FileDescriptor.connect(to: path)
+    } catch {
+      throw .noAgent(path: path, reason: error.reason)
+    }
+  }
+
+  /// Sends a request and gives its result.
+  package func ask(_ request: Request) throws(Failure) -> JSON {
+    do throws(SystemError) {
+      try connection.writeAll(Array((request.json.text() + "\n").utf8))
+    } catch {
+      throw .broken(error.description)
+    }
+    guard let json = try next() else { throw .broken("the agent closed the connection without an answer") }
+    switch Reply(json) {
+    case .done(let result): return result
+    case .refused(let error): throw .refused(error)
+    case nil: throw .broken("the answer is not one of this protocol: \(json.text())")
+    }
+  }
+
+  /// The next line; `nil` when the agent has gone. Waits for it.
+  package func next() throws(Failure) -> JSON? {
+    while true {
+      if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = Array(input[..<end])
+        input.removeSubrange(...end)
+        do throws(JSONError) { return try JSON(parsing: line) } catch { throw .broken("not JSON: \(error.reason)") }
+      }
+      do throws(SystemError) {
+        guard let bytes = try connection.read(), !bytes.isEmpty else { return nil }
+        input += bytes
+      } catch {
+        throw .broken(error.description)
+      }
+    }
+  }
+
+  /// The descriptor, to wait on with a time limit.
+  package var descriptor: Int32 { connection.number }
+
+  /// Whether a whole line is here already.
+  package var hasLine: Bool { input.contains(UInt8(ascii: "\n")) }
+}
+
+extension ControlClient.Failure: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .noAgent(let path, let reason): "no agent answers at \(path): \(reason)"
+    case .refused(let error): error.message
+    case .broken(let reason): reason
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import NetworkTypes
+package import RoamwardCore
+
+/// A kernel and a resolver file in memory, which carry out steps as the real ones would.
+package struct SimulatedState {
+  package private(set) var observed = ObservedState(resolvConf: .file(SimulatedState.hostResolvConf))
+  private var nextIndex: UInt32 = 100
+
+  package static let hostResolvConf = "search host.example\nnameserver 192.0.2.1\n"
+
+  package init() {}
+
+  package mutating func apply(_ steps: [Step]) { for step in steps { apply(step) } }
+
+  /// Puts a peer's handshake into a device, as an answer would.
+  package mutating func answer(on link: String, at seconds: Int64) {
+    guard var device = observed.wireGuard[link] else { return }
+    for i in device.peers.indices { device.peers[i].lastHandshake = seconds }
+    observed.wireGuard[link] = device
+  }
+
+  package mutating func configure(_ link: String, _ device: WireGuardDevice, anew: Bool) {
+    let before = anew ? [] : observed.wireGuard[link]?.peers ?? []
+    observed.wireGuard[link] = WireGuardState(
+      engine: device.engine, publicKey: device.publicKey, listenPort: device.listenPort ?? 40_000, firewallMark: device.firewallMark,
+      peers: device.peers.map { peer in
+        WireGuardState.Peer(
+          publicKey: peer.publicKey, presharedKey: peer.presharedKey, endpoint: peer.endpoint, allowedIPs: peer.allowedIPs,
+          persistentKeepalive: peer.persistentKeepalive, lastHandshake: before.first { $0.publicKey == peer.publicKey }?.lastHandshake ?? 0)
+      })
+  }
+
+  private mutating func apply(_ step: Step) {
+    switch step {
+    case .addWireGuardLink(let name, let engine):
+      if let index = InterfaceIndex(nextIndex) {
+        observed.kernel.links.append(Link(index: index, name: name, kind: engine == .kernel ? "wireguard" : "tun", mtu: 1420))
+      }
+      nextIndex += 1
+      observed.wireGuard[name] = WireGuardState(engine: engine)
+    case .setAlias(let link, let alias): change(link) { $0.alias = alias }
+    case .configureWireGuard(let link, let device): configure(link, device, anew: false)
+    case .setMTU(let link, let mtu, _): change(link) { $0.mtu = mtu }
+    case .addAddress(let address, let link): observed.kernel.addresses.append(LinkAddress(link: link, address: address))
+    case .removeAddress(let address, let link): observed.kernel.addresses.removeAll { $0.link == link && $0.address == address }
+    case .setUp(let link): change(link) { $0.flags |= 0x1_0001 }
+    case .deleteLink(let link, _):
+      observed.kernel.links.removeAll { $0.name == link }
+      observed.kernel.addresses.removeAll { $0.link == link }
+      observed.kernel.routes.removeAll { $0.link == link }
+      observed.wireGuard[link] = nil
+    case .addRoute(let route): observed.kernel.routes.append(route)
+    case .removeRoute(let route): observed.kernel.routes.removeAll { $0 == route }
+    case .addRule(let rule): observed.kernel.rules.append(rule)
+    case .removeRule(let rule): observed.kernel.rules.removeAll { $0 == rule }
+    case .writeResolvConf(let file): observed.resolvConf = .file(file.rendered)
+    case .restoreResolvConf: observed.resolvConf = .file(Self.hostResolvConf)
+    }
+  }
+
+  private mutating func change(_ name: String, _ body: (inout Link) -> Void) {
+    if let i = observed.kernel.links.firstIndex(where: { $0.name == name }) { body(&observed.kernel.links[i]) }
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import ControlProtocol
+import RoamwardCore
+
+struct Evaluate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Decides, without touching anything, what each tunnel would do.",
+    discussion: """
+      Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the
+      outcome: 10 connect, 11 disconnect, 12 ignore, 14 pending.
+      """)
+
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var facts: FactOptions
+  @Option(help: ArgumentHelp("Only this tunnel.", valueName: "name")) var tunnel: String?
+  @Flag(help: "Every rule that was looked at, and what was found.") var explain = false
+  @Flag(help: "Print JSON.") var json = false
+  @Flag(help: "Tell the outcome for one tunnel by the exit status.") var exitCode = false
+
+  func run() throws {
+    let set = try policies.load()
+    let snapshot = try facts.snapshot()
+    let evaluator = Evaluator(networks: set.networks)
+    let chosen = set.tunnels.filter { tunnel == nil || $0.name == tunnel }
+    if let tunnel, chosen.isEmpty { throw ValidationError("no policy describes a tunnel named \"\(tunnel)\"") }
+    if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
+    let decisions = chosen.map { evaluator.decide($0, on: snapshot) }
+    if json {
+      let members: JSON = ["version": 1, "decisions": .array(decisions.map(\.json)), "network": snapshot.json]
+      write(members.text(indented: true) + "\n")
+    } else {
+      write(report(decisions, explained: explain))
+    }
+    if exitCode, let decision = decisions.first { throw decision.outcome.exitCode }
+  }
+}
+
+extension Decision.Outcome {
+  fileprivate var exitCode: ExitCode {
+    switch self {
+    case .connect: ExitCode(10)
+    case .disconnect: ExitCode(11)
+    case .ignore: ExitCode(12)
+    case .pending: ExitCode(14)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Agent
+import ArgumentParser
+import LinuxIO
+import PolicySource
+import RoamwardCore
+
+/// Where the facts of a dry run come from.
+struct FactOptions: ParsableArguments {
+  @Flag(help: "This machine's network, now. The default when no facts are given.") var live = false
+  @Option(help: ArgumentHelp("A saved network: what `roamward network --json` prints.", valueName: "file")) var network: String?
+  @Option(
+    help: ArgumentHelp(
+      "An invented fact, repeatable, over the others: interface=wifi, ssid=Cafe, dns-domain=corp.example …", valueName: "key=value"))
+  var set: [String] = []
+  @OptionGroup var sources: SourceOptions
+
+  func validate() throws {
+    if live, network != nil { throw ValidationError("--live and --network are two networks; give one") }
+  }
+
+  /// The snapshot to judge. Unreadable facts are printed and end the program with status 1.
+  func snapshot() throws -> NetworkSnapshot {
+    var snapshot = try base()
+    for setting in set {
+      if let problem = applySetting(setting, to: &snapshot) {
+        writeError(problem.rendered(color: usesColor) + "\n")
+        throw ExitCode(2)
+      }
+    }
+    return snapshot
+  }
+
+  private func base() throws -> NetworkSnapshot {
+    if let network { return try saved(network) }
+    return live || set.isEmpty ? try sources.machine().observe(Need()).snapshot : NetworkSnapshot()
+  }
+
+  private func saved(_ path: String) throws -> NetworkSnapshot {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try TextFile.read(path == "-" ? "/dev/stdin" : path)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.policyErrors
+    }
+    let (snapshot, problems) = readSnapshot(text: bytes, file: path)
+    for problem in problems { writeError(problem.rendered(color: usesColor) + "\n") }
+    guard let snapshot else { throw ExitStatus.policyErrors }
+    return snapshot
+  }
+}
+
+/// Files that stand in for the machine's own.
+struct SourceOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("A file that holds the SSID of the network the machine is on.", valueName: "file")) var ssidFile: String?
+  @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
+  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir = "/run/roamward/state"
+
+  func machine() throws -> LinuxMachine {
+    do throws(WorldError) {
+      return try LinuxMachine(ssidFile: ssidFile, resolvConf: resolvConf, stateDirectory: stateDir)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import Agent
+import ArgumentParser
+import ControlProtocol
+import RoamwardCore
+
+struct Plan: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Every change that the agent would make on this machine, in order, each with its undo.",
+    discussion: "Changes nothing. The agent executes exactly the plan that is made here.")
+
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var facts: FactOptions
+  @Option(help: ArgumentHelp("Plan as if this tunnel were wanted, whatever the rules say.", valueName: "name")) var up: String?
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() throws {
+    let set = try policies.load()
+    if let up, set.tunnel(named: up) == nil { throw ValidationError("no policy describes a tunnel named \"\(up)\"") }
+    let snapshot = try facts.snapshot()
+    let machine = try facts.sources.machine()
+    let forecast: Forecast
+    do throws(WorldError) {
+      forecast = try Forecast(of: set, on: snapshot, up: up, machine: machine)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+    write(json ? forecast.json.text(indented: true) + "\n" : forecast.text)
+  }
+}
+
+extension Forecast {
+  fileprivate var text: String {
+    var lines = plan.steps.isEmpty ? ["nothing to do: the machine is as the policies want it"] : []
+    let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
+    lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
+    lines += (notes + plan.conflicts).map { "note: \($0)" }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  fileprivate var json: JSON {
+    let steps = plan.steps.map { step -> JSON in ["do": .string(step.description), "undo": JSON(step.undo?.description)] }
+    return ["version": 1, "steps": .array(steps), "notes": JSON(notes + plan.conflicts)]
+  }
+}

@@ -1,0 +1,23 @@
+import Agent
+import ArgumentParser
+import Glibc
+import PolicySource
+import RoamwardCore
+
+struct PolicyOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("A folder of policies, or one file; repeatable, later ones beat earlier ones. Default: the agent's folders.", valueName: "path"))
+  var policies: [String] = []
+
+  /// Loads them. Problems go to standard error; errors end the program with status 1.
+  func load() throws -> PolicySet {
+    let loaded = loadPolicies(
+      layers: policies.isEmpty ? PolicyLayers.standard : policies, requireRootOwnership: policies.isEmpty && geteuid() == 0)
+    for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
+    if loaded.hasErrors { throw ExitStatus.policyErrors }
+    if loaded.policies.tunnels.isEmpty {
+      let places = (policies.isEmpty ? PolicyLayers.standard : policies).joined(separator: ", ")
+      writeError("roamward: no policy describes a tunnel in \(places)\n")
+    }
+    return loaded.policies
+  }
+}

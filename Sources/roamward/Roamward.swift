@@ -1,0 +1,20 @@
+import ArgumentParser
+
+@main
+struct Roamward: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "roamward",
+    abstract: "Keeps this machine on the right tunnel, and says why.",
+    discussion: """
+      Policies are YAML files in /etc/roamward/policies (and /run/…, /usr/lib/…); roamwardd acts on them by itself. Commands that decide or
+      show (evaluate, plan, check, network) need neither root nor the agent.
+
+      Exit status: 0 done; 1 a policy has errors, or the agent refused; 2 usage; 3 time ran out; 8 the agent does not run.
+      """,
+    version: "0.1.0",
+    groupedSubcommands: [
+      CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Wait.self]),
+      CommandGroup(name: "Without the agent", subcommands: [Evaluate.self, Plan.self, Network.self, Check.self]),
+    ],
+    defaultSubcommand: Status.self)
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import ControlProtocol
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "What is up, since when, and because of which rule.")
+
+  @OptionGroup var agent: AgentOptions
+  @Flag(help: "Print the agent's report as JSON.") var json = false
+
+  func run() throws {
+    let reply = try agent.ask(.status)
+    write(json ? reply.text(indented: true) + "\n" : StatusReport(reply).text)
+  }
+}
+
+extension StatusReport {
+  /// For people. Trouble comes first, then what is up.
+  var text: String {
+    var lines: [String] = []
+    let errors = problems.filter { $0.severity == "error" }
+    if !errors.isEmpty {
+      let force = generation == 0 ? "no policy is in force" : "the last good set stays in force"
+      lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
+      lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
+    }
+    lines.append(summary)
+    let network = primary.link.map { link in
+      "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "")
+    }
+    lines.append("network: \(network ?? "none")")
+    for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
+    lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private var summary: String {
+    let up = tunnels.filter { $0.state == "connected" }
+    guard !up.isEmpty else {
+      let trying = tunnels.filter { $0.state == "connecting" || $0.state == "reasserting" }
+      if let first = trying.first { return "\(first.name) is \(first.state), because \(first.because)" }
+      return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy files)" : "no tunnel is up"
+    }
+    return up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
+      .joined(separator: "\n")
+  }
+}
+
+extension StatusReport.Tunnel {
+  fileprivate func headline(at time: Int64) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
+
+  fileprivate func details(at time: Int64) -> [String] {
+    var lines = ["because: \(because)" + (rule.map { "  (\(place($0)))" } ?? "")]
+    if let hold {
+      lines.append("hold:    \(hold) by hand for \(age(time - (holdSince ?? time))); ends when the network changes, or with `roamward resume \(name)`")
+      lines.append("rules:   would say \(decision)")
+    }
+    if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
+    if let lastHandshake { lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))") }
+    if let failure { lines.append("failure: \(failure)") }
+    return lines + notes.map { "note:    \($0)" }
+  }
+
+  private func place(_ rule: StatusReport.Rule) -> String { "\(rule.file.split(separator: "/").last.map(String.init) ?? rule.file):\(rule.line)" }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import ControlClient
+import Glibc
+
+/// Writes to standard output at once; a reader that has gone ends the program quietly.
+func write(_ text: String) {
+  var rest = Array(text.utf8)[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    if count <= 0 {
+      if errno == EINTR { continue }
+      exit(0)
+    }
+    rest = rest.dropFirst(count)
+  }
+}
+
+func writeError(_ text: String) { fputs(text, stderr) }
+
+/// Colour where a person looks, and does not mind (no-color.org).
+var usesColor: Bool { isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil }
+
+/// What the exit status says; the numbers of nmcli(1) where it has them.
+enum ExitStatus {
+  static let policyErrors = ExitCode(1)
+  static let refused = ExitCode(1)
+  static let timedOut = ExitCode(3)
+  static let noAgent = ExitCode(8)
+}
+
+/// `2026-11-21 14:03:22` in local time.
+func localTime(_ seconds: Int64) -> String {
+  var time = time_t(seconds)
+  var parts = tm()
+  localtime_r(&time, &parts)
+  var buffer = [UInt8](repeating: 0, count: 32)
+  let count = buffer.withUnsafeMutableBytes { strftime($0.baseAddress, $0.count, "%Y-%m-%d %H:%M:%S", &parts) }
+  return String(decoding: buffer.prefix(count), as: UTF8.self)
+}
+
+/// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
+func age(_ seconds: Int64) -> String {
+  switch max(0, seconds) {
+  case let s where s < 60: "\(s) s"
+  case let s where s < 3600: "\(s / 60) min"
+  case let s where s < 86_400: "\(s / 3600) h \(s % 3600 / 60) min"
+  case let s: "\(s / 86_400) d \(s % 86_400 / 3600) h"
+  }
+}
+
+/// `1.5 MiB`.
+func size(_ bytes: Int64) -> String {
+  var value = Double(bytes)
+  for unit in ["B", "KiB", "MiB", "GiB"] {
+    if value < 1024 || unit == "GiB" { return unit == "B" ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(unit)" }
+    value /= 1024
+  }
+  return "\(bytes) B"
+}

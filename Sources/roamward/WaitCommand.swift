@@ -1,0 +1,73 @@
+import ArgumentParser
+import ControlClient
+import ControlProtocol
+import Glibc
+import LinuxIO
+import NetworkTypes
+
+struct Wait: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Waits until a tunnel is in a state.", discussion: "Exit status 3 when the time runs out before it is.")
+
+  @OptionGroup var agent: AgentOptions
+  @Argument(help: "The tunnel's name.") var tunnel: String
+  @Option(name: .customLong("for"), help: ArgumentHelp("connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
+  var state: String = "connected"
+  @Option(help: ArgumentHelp("How long: 500ms, 10s, 5m.", valueName: "duration")) var timeout: String = "30s"
+
+  func validate() throws {
+    let states = ["connected", "disconnected", "connecting", "reasserting", "disconnecting"]
+    guard states.contains(state) else { throw ValidationError("--for takes one of: \(states.joined(separator: ", "))") }
+    guard seconds(timeout) != nil else { throw ValidationError("--timeout takes a duration: 500ms, 10s, 5m") }
+  }
+
+  func run() throws { try waitFor(state, of: tunnel, seconds: seconds(timeout) ?? 30, agent) }
+}
+
+/// Follows the agent's events from one status on; ends the program with status 3 when time runs out.
+func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: AgentOptions) throws {
+  let deadline = Moment.now + .milliseconds(Int64(seconds * 1000))
+  let client = try agent.connect()
+  do throws(ControlClient.Failure) {
+    // Events from here on; then the state as it is now, so that none is missed between.
+    _ = try client.ask(.monitor)
+  } catch {
+    writeError("roamward: \(error)\n")
+    throw ExitStatus.refused
+  }
+  let report = StatusReport(try agent.ask(.status))
+  guard let now = report.tunnels.first(where: { $0.name == tunnel }) else {
+    writeError("roamward: no tunnel is named \"\(tunnel)\"\n")
+    throw ExitStatus.refused
+  }
+  if now.state == state { return }
+  while let event = try nextEvent(client, before: deadline) {
+    if event["event"]?.string == "state", event["tunnel"]?.string == tunnel, event["to"]?.string == state { return }
+  }
+  writeError("roamward: \(tunnel) was not \(state) within \(seconds) s\n")
+  throw ExitStatus.timedOut
+}
+
+private func nextEvent(_ client: ControlClient, before deadline: Moment) throws -> JSON? {
+  while !client.hasLine {
+    let left = deadline - .now
+    guard left > .zero else { return nil }
+    var poller = pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0)
+    let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+    if poll(&poller, 1, Int32(clamping: milliseconds)) > 0 { break }
+  }
+  guard let event = try client.next() else {
+    writeError("roamward: the agent has ended\n")
+    throw ExitStatus.noAgent
+  }
+  return event
+}
+
+/// `500ms`, `10s`, `5m`, `2h`, or a number of seconds.
+private func seconds(_ text: String) -> Double? {
+  let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600)]
+  for (unit, factor) in units where text.hasSuffix(unit) {
+    if let number = Double(text.dropLast(unit.count)), number >= 0 { return number * factor }
+  }
+  return Double(text).flatMap { $0 >= 0 ? $0 : nil }
+}

@@ -1,0 +1,1 @@
+@main enum Roamwardd { static func main() {} }

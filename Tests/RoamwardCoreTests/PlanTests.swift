@@ -1,0 +1,142 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+/// Plans are compared as the text that an administrator reads.
+@Suite struct PlanTests {
+  let cafe = Sample.network(Sample.wifi("Cafe", domains: ["cafe.example"]))
+
+  func setup(
+    _ tunnel: TunnelPolicy, level: TunnelMachine.Level = .full, slot: UInt32 = 500, endpoint: String = "203.0.113.10:51820"
+  ) -> TunnelSetup {
+    guard case .wireGuard(let provider) = tunnel.provider else { preconditionFailure("a WireGuard tunnel is meant") }
+    let device = WireGuardDevice(
+      engine: .kernel, privateKey: provider.configuration.privateKey, publicKey: provider.configuration.publicKey,
+      peers: provider.configuration.peers)
+    return TunnelSetup(policy: tunnel, level: level, slot: slot, link: tunnel.name, device: .wireGuard(device))
+  }
+
+  func desired(_ setups: [TunnelSetup], on snapshot: NetworkSnapshot? = nil) -> DesiredState {
+    DesiredState(of: setups, on: UnderlayFit(snapshot ?? cafe))
+  }
+
+  func lines(_ plan: Plan) -> [String] { plan.steps.map(\.description) }
+
+  @Test("a split tunnel, from nothing") func splitTunnel() {
+    let tunnel = Sample.tunnel(
+      rules: [], routes: RoutePolicy(include: [Sample.prefix("10.0.0.0/8")], exclude: [Sample.prefix("10.99.0.0/16")]),
+      dns: DNSPolicy(servers: [Sample.address("10.0.0.53")], searchDomains: [Sample.domain("corp.example")]))
+    let plan = Plan(from: ObservedState(), to: desired([setup(tunnel)]))
+    #expect(
+      lines(plan) == [
+        "ip link add dev corp type wireguard", "ip link set dev corp alias roamward:corp",
+        "wg set corp private-key (hidden) fwmark 0x52000000 peer (hidden) endpoint 203.0.113.10:51820 allowed-ips 10.0.0.0/8",
+        "ip link set dev corp mtu 1420", "ip address add 10.77.0.2/32 dev corp", "ip link set dev corp up",
+        "ip route add 10.0.0.0/8 dev corp table 21500 proto 82", "ip route add throw 10.99.0.0/16 table 21500 proto 82",
+        "ip rule add priority 21500 not fwmark 0x52000000/0xff000000 lookup 21500 protocol 82",
+        "resolv.conf: nameserver 10.0.0.53, search corp.example, search cafe.example",
+      ])
+  }
+
+  @Test("before the peer answers there is a link and no route into it") func linkLevel() {
+    let plan = Plan(from: ObservedState(), to: desired([setup(Sample.tunnel(rules: []), level: .link)]))
+    #expect(lines(plan).last == "ip link set dev corp up")
+    #expect(!lines(plan).contains { $0.contains("route") || $0.contains("rule") || $0.contains("resolv.conf") })
+  }
+
+  @Test("a full tunnel: attached networks stay outside, and a family without an address is unreachable rather than outside")
+  func fullTunnel() {
+    let everything = [IPPrefix.everything(.v4), .everything(.v6)]
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: everything))
+    let state = desired([setup(tunnel)])
+    #expect(
+      state.routes.map(\.description) == [
+        "default dev corp table 21500 proto 82", "throw 192.0.2.0/24 table 21500 proto 82",
+        "unreachable default table 21500 proto 82 metric 1024", "throw fe80::/10 table 21500 proto 82 metric 1024",
+      ])
+    #expect(state.rules.map(\.family) == [.v4, .v6])
+    #expect(state.notes.isEmpty)
+  }
+
+  @Test("once applied, nothing is left to do: the plan verifies itself") func converges() {
+    for routes in [nil, RoutePolicy(include: [.everything(.v4), .everything(.v6)], exclude: [Sample.prefix("192.0.2.128/25")])] {
+      let wanted = desired([setup(Sample.tunnel(rules: [], routes: routes, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])))])
+      var machine = SimulatedState()
+      machine.apply(Plan(from: machine.observed, to: wanted).steps)
+      #expect(Plan(from: machine.observed, to: wanted).isEmpty)
+      machine.apply(Plan(from: machine.observed, to: DesiredState()).steps)
+      #expect(machine.observed == SimulatedState().observed)
+    }
+  }
+
+  @Test("the undo of a plan, applied after it, leaves the machine as it was") func undo() {
+    let wanted = desired([setup(Sample.tunnel(rules: [], dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])))])
+    var machine = SimulatedState()
+    let plan = Plan(from: machine.observed, to: wanted)
+    machine.apply(plan.steps)
+    machine.apply(plan.undo.steps)
+    #expect(machine.observed == SimulatedState().observed)
+  }
+
+  @Test("another's objects are never touched") func foreign() {
+    let foreign = KernelState(
+      links: [Link(index: Sample.index(9), name: "wg9", kind: "wireguard", flags: 1)],
+      routes: [
+        Route(to: .everything(.v4), on: "wg9", table: 51_820, origin: 4), Route(to: Sample.prefix("10.9.0.0/16"), on: "wg9", table: 21_500, origin: 3),
+      ],
+      rules: [RoutingRule(family: .v4, priority: 21_500, table: 51_820, origin: 0), RoutingRule(family: .v4, priority: 5210, table: 254, origin: 82)])
+    #expect(Plan(from: ObservedState(kernel: foreign), to: DesiredState()).isEmpty)
+  }
+
+  @Test("a link of the wanted name that is somebody else's is a conflict, and stays") func conflict() {
+    let foreign = KernelState(links: [Link(index: Sample.index(9), name: "corp", kind: "wireguard", flags: 1)])
+    let plan = Plan(from: ObservedState(kernel: foreign), to: desired([setup(Sample.tunnel(rules: []))]))
+    #expect(plan.conflicts == ["corp: a link named corp exists already and is not Roamward's; rename the tunnel or remove the link"])
+    #expect(!lines(plan).contains { $0.contains("dev corp") && $0.hasPrefix("ip link") })
+    #expect(!lines(plan).contains { $0.contains("ip route") && $0.contains("dev corp") })
+  }
+
+  @Test("a link that a dead agent was still making is taken away") func unfinished() {
+    let left = KernelState(links: [Link(index: Sample.index(9), name: "corp", kind: "wireguard")])
+    let plan = Plan(from: ObservedState(kernel: left, unfinishedLinks: ["corp"]), to: DesiredState())
+    #expect(lines(plan) == ["ip link del dev corp"])
+  }
+
+  @Test("moving to a network that the tunnel would swallow swaps one route, and nothing else") func roaming() {
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]))
+    var machine = SimulatedState()
+    let elsewhere = Sample.network(Sample.wired())
+    #expect(desired([setup(tunnel)], on: cafe).notes == ["corp: 192.0.2.0/24 stays outside, because this machine is attached to it"])
+    machine.apply(Plan(from: machine.observed, to: desired([setup(tunnel)], on: elsewhere)).steps)
+    let plan = Plan(from: machine.observed, to: desired([setup(tunnel)], on: cafe))
+    #expect(
+      lines(plan) == [
+        "ip route del 192.0.2.0/24 dev corp table 21500 proto 82", "ip route add throw 192.0.2.0/24 table 21500 proto 82",
+      ])
+  }
+
+  @Test("enterprise before personal, in rules and in name servers") func precedence() {
+    let corp = Sample.tunnel(rules: [], dns: DNSPolicy(servers: [Sample.address("10.0.0.53")]), precedence: .enterprise)
+    let home = Sample.tunnel("home", rules: [], dns: DNSPolicy(servers: [Sample.address("10.1.0.53")]))
+    let state = desired([setup(home, slot: 500), setup(corp, slot: 0)])
+    #expect(state.rules.map(\.priority) == [21_000, 21_500])
+    #expect(state.resolvConf?.nameServers == [Sample.address("10.0.0.53")])
+    #expect(state.notes == ["home: its name servers are not used, because resolv.conf serves another tunnel already"])
+  }
+
+  @Test("split DNS is said to be impossible, not dropped in silence") func splitDNS() {
+    let dns = DNSPolicy(servers: [Sample.address("10.0.0.53")], matchDomains: [Sample.pattern("corp.example")])
+    let state = desired([setup(Sample.tunnel(rules: [], dns: dns))])
+    #expect(
+      state.notes == [
+        "corp: split DNS is not possible with resolv.conf, so its servers answer for all names, not for corp.example alone"
+      ])
+  }
+
+  @Test("no key is ever in a plan's text") func secrets() {
+    let plan = Plan(from: ObservedState(), to: desired([setup(Sample.tunnel(rules: []))]))
+    let text = "\(plan) \(String(reflecting: plan)) \(lines(plan))"
+    #expect(!text.contains("[1, 1, 1") && !text.contains("bytes"))
+  }
+}

@@ -1,0 +1,114 @@
+import NetworkTypes
+import RoamwardCore
+import Testing
+
+@Suite struct TunnelMachineTests {
+  let start = Moment(nanoseconds: 0)
+  func at(_ seconds: Int64) -> Moment { start + .seconds(seconds) }
+
+  /// Brings a machine to `connected`.
+  func connected() -> TunnelMachine {
+    var machine = TunnelMachine()
+    for event in [TunnelMachine.Event.want(true), .prepared, .peerAnswered, .applied] { _ = machine.handle(event, at: start) }
+    return machine
+  }
+
+  @Test("up and down, with the level that the kernel has to show") func lifeCycle() {
+    var machine = TunnelMachine()
+    #expect(machine.handle(.want(true), at: start) == [.prepare])
+    #expect(machine.level == .nothing && machine.state.status == "connecting")
+    #expect(machine.handle(.prepared, at: start) == [.probePeer])
+    #expect(machine.level == .link)
+    #expect(machine.handle(.applied, at: start) == [] && machine.state.status == "connecting")
+    #expect(machine.handle(.peerAnswered, at: start) == [])
+    #expect(machine.level == .full && machine.state.status == "connecting")
+    #expect(machine.handle(.applied, at: start) == [])
+    #expect(machine.state == .connected && machine.nextDeadline == nil)
+    #expect(machine.handle(.want(false), at: start) == [.release])
+    #expect(machine.level == .nothing && machine.state == .disconnecting)
+    #expect(machine.handle(.removed, at: start) == [])
+    #expect(machine.state == .disconnected)
+  }
+
+  @Test("a peer that does not answer is given up, and tried again ever later") func backsOff() throws {
+    var machine = TunnelMachine()
+    _ = machine.handle(.want(true), at: start)
+    var now = start
+    var delays: [Duration] = []
+    for _ in 0..<9 {
+      _ = machine.handle(.prepared, at: now)
+      now = try #require(machine.nextDeadline)
+      #expect(machine.handle(.tick, at: now) == [.release])
+      #expect(machine.failure == "the peer did not answer within 15.0 seconds")
+      let next = try #require(machine.nextDeadline)
+      delays.append(next - now)
+      now = next
+      #expect(machine.handle(.tick, at: now) == [.prepare])
+    }
+    #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+  }
+
+  @Test("a deadline that has not come is no deadline") func early() {
+    var machine = TunnelMachine()
+    _ = machine.handle(.want(true), at: start)
+    let before = machine
+    #expect(machine.handle(.tick, at: at(14)) == [])
+    #expect(machine == before)
+  }
+
+  @Test("on another network it stays up and asks the peer; without an answer it starts anew") func roams() {
+    var machine = connected()
+    #expect(machine.handle(.underlayChanged, at: start) == [.probePeer])
+    #expect(machine.state == .reasserting(deadline: at(15)) && machine.level == .full)
+    var answered = machine
+    #expect(answered.handle(.peerAnswered, at: at(1)) == [] && answered.state == .connected)
+    #expect(machine.handle(.tick, at: at(15)) == [.release])
+    #expect(machine.level == .nothing && machine.nextDeadline == at(16))
+  }
+
+  @Test("without a network it waits for one, without a deadline") func offline() {
+    var machine = connected()
+    #expect(machine.handle(.underlayLost, at: start) == [])
+    #expect(machine.nextDeadline == nil && machine.level == .full && !machine.state.isAwaitingAnswer)
+    #expect(machine.handle(.underlayChanged, at: at(100)) == [.probePeer])
+    #expect(machine.state.isAwaitingAnswer)
+  }
+
+  @Test("wanted again while it goes down, it comes up once it is down") func changesItsMind() {
+    var machine = connected()
+    _ = machine.handle(.want(false), at: start)
+    #expect(machine.handle(.want(true), at: start) == [])
+    #expect(machine.state == .disconnecting)
+    #expect(machine.handle(.removed, at: start) == [.prepare])
+  }
+
+  @Test("another network ends a back-off at once") func freshStart() {
+    var machine = TunnelMachine()
+    _ = machine.handle(.want(true), at: start)
+    _ = machine.handle(.failed(because: "no route"), at: start)
+    #expect(machine.handle(.underlayChanged, at: start) == [.prepare])
+  }
+
+  @Test("no sequence of events breaks what always holds") func invariants() {
+    var generator = SystemRandomNumberGenerator()
+    let events: [TunnelMachine.Event] = [
+      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(because: "x"), .underlayChanged, .underlayLost, .removed, .tick,
+    ]
+    for _ in 0..<2000 {
+      var machine = TunnelMachine()
+      var now = start
+      var isStarted = false
+      for _ in 0..<60 {
+        now = now + .seconds(Int64.random(in: 0...20, using: &generator))
+        let event = events.randomElement(using: &generator) ?? .tick
+        for effect in machine.handle(event, at: now) {
+          if effect == .prepare { isStarted = true }
+          if effect == .release { isStarted = false }
+        }
+        #expect(machine.level == .nothing || isStarted, "in the kernel only what was started")
+        #expect(machine.state != .connected || machine.isWanted, "connected only while wanted")
+        if case .backingOff = machine.state { #expect(machine.failure != nil) }
+      }
+    }
+  }
+}
