@@ -57,11 +57,11 @@ let package = Package(
     pure("Wire", uses: ["NetworkTypes", "RoamwardCore"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML"]),
+    rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML", "CSodium"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["CLinux", "CSystemd"]),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
     rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
@@ -79,5 +79,9 @@ let package = Package(
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
         "TunnelProviders", "Agent", argumentParser,
       ], swiftSettings: strict),
+
+    // Not shipped.
+    rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
+    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "TestKit"]),
   ]
 )

@@ -1,7 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
-package import RoamwardCore
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///
@@ -127,7 +126,7 @@ private final class Client {
     if output.isEmpty {
       writing = nil
     } else if writing == nil {
-      writing = try? loop.whenReady(connection.number, events: UInt32(EPOLLOUT.rawValue)) { [weak self] _ in self?.flush() }
+      writing = try? loop.whenWritable(connection.number) { [weak self] in self?.flush() }
     }
   }
 

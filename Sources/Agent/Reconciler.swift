@@ -1,6 +1,6 @@
 package import ControlProtocol
-package import NetworkTypes
-package import PolicySource
+internal import NetworkTypes
+internal import PolicySource
 package import RoamwardCore
 
 /// The one converging loop. Whatever happens only wakes it; then it looks at the machine anew, decides, plans, applies and looks again.
@@ -40,6 +40,11 @@ package final class Reconciler {
   /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
   package func start() {
     endLeftOverCommands { [weak self] in self?.policiesChanged() }
+  }
+
+  /// Removes whatever an earlier agent left, and starts nothing.
+  package func cleanUp(then done: @escaping () -> Void) {
+    endLeftOverCommands { [weak self] in self?.stop(then: done) }
   }
 
   /// The kernel or a watched file of facts has changed. The pass comes when nothing has changed for the settle time.
@@ -230,6 +235,10 @@ package final class Reconciler {
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
     let failures = world.apply(now)
+    // From here on its alias says whose it is.
+    for case .setAlias(let link, let alias) in now where !failures.contains(where: { $0.step == .setAlias(link: link, alias: alias) }) {
+      world.journal.forgetLink(link)
+    }
     for case .deleteLink(let link, let engine) in now where !failures.contains(where: { $0.step == .deleteLink(link, engine) }) {
       if engine == .userspace { world.endUserspaceLink(link) }
       world.journal.forgetLink(link)
@@ -352,6 +361,9 @@ package final class Reconciler {
     }
     pass()
   }
+
+  /// Files beside the policies that they are made of.
+  package var policyDependencies: [String] { loaded.dependencies }
 
   /// When a hold began, by the clock on the wall.
   func wallClock(_ hold: Hold) -> Int64 { world.wallClock() - (world.now() - hold.since).components.seconds }

@@ -18,6 +18,15 @@ package final class StateFolder {
     guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
       throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
     }
+    forgetEarlierBoots()
+  }
+
+  /// Links and programs do not outlive a boot, so notes of an earlier one are about nothing: a link of that name is somebody else's by now.
+  private func forgetEarlierBoots() {
+    let current = (try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []
+    if (try? TextFile.read(path + "/boot-id")) == current { return }
+    for prefix in ["link-", "command-"] { for name in names(withPrefix: prefix) { forget(prefix + name) } }
+    try? TextFile.replace(path + "/boot-id", with: current, mode: 0o600)
   }
 
   package var journal: Journal {

@@ -1,5 +1,5 @@
-package import NetworkTypes
-package import RoamwardCore
+internal import NetworkTypes
+internal import RoamwardCore
 
 /// Drives one tunnel's machine: carries out its effects through the world, and hands it what comes of them.
 ///

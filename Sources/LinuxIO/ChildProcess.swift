@@ -3,6 +3,8 @@ internal import Glibc
 internal import NetworkTypes
 
 /// A program run beside the agent: no shell, its own process group, a clean environment, no input, its output gathered up to a bound.
+///
+/// Lives as long as the value is kept: dropping it before the program has ended kills the program.
 package final class ChildProcess {
   package struct Outcome: Hashable, Sendable {
     /// 0 to 255, or 128 and the signal's number.
@@ -16,9 +18,11 @@ package final class ChildProcess {
   private let loop: EventLoop
   private let pipe: FileDescriptor
   private var output: [UInt8] = []
-  private var code: Int32?
+  /// Until the end is known here; after that the number may belong to another process.
+  private var isRunning = true
   private var wasTimedOut = false
-  private var sources: [EventSource] = []
+  private var watchers: [EventSource] = []
+  private var reader: EventSource?
   private var handler: ((Outcome) -> Void)?
 
   /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended. After
@@ -34,24 +38,29 @@ package final class ChildProcess {
     process = try spawn(arguments, environment: environment, output: writeEnd.number)
     self.loop = loop
     self.handler = handler
-    sources = [
+    reader = try loop.whenReadable(pipe.number) { [weak self] in self?.gather() }
+    watchers = [
       try loop.onExit(of: process) { [weak self] code in self?.ended(code) },
-      try loop.whenReadable(pipe.number) { [weak self] in self?.gather() },
       try loop.at(.now + timeout) { [weak self] in self?.runOut() },
     ]
   }
 
-  /// Ends the program's whole group now, without calling the handler.
+  deinit { kill() }
+
+  /// Ends the program's whole group now, without calling the handler. Nothing happens where it has ended already.
   package func kill() {
+    guard isRunning else { return }
+    isRunning = false
     handler = nil
-    sources = []
+    watchers = []
+    reader = nil
     Glibc.kill(-process, SIGKILL)
     waitpid(process, nil, 0)
   }
 
   private func gather() {
     guard let bytes = try? pipe.read() else { return }
-    if bytes.isEmpty, sources.count > 1 { sources.remove(at: 1) }
+    if bytes.isEmpty { reader = nil }
     output += bytes.prefix(max(0, 16_384 - output.count))
   }
 
@@ -59,15 +68,19 @@ package final class ChildProcess {
     wasTimedOut = true
     Glibc.kill(-process, SIGTERM)
     if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Glibc.kill(-self.process, SIGKILL) } }) {
-      sources.append(source)
+      watchers.append(source)
     }
   }
 
   private func ended(_ code: Int32) {
     gather()
+    // Not reaped yet, so the group's number is still its own: what outlived the time-out goes too.
+    if wasTimedOut { Glibc.kill(-process, SIGKILL) }
+    isRunning = false
     let finish = handler
     handler = nil
-    sources = []
+    watchers = []
+    reader = nil
     finish?(Outcome(code: code, wasTimedOut: wasTimedOut, output: String(decoding: output, as: UTF8.self)))
   }
 }
@@ -80,6 +93,8 @@ private func spawn(_ arguments: [String], environment: [String: String], output:
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
   posix_spawn_file_actions_adddup2(&actions, output, 1)
   posix_spawn_file_actions_adddup2(&actions, output, 2)
+  // Ours are close-on-exec; what the agent itself was started with may not be.
+  clinux_spawn_close_from(&actions, 3)
 
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)

@@ -15,11 +15,8 @@ package final class EventLoop {
     let result = sd_event_new(&event)
     guard result >= 0, let event else { throw SystemError(code: -result, operation: "sd_event_new") }
     self.event = event
-    // Children and signals arrive as events (signalfd), so their delivery as signals has to be off.
-    var mask = sigset_t()
-    sigemptyset(&mask)
-    for signal in [SIGCHLD, SIGTERM, SIGINT, SIGHUP] { sigaddset(&mask, signal) }
-    pthread_sigmask(SIG_BLOCK, &mask, nil)
+    // Without this a child's end could not arrive as an event.
+    block(SIGCHLD)
   }
 
   deinit { sd_event_unref(event) }
@@ -42,6 +39,11 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue)) { _ in handler() }
   }
 
+  /// Calls back while the descriptor takes more.
+  package func whenWritable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
+  }
+
   /// Calls back with the `EPOLL*` bits that hold.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
@@ -62,8 +64,9 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back for each arrival of SIGTERM, SIGINT or SIGHUP.
+  /// Calls back for each arrival of a signal; from here on it has no other effect on the calling thread.
   package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    block(number)
     let source = EventSource { _ in handler() }
     try source.attach("watch a signal") { slot, context in
       sd_event_add_signal(event, slot, number, { _, _, context in EventSource.fire(context, .signal) }, context)
@@ -104,6 +107,14 @@ package final class EventLoop {
   }
 }
 
+/// Signals arrive as events through signalfd(2), which wants their delivery as signals to be off.
+private func block(_ signal: Int32) {
+  var mask = sigset_t()
+  sigemptyset(&mask)
+  sigaddset(&mask, signal)
+  pthread_sigmask(SIG_BLOCK, &mask, nil)
+}
+
 /// A registration with the loop: lasts as long as the value is kept.
 package final class EventSource {
   enum Occurrence {
@@ -115,9 +126,14 @@ package final class EventSource {
 
   init(handler: @escaping (Occurrence) -> Void) { self.handler = handler }
 
-  deinit {
+  deinit { cancel() }
+
+  /// Ends the registration now. Dropping the value does the same, but a source dropped within its own callback lasts until that returns:
+  /// too long where its descriptor is closed, or watched anew, before then.
+  package func cancel() {
     // With a pending child the reference alone would keep the registration.
     if let source { sd_event_source_disable_unref(source) }
+    source = nil
   }
 
   func attach(

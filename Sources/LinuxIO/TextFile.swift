@@ -2,6 +2,9 @@ internal import Glibc
 
 /// Small files, whole.
 package enum TextFile {
+  /// Of the name under which `replace` writes beside the file; what a killed agent may leave.
+  package static let temporarySuffix = ".roamward-new"
+
   /// The file's bytes, at most `limit`; a larger file is an error (EFBIG).
   package static func read(_ path: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8] {
     let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -15,14 +18,19 @@ package enum TextFile {
     return bytes
   }
 
-  /// Puts the bytes in the place of whatever stood there, in one step (rename(2)): a reader sees the old file or the new one.
-  package static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
-    let temporary = path + ".roamward-new"
+  /// Puts the bytes in the place of whatever stood there, in one step (rename(2)): a reader sees the old file or the new one, and after
+  /// a power failure there is one of them. The file belongs to `owner`, or to the agent's own user and group.
+  package static func replace(
+    _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil
+  ) throws(SystemError) {
+    let temporary = path + temporarySuffix
     unlink(temporary)
     let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard number >= 0 else { throw .last("create \(temporary)") }
     let file = FileDescriptor(owning: number)
     do throws(SystemError) {
+      // The owner first: a change of owner takes set-user-ID bits away.
+      if let owner, fchown(number, owner.user, owner.group) != 0 { throw .last("change the owner of \(temporary)") }
       fchmod(number, mode)
       try file.writeAll(bytes)
       guard fsync(number) == 0, rename(temporary, path) == 0 else { throw .last("replace \(path)") }
@@ -30,11 +38,12 @@ package enum TextFile {
       unlink(temporary)
       throw error
     }
+    syncFolder(of: path)
   }
 
-  /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a bind mount.
+  /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-    let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+    let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { throw .last("open \(path)") }
     let file = FileDescriptor(owning: number)
     try file.writeAll(bytes)
@@ -44,6 +53,17 @@ package enum TextFile {
   /// Removes the file; one that is not there is as good.
   package static func remove(_ path: String) throws(SystemError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw .last("remove \(path)") }
+    syncFolder(of: path)
+  }
+
+  /// Makes names that were given or taken in the file's folder last through a power failure; as far as the file system can.
+  private static func syncFolder(of path: String) {
+    let end = path.lastIndex(of: "/")
+    let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { return }
+    fsync(number)
+    close(number)
   }
 }
 

@@ -32,7 +32,7 @@ struct FactOptions: ParsableArguments {
 
   private func base() throws -> NetworkSnapshot {
     if let network { return try saved(network) }
-    return live || set.isEmpty ? try sources.machine().observe(Need()).snapshot : NetworkSnapshot()
+    return live || set.isEmpty ? try sources.snapshot() : NetworkSnapshot()
   }
 
   private func saved(_ path: String) throws -> NetworkSnapshot {
@@ -54,7 +54,18 @@ struct FactOptions: ParsableArguments {
 struct SourceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file that holds the SSID of the network the machine is on.", valueName: "file")) var ssidFile: String?
   @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
-  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir = "/run/roamward/state"
+  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir = "/var/lib/roamward"
+
+  /// This machine's network, now.
+  func snapshot() throws -> NetworkSnapshot {
+    let machine = try machine()
+    do throws(WorldError) {
+      return try machine.observe(Need()).snapshot
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+  }
 
   func machine() throws -> LinuxMachine {
     do throws(WorldError) {

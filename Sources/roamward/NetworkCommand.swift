@@ -13,13 +13,7 @@ struct Network: ParsableCommand {
   @Flag(help: "Print the snapshot as JSON.") var json = false
 
   func run() throws {
-    let snapshot: NetworkSnapshot
-    do throws(WorldError) {
-      snapshot = try sources.machine().observe(Need()).snapshot
-    } catch {
-      writeError("roamward: \(error)\n")
-      throw ExitStatus.refused
-    }
+    let snapshot = try sources.snapshot()
     write(json ? snapshot.json.text(indented: true) + "\n" : report(snapshot))
   }
 }

@@ -3,10 +3,14 @@ import ControlClient
 import Glibc
 
 /// Writes to standard output at once; a reader that has gone ends the program quietly.
-func write(_ text: String) {
+func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
+
+private func write(_ text: String, to descriptor: Int32) {
   var rest = Array(text.utf8)[...]
   while !rest.isEmpty {
-    let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     if count <= 0 {
       if errno == EINTR { continue }
       exit(0)
@@ -14,8 +18,6 @@ func write(_ text: String) {
     rest = rest.dropFirst(count)
   }
 }
-
-func writeError(_ text: String) { fputs(text, stderr) }
 
 /// Colour where a person looks, and does not mind (no-color.org).
 var usesColor: Bool { isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil }

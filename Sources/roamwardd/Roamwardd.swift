@@ -1,1 +1,58 @@
-@main enum Roamwardd { static func main() {} }
+import Agent
+import ArgumentParser
+import Glibc
+import Logging
+
+@main
+struct Roamwardd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "roamwardd",
+    abstract: "The agent: keeps this machine on the tunnel that its policies want.",
+    discussion: """
+      Runs in the foreground and logs to standard error. SIGHUP reads the policies again, which also happens by itself when a file changes;
+      SIGTERM takes every tunnel down and ends. Needs CAP_NET_ADMIN.
+      """,
+    version: "0.1.0")
+
+  @Option(help: ArgumentHelp("A folder of policies, or one file; repeatable, later ones beat earlier ones.", valueName: "path"))
+  var policies: [String] = PolicyLayers.standard
+  @Option(help: ArgumentHelp("Where it keeps what has to outlive a crash.", valueName: "folder")) var stateDir = "/var/lib/roamward"
+  @Option(help: ArgumentHelp("Its local socket.", valueName: "path")) var socket = "/run/roamward/control.sock"
+  @Option(help: ArgumentHelp("A file, written by something else, with the SSID of the network the machine is on.", valueName: "file"))
+  var ssidFile: String?
+  @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
+  @Option(help: ArgumentHelp("How long a change of the network is left to settle: 500ms, 2s.", valueName: "duration")) var settle = "500ms"
+  @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
+  @Flag(help: "Remove what a killed agent has left, and end.") var cleanup = false
+
+  func validate() throws {
+    guard duration(settle) != nil else { throw ValidationError("--settle takes a duration such as 500ms or 2s") }
+    guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("--log-level does not know \"\(logLevel)\"") }
+  }
+
+  func run() throws {
+    var settings = AgentSettings()
+    settings.policyLayers = policies
+    settings.stateDirectory = stateDir
+    settings.socket = socket
+    settings.ssidFile = ssidFile
+    settings.resolvConf = resolvConf
+    settings.settle = duration(settle) ?? settings.settle
+    let level = Logger.Level(rawValue: logLevel) ?? .info
+    let logger = Logger(label: "roamwardd") { _ in LogfmtLogHandler(level: level) }
+    do {
+      let daemon = try Daemon(settings, logger: logger)
+      throw ExitCode(cleanup ? try daemon.cleanUp() : try daemon.run())
+    } catch let error as WorldError {
+      logger.critical("roamwardd cannot run", metadata: ["reason": "\(error)"])
+      throw ExitCode(1)
+    }
+  }
+}
+
+/// `500ms`, `2s`.
+private func duration(_ text: String) -> Duration? {
+  if text.hasSuffix("ms"), let number = Int(text.dropLast(2)), number >= 0 { return .milliseconds(number) }
+  if text.hasSuffix("s"), let number = Int(text.dropLast()), number >= 0 { return .seconds(number) }
+  return nil
+}

@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,9 @@ int clinux_bind_to_device(int fd, const char *link);
 
 /// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
 int clinux_pipe(int ends[2]);
+
+/// posix_spawn_file_actions_addclosefrom_np(3): the child closes every descriptor from this one on. 0, or an error number.
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int from);
 
 /// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
 int clinux_accept(int fd);

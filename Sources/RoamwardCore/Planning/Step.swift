@@ -24,7 +24,7 @@ package enum Step: Hashable, Sendable {
     switch self {
     case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
     case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf: nil
-    case .setMTU(let link, let mtu, let was): .setMTU(link: link, mtu: was, was: mtu)
+    case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
     case .addAddress(let address, let link): .removeAddress(address, link: link)
     case .removeAddress(let address, let link): .addAddress(address, link: link)
     case .addRoute(let route): .removeRoute(route)

@@ -1,0 +1,172 @@
+internal import ControlProtocol
+internal import Glibc
+internal import LinuxIO
+package import Logging
+internal import NetworkTypes
+internal import RoamwardCore
+internal import TunnelProviders
+
+/// Where the agent finds and puts things.
+package struct AgentSettings: Sendable {
+  package var policyLayers = PolicyLayers.standard
+  package var stateDirectory = "/var/lib/roamward"
+  package var socket = "/run/roamward/control.sock"
+  package var ssidFile: String?
+  package var resolvConf = "/etc/resolv.conf"
+  /// How long the network has to be left in peace before it is looked at.
+  package var settle = Duration.milliseconds(500)
+
+  package init() {}
+}
+
+/// The agent as a process: wires the reconciler to the kernel's events, files, signals and the local socket.
+package final class Daemon {
+  private let settings: AgentSettings
+  private let logger: Logger
+  private let loop: EventLoop
+  private let machine: LinuxMachine
+  private let reconciler: Reconciler
+  private var server: ControlServer?
+  private var sources: [EventSource] = []
+  private var policyWatcher: FileWatcher?
+  private var factWatcher: FileWatcher?
+  private let state: StateFolder
+
+  /// Takes the state folder's lock and opens the kernel's sockets. Changes nothing yet.
+  package init(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+    self.settings = settings
+    self.logger = logger
+    do {
+      loop = try EventLoop()
+      state = try StateFolder(path: settings.stateDirectory)
+    } catch {
+      throw WorldError("\(error)")
+    }
+    machine = try LinuxMachine(ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
+    let world = World.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
+    reconciler = Reconciler(world: world, settle: settings.settle)
+  }
+
+  /// Runs until SIGTERM or SIGINT, takes everything down, and gives the exit status. A second signal does not wait for that.
+  package func run() throws(WorldError) -> Int32 {
+    do throws(SystemError) {
+      try listen()
+      try watchKernel()
+      try watchFiles()
+      try watchSignals()
+    } catch {
+      throw WorldError("\(error)")
+    }
+    reconciler.tell = { [weak self] in self?.happened($0) }
+    logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
+    loop.enableWatchdog()
+    reconciler.start()
+    ServiceManager.ready(status: summary)
+    return try runLoop()
+  }
+
+  /// Removes what an agent that was killed has left, and returns.
+  package func cleanUp() throws(WorldError) -> Int32 {
+    reconciler.tell = { [weak self] in self?.logger.tell($0) }
+    reconciler.cleanUp { [loop] in loop.stop() }
+    return try runLoop()
+  }
+
+  private func runLoop() throws(WorldError) -> Int32 {
+    do throws(SystemError) { return try loop.run() } catch { throw WorldError("\(error)") }
+  }
+
+  // MARK: Events
+
+  private func watchKernel() throws(SystemError) {
+    guard let events = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    for descriptor in events.descriptors {
+      sources.append(try loop.whenReadable(descriptor) { [weak self] in if events.hasChanged() { self?.reconciler.networkChanged() } })
+    }
+  }
+
+  private func watchFiles() throws(SystemError) {
+    policyWatcher = FileWatcher(loop: loop) { [weak self] in self?.reloadPolicies() }
+    factWatcher = FileWatcher(loop: loop) { [weak self] in
+      self?.watchFacts()
+      self?.reconciler.networkChanged()
+    }
+    watchPolicies()
+    watchFacts()
+  }
+
+  private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: reconciler.policyDependencies) }
+
+  private func watchFacts() {
+    factWatcher?.watch(folders: [], files: [settings.resolvConf] + [settings.ssidFile].compactMap { $0 })
+  }
+
+  private func watchSignals() throws(SystemError) {
+    for signal in [SIGTERM, SIGINT] { sources.append(try loop.onSignal(signal) { [weak self] in self?.terminate() }) }
+    sources.append(
+      try loop.onSignal(SIGHUP) { [weak self] in
+        ServiceManager.reloading()
+        self?.reloadPolicies()
+        ServiceManager.ready(status: self?.summary ?? "")
+      })
+  }
+
+  private func reloadPolicies() {
+    // Watched before they are read: a change in between is seen.
+    watchPolicies()
+    reconciler.policiesChanged()
+    watchPolicies()
+  }
+
+  private var isTerminating = false
+
+  private func terminate() {
+    if isTerminating {
+      logger.warning("stopped by a second signal; `roamwardd --cleanup` removes what is left")
+      return loop.stop(code: 1)
+    }
+    isTerminating = true
+    ServiceManager.stopping()
+    logger.notice("roamwardd stops")
+    reconciler.stop { [loop] in loop.stop() }
+    // A provider that does not end cannot keep the machine from shutting down.
+    if let limit = try? loop.at(.now + .seconds(20), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
+  }
+
+  // MARK: Telling
+
+  private func happened(_ event: Event.Kind) {
+    logger.tell(event)
+    server?.publish(Event(time: Int64(time(nil)), kind: event))
+    if case .state = event { ServiceManager.status(summary) }
+  }
+
+  private var summary: String {
+    let up = reconciler.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
+  }
+
+  private func listen() throws(SystemError) {
+    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request in
+      self?.answer(request) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+    }
+  }
+
+  private func answer(_ request: Request) -> Reply {
+    do throws(RequestError) {
+      switch request {
+      case .status:
+        reconciler.refresh()
+        return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
+      case .monitor: break
+      case .up(let tunnel): try reconciler.hold(tunnel, up: true)
+      case .down(let tunnel): try reconciler.hold(tunnel, up: false)
+      case .resume(let tunnel): try reconciler.resume(tunnel)
+      case .reload: reloadPolicies()
+      }
+      return .done([:])
+    } catch {
+      return .refused(error)
+    }
+  }
+}

@@ -1,0 +1,26 @@
+internal import ControlProtocol
+internal import Logging
+
+extension Logger {
+  /// One line an event. What identifies places and people (SSIDs, names, addresses: the reasons) is told at debug level alone.
+  func tell(_ event: Event.Kind) {
+    switch event {
+    case .decision(let tunnel, let outcome, let rule, let because):
+      info("decision", metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
+    case .state(let tunnel, let from, let to, let because):
+      info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
+    case .hold(let tunnel, let wants): info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(wants ?? "ended")"])
+    case .network(let link, let type, let ssid):
+      info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
+    case .policy(let generation, let errors, let warnings):
+      let metadata: Logger.Metadata = ["generation": "\(generation)", "errors": "\(errors)", "warnings": "\(warnings)"]
+      errors == 0 ? info("policies are in force", metadata: metadata) : error("policies have errors; the last good set stays in force", metadata: metadata)
+    case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
+    }
+  }
+
+  private func with(_ detail: String?, as key: String = "because", _ metadata: Metadata) -> Metadata {
+    guard logLevel <= .debug, let detail else { return metadata }
+    return metadata.merging([key: "\(detail)"]) { first, _ in first }
+  }
+}

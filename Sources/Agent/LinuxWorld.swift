@@ -1,0 +1,69 @@
+internal import Glibc
+internal import HostDNS
+internal import LinuxIO
+internal import NetworkTypes
+internal import PolicySource
+internal import RoamwardCore
+internal import TunnelProviders
+
+extension World {
+  /// The real machine, on this event loop.
+  static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, policyLayers: [String]) -> World {
+    let resolver = EndpointResolver(on: loop)
+    let commands = CommandProvider(on: loop)
+    let alarm = Alarm(loop)
+    let journal = state.journal
+    return World(
+      now: { .now }, wallClock: { Int64(time(nil)) },
+      observe: { need throws(WorldError) in
+        var observation = try machine.observe(need)
+        observation.state.unfinishedLinks = journal.unfinishedLinks()
+        return observation
+      },
+      apply: machine.apply,
+      startUserspaceLink: { link, done in
+        machine.userspace.start(link: link) { result in
+          if case .failure(let error) = result { done(error.description) } else { done(nil) }
+        }
+      },
+      endUserspaceLink: { machine.userspace.stop(link: $0) }, renewSessions: machine.renewSessions,
+      wireGuardEngine: { machine.wireGuardEngine },
+      resolve: { name, servers, link, done in
+        resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in
+          switch result {
+          case .success(let addresses): done(.addresses(addresses))
+          case .failure(let error): done(.failed(because: error.description))
+          }
+        }
+      },
+      run: { action, tunnel, configuration, done in
+        commands.run(action.providerAction, tunnel: tunnel, configuration) { result in
+          if case .failure(let error) = result { done(.failed(because: error.description)) } else { done(.succeeded) }
+        }
+      },
+      loadPolicies: { PolicySource.loadPolicies(layers: policyLayers, requireRootOwnership: geteuid() == 0) }, journal: journal,
+      wake: alarm.set)
+  }
+}
+
+extension CommandAction {
+  fileprivate var providerAction: CommandProvider.Action {
+    switch self {
+    case .up: .up
+    case .down: .down
+    case .status: .status
+    }
+  }
+}
+
+/// One timer of the loop, set anew each time.
+private final class Alarm {
+  private let loop: EventLoop
+  private var source: EventSource?
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  func set(_ moment: Moment?, _ handler: @escaping () -> Void) {
+    source = moment.flatMap { try? loop.at($0, handler) }
+  }
+}

@@ -1,0 +1,70 @@
+internal import Glibc
+package import Logging
+
+/// Writes a line an entry to standard error: `level message key=value …`, keys sorted, values quoted where they have to be.
+///
+/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself.
+package struct LogfmtLogHandler: LogHandler {
+  package var logLevel: Logger.Level
+  package var metadata: Logger.Metadata = [:]
+  private let isJournal: Bool
+
+  package init(level: Logger.Level) {
+    logLevel = level
+    isJournal = getenv("JOURNAL_STREAM") != nil
+  }
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  package func log(event: LogEvent) {
+    let values = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
+    let words = values.map { "\($0.key)=\(quoted("\($0.value)"))" }
+    let head = isJournal ? "<\(event.level.journalPriority)>\(event.message)" : "\(timestamp()) \(event.level) \(event.message)"
+    let line = Array((([head] + words).joined(separator: " ") + "\n").utf8)
+    // One write a line, so that lines of several programs do not mix.
+    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+
+  private func timestamp() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    var parts = tm()
+    gmtime_r(&time.tv_sec, &parts)
+    var buffer = [UInt8](repeating: 0, count: 32)
+    let count = buffer.withUnsafeMutableBytes { strftime($0.baseAddress, $0.count, "%Y-%m-%dT%H:%M:%S", &parts) }
+    let milliseconds = String(time.tv_nsec / 1_000_000 + 1000).dropFirst()
+    return String(decoding: buffer.prefix(count), as: UTF8.self) + "." + milliseconds + "Z"
+  }
+
+  /// What came from outside cannot begin a new line or steer a terminal.
+  private func quoted(_ value: String) -> String {
+    let isPlain = !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+    if isPlain { return value }
+    let escaped = value.unicodeScalars.map { scalar -> String in
+      switch scalar {
+      case "\"": "\\\""
+      case "\\": "\\\\"
+      case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value): "\\u{\(String(scalar.value, radix: 16))}"
+      default: String(scalar)
+      }
+    }
+    return "\"" + escaped.joined() + "\""
+  }
+}
+
+extension Logger.Level {
+  /// `SD_*` of sd-daemon(3).
+  fileprivate var journalPriority: Int {
+    switch self {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+}

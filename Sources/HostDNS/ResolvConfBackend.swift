@@ -1,0 +1,218 @@
+internal import Glibc
+package import LinuxIO
+package import RoamwardCore
+
+/// Why resolv.conf could not be written or given back.
+package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// It belongs to somebody else, or cannot be written.
+  case untouchable(because: String)
+  case system(SystemError)
+  /// The kept original, at this path, is not as it was written.
+  case damaged(String)
+
+  package var description: String {
+    switch self {
+    case .untouchable(let reason): reason
+    case .system(let error): error.description
+    case .damaged(let path): "\(path) should hold the kept resolv.conf and does not: look at it, then remove it"
+    }
+  }
+}
+
+/// Puts our resolv.conf in the place of the host's and gives the host's back, byte for byte, whatever happens in between.
+///
+/// The original is kept on disk before anything is changed, and dropped only once it stands in its place again; so a new start after
+/// SIGKILL or a power failure finds either nothing to do or all it needs. A file without our marker is never ours: where one
+/// replaced ours, it stays. Symbolic links are never followed for writing and never replaced.
+package final class ResolvConfBackend {
+  package let path: String
+  private let stateDirectory: String
+  private let files: FileOperations
+
+  /// `stateDirectory` has to exist, and to outlive the agent (/var/lib/roamward).
+  package convenience init(path: String = "/etc/resolv.conf", stateDirectory: String) {
+    self.init(path: path, stateDirectory: stateDirectory, files: .real)
+  }
+
+  init(path: String, stateDirectory: String, files: FileOperations) {
+    self.path = path
+    self.stateDirectory = stateDirectory
+    self.files = files
+  }
+
+  package func observe() -> ObservedResolvConf {
+    switch look() {
+    case .absent:
+      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(because: obstacle) }
+      return .absent
+    case .file(let bytes, _):
+      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
+      return .file(String(decoding: bytes, as: UTF8.self))
+    case .link(let target):
+      let owner = ResolvConfPlace.owner(ofTarget: target).map { ", which belongs to \($0)" } ?? ""
+      return .untouchable(because: "\(path) is a symbolic link to \(target)\(owner)")
+    case .other(let reason):
+      return .untouchable(because: reason)
+    }
+  }
+
+  /// The text that names the underlay's servers: the file itself where it is not ours, else the kept original. Links are followed; where
+  /// one leads to the stub of systemd-resolved, the servers behind the stub are given.
+  package func underlayText() -> Fact<String> {
+    do {
+      switch look() {
+      case .absent: return .known("")
+      case .file(let bytes, _) where !Self.isOurs(bytes): return .known(String(decoding: bytes, as: UTF8.self))
+      case .file:
+        switch try kept() {
+        case .file(let bytes, _): return .known(String(decoding: bytes, as: UTF8.self))
+        case .absent: return .known("")
+        case nil: return .unknown(because: "\(path) is ours and the original was not kept")
+        }
+      case .link(let target):
+        let full = ResolvConfPlace.resolve(target, from: path)
+        let isStub = full.hasSuffix("/systemd/resolve/stub-resolv.conf")
+        let source = isStub ? ResolvConfPlace.folder(of: full) + "/resolv.conf" : full
+        return .known(String(decoding: try TextFile.read(source), as: UTF8.self))
+      case .other(let reason): return .unknown(because: reason)
+      }
+    } catch {
+      return .unknown(because: "\(error)")
+    }
+  }
+
+  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner.
+  package func write(_ content: ResolvConf) throws(ResolvConfError) {
+    try recover()
+    if case .untouchable(let reason) = observe() { throw .untouchable(because: reason) }
+    let text = Array(content.rendered.utf8)
+    var attributes = ResolvConfPlace.PlainFile.usual
+    switch look() {
+    case .file(let bytes, let file):
+      if bytes == text { return }
+      if !Self.isOurs(bytes) { try keep(.file(bytes: bytes, file)) }
+      attributes = file
+    case .absent:
+      // Somebody may have removed ours: an original that is kept is worth more than that there is none now.
+      if case .file(_, let file)? = try kept() { attributes = file } else { try keep(.absent) }
+    case .link, .other: break
+    }
+    try put(text, attributes)
+  }
+
+  /// Gives the host its file back, or its absence; then drops what was kept. Where somebody replaced ours, theirs stays.
+  package func restore() throws(ResolvConfError) {
+    try recover()
+    let original = try kept()
+    switch (look(), original) {
+    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file)
+    case (.absent, .file(let old, let file)?): try put(old, file)
+    // With nothing kept, no servers are still better than those of a tunnel that is gone.
+    case (.file(let bytes, let file), _) where Self.isOurs(bytes): try takeAway(file)
+    case (.other(let reason), _): throw .untouchable(because: reason)
+    default: break
+    }
+    try perform { () throws(SystemError) in try self.files.remove(self.keptPath) }
+  }
+
+  /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
+  package func recover() throws(ResolvConfError) {
+    try perform { () throws(SystemError) in
+      for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
+      where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
+      guard let intended = self.intended() else { return }
+      if case .file(let bytes, _) = ResolvConfPlace(self.path), intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
+      try self.files.remove(self.intendedPath)
+    }
+  }
+
+  /// Where a change would be seen by inotify(7): names to look for in a folder, and things to watch themselves (`name` is `nil`). Ask again
+  /// after each change: a replaced file is another one.
+  package var watchPaths: [(path: String, name: String?)] {
+    func both(_ path: String) -> [(String, String?)] {
+      let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+      return [(ResolvConfPlace.folder(of: path), name)]
+    }
+    switch ResolvConfPlace(path) {
+    // A bind mount's own changes are not seen in the folder that it is mounted over.
+    case .file: return both(path) + [(path, nil)]
+    case .link(let target): return both(path) + both(ResolvConfPlace.resolve(target, from: path))
+    case .absent, .other: return both(path)
+    }
+  }
+}
+
+extension ResolvConfBackend {
+  private var keptPath: String { stateDirectory + "/resolv.conf.kept" }
+  /// While a file is overwritten in place, which is no single step: what it is to hold.
+  private var intendedPath: String { stateDirectory + "/resolv.conf.intended" }
+
+  private static func isOurs(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Ownership.resolvConfMarker.utf8) }
+
+  /// What stands there; of an interrupted overwriting, what it was about to write.
+  private func look() -> ResolvConfPlace {
+    let place = ResolvConfPlace(path)
+    guard case .file(let bytes, let file) = place, let intended = intended(), intended.starts(with: bytes) else { return place }
+    return .file(bytes: intended, file)
+  }
+
+  private func intended() -> [UInt8]? { try? TextFile.read(intendedPath) }
+
+  private func kept() throws(ResolvConfError) -> KeptResolvConf? {
+    do throws(SystemError) {
+      guard let kept = KeptResolvConf(try TextFile.read(keptPath)) else { throw SystemError(code: EINVAL, operation: "") }
+      return kept
+    } catch {
+      switch error.code {
+      case ENOENT: return nil
+      case EINVAL: throw .damaged(keptPath)
+      default: throw .system(error)
+      }
+    }
+  }
+
+  private func keep(_ original: KeptResolvConf) throws(ResolvConfError) {
+    try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
+  }
+
+  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it.
+  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) {
+    do {
+      try files.replace(path, bytes, file)
+    } catch {
+      guard [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
+      try perform { () throws(SystemError) in try self.overwrite(bytes) }
+    }
+  }
+
+  private func overwrite(_ bytes: [UInt8]) throws(SystemError) {
+    let before = ResolvConfPlace(path).bytes
+    try files.replace(intendedPath, bytes, .state)
+    do throws(SystemError) {
+      try files.overwrite(path, bytes)
+    } catch {
+      // Where nothing happened, nothing is to be finished later.
+      if ResolvConfPlace(path).bytes == before { try files.remove(intendedPath) }
+      throw error
+    }
+    try files.remove(intendedPath)
+  }
+
+  private func takeAway(_ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) {
+    do {
+      try files.remove(path)
+    } catch {
+      if error.code != EBUSY { throw .system(error) }
+      try put([], file)
+    }
+  }
+
+  private func perform(_ body: () throws(SystemError) -> Void) throws(ResolvConfError) {
+    do { try body() } catch { throw .system(error) }
+  }
+}
+
+extension ResolvConfPlace.PlainFile {
+  /// Of the agent's own files: the servers in them are no secret, and the CLI reads them for anybody.
+  fileprivate static var state: Self { Self(mode: 0o644, user: geteuid(), group: getegid()) }
+}

@@ -1,0 +1,76 @@
+internal import Glibc
+internal import LinuxIO
+
+/// What stands where resolv.conf belongs, as lstat(2) sees it.
+enum ResolvConfPlace {
+  case absent
+  case file(bytes: [UInt8], PlainFile)
+  /// `target` as the link says it, relative to the link's own folder.
+  case link(target: String)
+  /// Neither a file nor a link, or out of reach.
+  case other(because: String)
+
+  /// A file's mode bits (07777) and owner.
+  struct PlainFile: Hashable {
+    var mode: UInt32
+    var user: UInt32
+    var group: UInt32
+
+    /// What a file gets where there was none.
+    static let usual = PlainFile(mode: 0o644, user: 0, group: 0)
+  }
+
+  init(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      self = errno == ENOENT ? .absent : .other(because: SystemError.last("look at \(path)").description)
+      return
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG:
+      do throws(SystemError) {
+        let attributes = PlainFile(mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid)
+        self = .file(bytes: try TextFile.read(path), attributes)
+      } catch {
+        self = .other(because: error.description)
+      }
+    case S_IFLNK: self = .link(target: Self.target(of: path))
+    case S_IFDIR: self = .other(because: "\(path) is a directory")
+    default: self = .other(because: "\(path) is not a file")
+    }
+  }
+
+  /// Why the agent may not write at `path`; `nil` where it may. A file has to be writable itself (an immutable one is not), an absent
+  /// one needs a folder to be made in.
+  static func obstacle(at path: String, isAbsent: Bool) -> String? {
+    let place = isAbsent ? folder(of: path) : path
+    return access(place, W_OK) == 0 ? nil : SystemError.last("write \(place)").description
+  }
+
+  /// Who keeps the file that a link points to, as far as its path tells.
+  static func owner(ofTarget target: String) -> String? {
+    let owners = [
+      ("systemd/resolve", "systemd-resolved"), ("NetworkManager", "NetworkManager"), ("resolvconf", "resolvconf"), ("connman", "ConnMan"),
+      ("/mnt/wsl", "WSL"),
+    ]
+    return owners.first { target.contains($0.0) }?.1
+  }
+
+  var bytes: [UInt8]? { if case .file(let bytes, _) = self { bytes } else { nil } }
+
+  /// Absolute path of a link's target.
+  static func resolve(_ target: String, from path: String) -> String { target.hasPrefix("/") ? target : folder(of: path) + "/" + target }
+
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func target(of path: String) -> String {
+    let limit = Int(PATH_MAX)
+    let target = [CChar](unsafeUninitializedCapacity: limit) { buffer, count in
+      count = buffer.baseAddress.map { max(0, readlink(path, $0, limit)) } ?? 0
+    }
+    return String(decoding: target.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

@@ -1,0 +1,132 @@
+internal import Glibc
+import NetworkTypes
+package import RoamwardCore
+import Wire
+
+/// What became of one step.
+package struct StepResult: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
+    case done
+    /// Nothing was left to do: it was there already, or gone already.
+    case alreadySo
+    case failed(NetlinkError)
+  }
+
+  package let step: Step
+  package let outcome: Outcome
+
+  package init(step: Step, outcome: Outcome) {
+    self.step = step
+    self.outcome = outcome
+  }
+
+  package var error: NetlinkError? {
+    if case .failed(let error) = outcome { error } else { nil }
+  }
+}
+
+/// Makes the kernel's part of a plan true, in the network namespace in which it was made. May be used from any thread.
+package struct KernelApplier: Sendable {
+  private let socket: NetlinkSocket
+  private let wireGuard: WireGuardKernel
+
+  package init() throws(NetlinkError) {
+    socket = try NetlinkSocket(.route)
+    wireGuard = try WireGuardKernel()
+  }
+
+  /// Takes the steps in order and gives as many results. A step that fails does not keep the next ones from being tried.
+  ///
+  /// Runs of steps on links, addresses, routes and rules travel a thousand a send. Steps that are not the kernel's fail with ENOTSUP.
+  package func apply(_ steps: [Step]) -> [StepResult] {
+    var results: [StepResult] = []
+    results.reserveCapacity(steps.count)
+    var links = LinkTable()
+    var rest = steps[...]
+    while let step = rest.first {
+      let run = rest.prefix(min(socket.batchLimit, 1000)).prefix(while: \.isBatched)
+      if run.isEmpty {
+        results.append(StepResult(step: step, outcome: outcome { () throws(NetlinkError) in try apply(alone: step, &links) }))
+        rest = rest.dropFirst()
+      } else {
+        results += socket.apply(batch: run, &links)
+        rest = rest.dropFirst(run.count)
+      }
+    }
+    return results
+  }
+
+  private func outcome(_ body: () throws(NetlinkError) -> StepResult.Outcome) -> StepResult.Outcome {
+    do throws(NetlinkError) { return try body() } catch { return .failed(error) }
+  }
+
+  private func apply(alone step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
+    switch step {
+    case .addWireGuardLink(let name, .kernel): return try addWireGuardLink(name, step, &links)
+    case .configureWireGuard(let name, let device) where device.engine == .kernel:
+      return try wireGuard.configure(link: name, device) ? .done : .alreadySo
+    case .deleteLink(let name, _): return try deleteLink(name, step, &links)
+    default: throw NetlinkError(code: ENOTSUP, what: step.description, kernelText: "not a step for the kernel")
+    }
+  }
+
+  /// A link of the name that is ours already will do; anybody else's is left alone.
+  private func addWireGuardLink(_ name: String, _ step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
+    links.forget()
+    do throws(NetlinkError) {
+      try socket.request(step.description) { $0.addLink(named: name, kind: "wireguard", sequence: $1, flags: $2) }
+      return .done
+    } catch {
+      guard error.code == EEXIST, let link = try links.link(named: name, socket) else { throw error }
+      if link.kind == "wireguard", Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
+      throw NetlinkError(code: EEXIST, what: error.what, kernelText: "a link of this name is there and is not ours")
+    }
+  }
+
+  private func deleteLink(_ name: String, _ step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
+    links.forget()
+    guard let link = try links.link(named: name, socket) else { return .alreadySo }
+    links.forget()
+    do throws(NetlinkError) {
+      try socket.request(step.description) { $0.deleteLink(link.index.value, sequence: $1, flags: $2) }
+      return .done
+    } catch {
+      guard error.code == ENODEV else { throw error }
+      return .alreadySo
+    }
+  }
+}
+
+/// The links by name, read when first asked for and again after a step that changes them.
+struct LinkTable {
+  private var links: [String: Link]?
+
+  mutating func forget() { links = nil }
+
+  mutating func link(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> Link? { try all(socket)[name] }
+
+  mutating func all(_ socket: NetlinkSocket) throws(NetlinkError) -> [String: Link] {
+    if let links { return links }
+    var tries = 0
+    while true {
+      do throws(NetlinkError) {
+        let read = Dictionary(try socket.readLinks().map { ($0.name, $0) }) { first, _ in first }
+        links = read
+        return read
+      } catch {
+        tries += 1
+        guard error.isTransient, tries < 5 else { throw error }
+      }
+    }
+  }
+}
+
+extension Step {
+  /// Whether it is a single route netlink message that changes no link's existence, and so may go out with others.
+  fileprivate var isBatched: Bool {
+    switch self {
+    case .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .addRoute, .removeRoute, .addRule, .removeRule: true
+    case .addWireGuardLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf: false
+    }
+  }
+}

@@ -1,0 +1,122 @@
+internal import Glibc
+package import RoamwardCore
+import NetworkTypes
+import Wire
+
+/// Reads the kernel's network objects, of the namespace in which it was made. May be used from any thread.
+package struct KernelReader: Sendable {
+  private let socket: NetlinkSocket
+
+  package init() throws(NetlinkError) { socket = try NetlinkSocket(.route) }
+
+  /// How often a whole read is tried, and the first pause between two tries, in microseconds; it doubles.
+  private static let tries = 8
+  private static let firstPause: UInt32 = 5000
+
+  /// Everything, each table as it was at one moment. Of routes: the main table, the tables that our rules name, and `extraTables`; never all
+  /// tables, for a router's may hold a hundred thousand routes.
+  package func read(extraTables: Set<UInt32> = []) throws(NetlinkError) -> KernelState {
+    try retrying { () throws(NetlinkError) in try readOnce(extraTables) }
+  }
+
+  /// One table, both families; empty where it does not exist.
+  package func readRoutes(table: UInt32) throws(NetlinkError) -> [Route] {
+    try retrying { () throws(NetlinkError) in try socket.readRoutes(table: table, linkNames: socket.readLinks().names) }
+  }
+
+  private func retrying<T>(_ body: () throws(NetlinkError) -> T) throws(NetlinkError) -> T {
+    var pause = Self.firstPause
+    for _ in 1..<Self.tries {
+      do throws(NetlinkError) {
+        return try body()
+      } catch {
+        guard error.isTransient else { throw error }
+        usleep(pause)
+        pause *= 2
+      }
+    }
+    do throws(NetlinkError) {
+      return try body()
+    } catch {
+      guard error.isTransient else { throw error }
+      throw NetlinkError(code: error.code, what: error.what, kernelText: "given up after \(Self.tries) tries: \(error.kernelText ?? "busy")")
+    }
+  }
+
+  private func readOnce(_ extraTables: Set<UInt32>) throws(NetlinkError) -> KernelState {
+    var state = KernelState(links: try socket.readLinks())
+    let names = state.links.names
+    state.addresses = try socket.readAddresses(linkNames: names)
+    state.rules = try socket.readRules()
+    let ours = state.rules.lazy.filter { $0.origin == Ownership.routeProtocol }.map(\.table)
+    for table in extraTables.union(ours).union([Route.mainTable]).sorted() {
+      state.routes += try socket.readRoutes(table: table, linkNames: names)
+    }
+    state.neighbours = try socket.readNeighbours(linkNames: names)
+    return state
+  }
+}
+
+/// Single dumps; each throws EINTR where the table changed meanwhile.
+extension NetlinkSocket {
+  func readLinks() throws(NetlinkError) -> [Link] {
+    var links: [Link] = []
+    try dump("read links", { $0.dumpLinks(sequence: $1) }) { if let link = Link($0) { links.append(link) } }
+    return links
+  }
+
+  func readAddresses(linkNames: [UInt32: String]) throws(NetlinkError) -> [LinkAddress] {
+    var addresses: [LinkAddress] = []
+    try dump("read addresses", { $0.dumpAddresses(sequence: $1) }) {
+      if let address = LinkAddress($0, linkNames: linkNames) { addresses.append(address) }
+    }
+    return addresses
+  }
+
+  func readRules() throws(NetlinkError) -> [RoutingRule] {
+    var rules: [RoutingRule] = []
+    for family in IPAddress.Family.allCases {
+      try passingOver(Self.missingFamily) { () throws(NetlinkError) in
+        try dump("read rules", { $0.dumpRules(family, sequence: $1) }) {
+          if let rule = RoutingRule($0), rule.family == family { rules.append(rule) }
+        }
+      }
+    }
+    return rules
+  }
+
+  func readRoutes(table: UInt32, linkNames: [UInt32: String]) throws(NetlinkError) -> [Route] {
+    var routes: [Route] = []
+    for family in IPAddress.Family.allCases {
+      try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
+        try dump("read routes of table \(table)", { $0.dumpRoutes(family, table: table, sequence: $1) }) {
+          if let route = Route($0, linkNames: linkNames), route.table == table, route.destination.family == family { routes.append(route) }
+        }
+      }
+    }
+    return routes
+  }
+
+  func readNeighbours(linkNames: [UInt32: String]) throws(NetlinkError) -> [Neighbour] {
+    var neighbours: [Neighbour] = []
+    try dump("read neighbours", { $0.dumpNeighbours(sequence: $1) }) {
+      if let neighbour = Neighbour($0, linkNames: linkNames) { neighbours.append(neighbour) }
+    }
+    return neighbours
+  }
+
+  /// What a kernel without IPv6, or without policy routing, says.
+  private static let missingFamily = [EOPNOTSUPP, EAFNOSUPPORT]
+
+  private func passingOver(_ codes: [Int32], _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) {
+    do throws(NetlinkError) {
+      try body()
+    } catch {
+      guard codes.contains(error.code) else { throw error }
+    }
+  }
+}
+
+extension [Link] {
+  var names: [UInt32: String] { Dictionary(lazy.map { ($0.index.value, $0.name) }) { first, _ in first } }
+}

@@ -1,0 +1,133 @@
+internal import CNetlink
+internal import Glibc
+import Synchronization
+import Wire
+
+/// A netlink socket of libnl, bound to the network namespace of the thread that opened it, wherever it is used later. Closed at the end.
+///
+/// Requests and their answers exclude one another, so a socket may be shared. Never blocks for longer than `patience`.
+final class NetlinkSocket: Sendable {
+  enum Family: Int32 {
+    /// `NETLINK_ROUTE` and `NETLINK_GENERIC`.
+    case route = 0
+    case generic = 16
+  }
+
+  struct State {
+    let socket: OpaquePointer
+    var sequence: UInt32 = 0
+    var families: [String: UInt16] = [:]
+  }
+
+  let descriptor: Int32
+  /// How many messages may go out together such that a refusal of each still fits the receive buffer.
+  let batchLimit: Int
+  let state: Mutex<State>
+
+  /// Milliseconds that an answer may take; the kernel answers before a send returns.
+  static let patience: Int32 = 5000
+  /// As large as the kernel makes a part of a dump (32 KiB), and more.
+  private static let messageBuffer = 65_536
+  /// Bytes of receive buffer that one queued refusal is accounted at, generously.
+  private static let refusalSize = 2048
+
+  /// `receiveBuffer` in bytes; the kernel keeps twice that for its bookkeeping. Less where it may not be forced (no CAP_NET_ADMIN).
+  init(_ family: Family, receiveBuffer: Int32 = 4 << 20) throws(NetlinkError) {
+    guard let socket = nl_socket_alloc() else { throw NetlinkError(code: ENOMEM, what: "open a netlink socket") }
+    let result = nl_connect(socket, family.rawValue)
+    guard result >= 0 else {
+      nl_socket_free(socket)
+      throw NetlinkError(libnl: result, what: "open a netlink socket")
+    }
+    descriptor = nl_socket_get_fd(socket)
+    // One recvmsg a message: the buffer is known to suffice, so libnl need not peek.
+    nl_socket_disable_msg_peek(socket)
+    nl_socket_set_msg_buf_size(socket, Self.messageBuffer)
+    nl_socket_set_nonblocking(socket)
+    // Each is a refinement that old kernels lack; strict checking is the one that must be there (Linux 4.20).
+    _ = Self.set(descriptor, 270, NETLINK_EXT_ACK)
+    _ = Self.set(descriptor, 270, NETLINK_CAP_ACK)
+    let isStrict = Self.set(descriptor, 270, NETLINK_GET_STRICT_CHK)
+    if !Self.set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, receiveBuffer) { _ = Self.set(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
+    _ = Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
+    var granted: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &granted, &size)
+    batchLimit = min(max(Int(granted) / Self.refusalSize, 1), 1000)
+    state = Mutex(State(socket: socket))
+    guard isStrict || family != .route else { throw .last("ask the kernel for strict dumps (Linux 4.20 or later)") }
+  }
+
+  deinit { state.withLock { nl_socket_free($0.socket) } }
+
+  private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32 = 1) -> Bool {
+    var value = value
+    return setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
+  }
+
+  /// Takes part in a multicast group, by number.
+  func join(group: Int32) throws(NetlinkError) {
+    let result = state.withLock { nl_socket_add_membership($0.socket, group) }
+    guard result >= 0 else { throw NetlinkError(libnl: result, what: "join netlink group \(group)") }
+  }
+
+  /// The number of a generic netlink family; `nil` where the kernel has none of that name and loads no module for it.
+  func resolve(family name: String) throws(NetlinkError) -> UInt16? {
+    let result = state.withLock { state in
+      if let known = state.families[name] { return Int32(known) }
+      let result = genl_ctrl_resolve(state.socket, name)
+      if result > 0 { state.families[name] = UInt16(truncatingIfNeeded: result) }
+      return result
+    }
+    if result == -NLE_OBJ_NOTFOUND { return nil }
+    guard result > 0 else { throw NetlinkError(libnl: result, what: "resolve the netlink family \(name)") }
+    return UInt16(truncatingIfNeeded: result)
+  }
+
+  /// Forgets a family's number, which changes when its module is loaded again.
+  func forget(family name: String) { state.withLock { $0.families[name] = nil } }
+
+  /// The number of a generic family's multicast group; `nil` where there is none.
+  func resolve(group: String, of family: String) throws(NetlinkError) -> Int32? {
+    let result = state.withLock { genl_ctrl_resolve_grp($0.socket, family, group) }
+    if result == -NLE_OBJ_NOTFOUND { return nil }
+    guard result > 0 else { throw NetlinkError(libnl: result, what: "resolve the netlink group \(family) \(group)") }
+    return result
+  }
+
+  /// The next datagram from the kernel; `nil` when there is none now. ENOBUFS: some were lost.
+  func receive() throws(NetlinkError) -> [UInt8]? {
+    try state.withLock { state throws(NetlinkError) in try state.receive() }
+  }
+}
+
+extension NetlinkSocket.State {
+  func send(_ bytes: [UInt8], what: String) throws(NetlinkError) {
+    var bytes = bytes
+    let result = bytes.withUnsafeMutableBytes { nl_sendto(socket, $0.baseAddress, $0.count) }
+    guard result >= 0 else { throw NetlinkError(libnl: result, what: what) }
+  }
+
+  /// What others than the kernel send comes out empty.
+  func receive() throws(NetlinkError) -> [UInt8]? {
+    var sender = sockaddr_nl()
+    var buffer: UnsafeMutablePointer<UInt8>?
+    let count = nl_recv(socket, &sender, &buffer, nil)
+    defer { free(buffer) }
+    if count == 0 || count == -NLE_AGAIN { return nil }
+    guard count > 0 else { throw NetlinkError(libnl: count, what: "receive from the kernel") }
+    guard sender.nl_pid == 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: buffer, count: Int(count)))
+  }
+
+  /// The next datagram, waited for.
+  func answer(to what: String) throws(NetlinkError) -> [UInt8] {
+    while true {
+      if let bytes = try receive() { return bytes }
+      var descriptor = pollfd(fd: nl_socket_get_fd(socket), events: Int16(POLLIN), revents: 0)
+      let ready = poll(&descriptor, 1, NetlinkSocket.patience)
+      if ready == 0 { throw NetlinkError(code: ETIMEDOUT, what: what, kernelText: "no answer from the kernel") }
+      if ready < 0, errno != EINTR { throw .last(what) }
+    }
+  }
+}

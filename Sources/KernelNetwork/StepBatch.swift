@@ -1,0 +1,129 @@
+internal import Glibc
+import NetworkTypes
+import RoamwardCore
+import Wire
+
+extension NetlinkSocket {
+  /// Sends the steps, at most `batchLimit`, to the kernel at once, and judges what it refused.
+  func apply(batch steps: ArraySlice<Step>, _ links: inout LinkTable) -> [StepResult] {
+    do throws(NetlinkError) {
+      let outcomes = try outcomes(ofSending: Array(steps), links.all(self))
+      return zip(steps, outcomes).map { StepResult(step: $0, outcome: $1) }
+    } catch {
+      // What became of each is not known then; each is as if not done, and may be tried again.
+      return steps.map { step in
+        StepResult(step: step, outcome: .failed(NetlinkError(code: error.code, what: step.description, kernelText: error.description)))
+      }
+    }
+  }
+
+  private func outcomes(ofSending steps: [Step], _ links: [String: Link]) throws(NetlinkError) -> [StepResult.Outcome] {
+    var outcomes = [StepResult.Outcome](repeating: .done, count: steps.count)
+    var sent: [(place: Int, link: UInt32?)] = []
+    sent.reserveCapacity(steps.count)
+    for (place, step) in steps.enumerated() {
+      if let name = step.link {
+        if let link = links[name] {
+          sent.append((place, link.index.value))
+        } else if step.isRemoval {
+          outcomes[place] = .alreadySo
+        } else {
+          outcomes[place] = .failed(NetlinkError(code: ENODEV, what: step.description, kernelText: "no link is named \(name)"))
+        }
+      } else {
+        sent.append((place, nil))
+      }
+    }
+    let refusals = try batch("change the network", count: sent.count) { writer, i, sequence, flags in
+      writer.write(steps[sent[i].place], link: sent[i].link, sequence: sequence, flags: flags)
+    }
+    var existing = ExistingObjects(linkNames: Array(links.values).names)
+    for (i, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
+      let step = steps[sent[i].place]
+      let isReached =
+        if refusal.code == EEXIST { try existing.contains(step, on: self) } else { step.isRemoval && step.absenceCodes.contains(refusal.code) }
+      outcomes[sent[i].place] = isReached ? .alreadySo : .failed(NetlinkError(refusal, what: step.description))
+    }
+    return outcomes
+  }
+}
+
+/// What is there when the kernel says that something is: an object may be in the way that is not the one that was asked for.
+private struct ExistingObjects {
+  let linkNames: [UInt32: String]
+  private var routes: [UInt32: Set<Route>] = [:]
+  private var rules: Set<RoutingRule>?
+  private var addresses: [LinkAddress]?
+
+  init(linkNames: [UInt32: String]) { self.linkNames = linkNames }
+
+  mutating func contains(_ step: Step, on socket: NetlinkSocket) throws(NetlinkError) -> Bool {
+    switch step {
+    case .addRoute(let route):
+      if routes[route.table] == nil {
+        routes[route.table] = Set(try socket.readRoutes(table: route.table, linkNames: linkNames).map(\.comparable))
+      }
+      return routes[route.table]?.contains(route.comparable) ?? false
+    case .addRule(let rule):
+      if rules == nil { rules = Set(try socket.readRules()) }
+      return rules?.contains(rule) ?? false
+    case .addAddress(let address, let link):
+      if addresses == nil { addresses = try socket.readAddresses(linkNames: linkNames) }
+      return addresses?.contains { $0.link == link && $0.address == address } ?? false
+    default: return false
+    }
+  }
+}
+
+extension Route {
+  /// Without what the kernel adds by itself.
+  fileprivate var comparable: Route {
+    var route = self
+    route.isDead = false
+    if route.kind != .unicast {
+      route.link = nil
+      route.gateway = nil
+    }
+    // IP6_RT_PRIO_USER.
+    if route.destination.family == .v6, route.metric == 0 { route.metric = 1024 }
+    return route
+  }
+}
+
+extension Step {
+  fileprivate var link: String? {
+    switch self {
+    case .setAlias(let link, _), .setMTU(let link, _, _), .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link): link
+    case .addRoute(let route), .removeRoute(let route): route.link
+    default: nil
+    }
+  }
+
+  fileprivate var isRemoval: Bool {
+    switch self {
+    case .removeAddress, .removeRoute, .removeRule: true
+    default: false
+    }
+  }
+
+  /// What the kernel says of an object that is not there.
+  fileprivate var absenceCodes: [Int32] { [ENOENT, ESRCH, ENODEV, EADDRNOTAVAIL] }
+}
+
+extension NetlinkWriter {
+  fileprivate mutating func write(_ step: Step, link: UInt32?, sequence: UInt32, flags: UInt16) {
+    let index = link ?? 0
+    switch step {
+    case .setAlias(_, let alias): setAlias(alias, ofLink: index, sequence: sequence, flags: flags)
+    case .setMTU(_, let mtu, _): setMTU(mtu, ofLink: index, sequence: sequence, flags: flags)
+    case .addAddress(let address, _): addAddress(address, toLink: index, sequence: sequence, flags: flags)
+    case .removeAddress(let address, _): removeAddress(address, fromLink: index, sequence: sequence, flags: flags)
+    case .setUp: setLink(index, isUp: true, sequence: sequence, flags: flags)
+    case .addRoute(let route): addRoute(route, linkIndex: link, sequence: sequence, flags: flags)
+    case .removeRoute(let route): removeRoute(route, linkIndex: link, sequence: sequence, flags: flags)
+    case .addRule(let rule): addRule(rule, sequence: sequence, flags: flags)
+    case .removeRule(let rule): removeRule(rule, sequence: sequence, flags: flags)
+    case .addWireGuardLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf: return
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import RoamwardCore
+
+/// The problems of one file, all of them up to a number that a person could still read.
+struct DiagnosticList {
+  static let limit = 200
+
+  private(set) var items: [Diagnostic] = []
+  private var counts: [Diagnostic.Severity: Int] = [:]
+
+  var errorCount: Int { counts[.error, default: 0] }
+  var hasErrors: Bool { errorCount > 0 }
+
+  /// Past the limit nothing is worked out any more: a line of 1 MiB with 100,000 errors costs no more than a small one.
+  mutating func add(
+    _ severity: Diagnostic.Severity, _ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation,
+    in source: SourceText
+  ) {
+    let count = counts[severity, default: 0] + 1
+    counts[severity] = count
+    if count <= Self.limit {
+      items.append(source.diagnostic(severity, message(), help: help(), at: place))
+    } else if count == Self.limit + 1 {
+      items.append(Diagnostic(severity, "more than \(Self.limit) \(severity.rawValue)s; the rest is not listed", at: place))
+    }
+  }
+
+  mutating func append(contentsOf others: [Diagnostic]) {
+    for other in others {
+      counts[other.severity, default: 0] += 1
+      items.append(other)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/// The text with all that could steer a terminal, or turn the order of its characters around, replaced by U+FFFD; tabs stay.
+func printable(_ text: String) -> String {
+  guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
+  var result = String.UnicodeScalarView()
+  result.append(contentsOf: text.unicodeScalars.map { isUnprintable($0) ? "\u{fffd}" : $0 })
+  return String(result)
+}
+
+private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.value {
+  case 9: false
+  case 0..<0x20, 0x7f..<0xa0, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xfffb: true
+  default: false
+  }
+}
+
+/// What a file says, in quotes and short, for a message.
+func quoted(_ text: String) -> String {
+  let shown = text.unicodeScalars.prefix(61)
+  return "\"" + printable(shown.count > 60 ? String(String.UnicodeScalarView(shown.prefix(57))) + "…" : text) + "\""
+}
+
+/// `a, b or c`.
+func alternatives(_ words: [String]) -> String {
+  guard words.count > 1, let last = words.last else { return words.first ?? "" }
+  return words.dropLast().joined(separator: ", ") + " or " + last
+}
+
+/// The word that was probably meant: the nearest by edits, where at most one in three characters differs; the first of equals.
+func nearest(to word: String, among known: [String]) -> String? {
+  let typed = Array(word.lowercased().utf8)
+  guard (1...64).contains(typed.count) else { return nil }
+  var best: (word: String, edits: Int)?
+  for candidate in known {
+    let edits = editDistance(typed, Array(candidate.lowercased().utf8))
+    if edits <= max(1, typed.count / 3), edits < best?.edits ?? .max { best = (candidate, edits) }
+  }
+  return best?.word
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+  var before: [Int] = []
+  var previous = Array(0...b.count)
+  for i in a.indices {
+    var row = [i + 1]
+    for j in b.indices {
+      var edits = min(previous[j] + (a[i] == b[j] ? 0 : 1), previous[j + 1] + 1, row[j] + 1)
+      if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { edits = min(edits, before[j - 1] + 1) }
+      row.append(edits)
+    }
+    before = previous
+    previous = row
+  }
+  return previous[b.count]
+}

@@ -1,0 +1,76 @@
+package import RoamwardCore
+
+/// All policy files of some layers as one set, and all that was found on the way.
+package struct LoadedPolicies: Sendable {
+  /// Not to be acted on while `hasErrors`: it holds only what could be read.
+  package var policies = PolicySet()
+  package var diagnostics: [Diagnostic] = []
+  /// Absolute paths of the wg-quick files and SSID lists, readable or not; sorted. When one changes, the policies have to be loaded again.
+  package var dependencies: [String] = []
+  /// The policy files that count, as the layers name them, in their order. Those that mask others are not among them.
+  package var files: [String] = []
+  package var ignored: [IgnoredFile] = []
+
+  /// No file, and so no problem.
+  package init() {}
+
+  package var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
+}
+
+/// Reads the policies of folders and single files; later `layers` beat earlier ones by file name. Never fails: what is wrong is told.
+///
+/// With `requireRootOwnership`, files and folders that others than root could have written are refused.
+package func loadPolicies(
+  layers paths: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool
+) -> LoadedPolicies {
+  var loaded = LoadedPolicies()
+  let layers = Layers(paths, files: files)
+  loaded.ignored = layers.ignored
+  loaded.diagnostics = layers.failures.map { path, failure in wholeFile(path, failure) }
+  var parts: [PolicyFile] = []
+  for candidate in layers.candidates {
+    guard let file = load(candidate, files: files, requireRootOwnership: requireRootOwnership, into: &loaded) else { continue }
+    if file.isEmpty {
+      loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name"))
+    } else {
+      loaded.files.append(candidate.path)
+      parts.append(file)
+    }
+  }
+  loaded.merge(&parts)
+  return loaded
+}
+
+private func load(
+  _ candidate: Layers.Candidate, files: PolicyFileSystem, requireRootOwnership: Bool, into loaded: inout LoadedPolicies
+) -> PolicyFile? {
+  do throws(FileFailure) {
+    if requireRootOwnership, let refusal = candidate.folderStatus?.refusal(of: candidate.folder, called: "its folder \(candidate.folder)") {
+      throw refusal
+    }
+    let (bytes, _) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
+    let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
+    return readPolicyFile(SourceText(file: candidate.path, bytes: bytes), surroundings: surroundings)
+  } catch {
+    loaded.diagnostics.append(wholeFile(candidate.path, error))
+    loaded.files.append(candidate.path)
+    return nil
+  }
+}
+
+private func wholeFile(_ path: String, _ failure: FileFailure) -> Diagnostic {
+  Diagnostic(.error, "this file cannot be used: \(failure.reason)", help: failure.cure, at: SourceLocation(file: path, line: 1, column: 1))
+}
+
+extension LoadedPolicies {
+  fileprivate mutating func merge(_ parts: inout [PolicyFile]) {
+    policies = mergePolicies(&parts)
+    for part in parts {
+      diagnostics += part.problems.items
+      for other in part.otherDiagnostics where !diagnostics.contains(other) { diagnostics.append(other) }
+    }
+    dependencies = Set(parts.flatMap(\.dependencies)).sorted()
+    let used = Set(dependencies)
+    ignored.removeAll { used.contains($0.path) }
+  }
+}

@@ -1,0 +1,46 @@
+package import NetworkTypes
+package import RoamwardCore
+
+/// The SSIDs of a list: one a line, compared byte by byte. Lines that are blank or begin with `#` are passed over; `hex:4361666501` is allowed.
+///
+/// White space at the ends of a line belongs to the SSID. A line that cannot be an SSID is left out, with a warning.
+package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>, diagnostics: [Diagnostic]) {
+  let source = SourceText(file: file, bytes: text)
+  var entries: Set<SSID> = []
+  var problems = DiagnosticList()
+  for (index, line) in byteLines(source.bytes).enumerated() {
+    if line.first == UInt8(ascii: "#") || line.allSatisfy({ $0 == 0x20 || $0 == 9 }) { continue }
+    let place = SourceLocation(file: file, line: index + 1, column: 1)
+    guard let ssid = ssid(ofLine: line) else {
+      problems.add(
+        .warning, "this line is not an SSID of 1 to 32 bytes, and is left out", help: "`hex:` is followed by two digits a byte", at: place,
+        in: source)
+      continue
+    }
+    if line.first == 0x20 || line.last == 0x20 || line.last == 9 {
+      problems.add(
+        .warning, "the white space at the end of this line belongs to the SSID", help: "remove it if that is not meant", at: place,
+        in: source)
+    }
+    entries.insert(ssid)
+  }
+  return (entries, problems.items)
+}
+
+/// The SSID that a file of one line states, for hosts whose radio is not the kernel's: nothing in it means no Wi-Fi network.
+package func parseSSIDFact(_ text: [UInt8]) -> Fact<SSID?> {
+  guard let line = byteLines(text).first, !line.isEmpty else { return .known(nil) }
+  guard let ssid = ssid(ofLine: line) else { return .unknown(because: "the SSID file's first line is not an SSID of 1 to 32 bytes") }
+  return .known(ssid)
+}
+
+/// Bytes that are not UTF-8 stand for themselves.
+private func ssid(ofLine line: ArraySlice<UInt8>) -> SSID? {
+  if let text = String(validating: line, as: UTF8.self) { return SSID(text) }
+  return SSID(bytes: Array(line))
+}
+
+/// Split at LF, with one CR before it dropped.
+private func byteLines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+  bytes.split(separator: 10, omittingEmptySubsequences: false).map { $0.last == 13 ? $0.dropLast() : $0 }
+}

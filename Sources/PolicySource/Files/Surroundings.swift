@@ -1,0 +1,56 @@
+import RoamwardCore
+
+/// The files around a policy file: those that it names, and what reading them has brought to light.
+struct Surroundings {
+  let files: PolicyFileSystem
+  /// The policy file's folder, from the root.
+  let folder: String
+  let requireRootOwnership: Bool
+  /// Absolute paths of all that was named, whether it could be read or not: when it changes, the policy has to be read again.
+  private(set) var dependencies: [String] = []
+  private(set) var diagnostics: [Diagnostic] = []
+  private var ssidFiles: [String: SSIDFile] = [:]
+
+  init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
+    self.files = files
+    self.folder = folder
+    self.requireRootOwnership = requireRootOwnership
+  }
+
+  func absolutePath(of name: String) -> String {
+    name.hasPrefix("/") ? name : joined(folder, name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
+  }
+
+  /// The list of SSIDs; unreadable where it is not there, or not to be trusted.
+  mutating func ssidFile(named name: String) -> SSIDFile {
+    let path = absolutePath(of: name)
+    if let known = ssidFiles[path] { return known }
+    depend(on: path)
+    let file: SSIDFile
+    do throws(FileFailure) {
+      let bytes = try files.readTrusted(path, requireRootOwnership: requireRootOwnership).bytes
+      if bytes.count > fileSizeLimit { throw FileFailure("it is larger than 1 MiB") }
+      let list = readSSIDList(bytes, file: path)
+      diagnostics += list.diagnostics
+      file = SSIDFile(path: path, contents: .entries(list.entries))
+    } catch {
+      file = SSIDFile(path: path, contents: .unreadable(because: error.reason))
+    }
+    ssidFiles[path] = file
+    return file
+  }
+
+  /// A wg-quick file; `nil` where it has errors, which then are among the diagnostics.
+  mutating func wireGuardFile(named name: String) throws(FileFailure) -> WireGuardProviderConfiguration? {
+    let path = absolutePath(of: name)
+    depend(on: path)
+    let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
+    let (configuration, problems) = readWireGuardQuick(bytes, file: path, mode: status.mode)
+    diagnostics += problems
+    return configuration.map { WireGuardProviderConfiguration(path: path, configuration: $0) }
+  }
+
+  private mutating func depend(on path: String) {
+    if !dependencies.contains(path) { dependencies.append(path) }
+  }
+}

@@ -1,0 +1,93 @@
+import RoamwardCore
+
+/// The most conditions that a network may come to when the networks that it names are written out.
+private let expansionLimit = 10_000
+
+/// Networks that name themselves through others, and networks that grow beyond measure by naming others again and again.
+///
+/// Works from the leaves up, without recursion: a chain of 50,000 names must not exhaust the stack, and none may reach an evaluator.
+func findNetworkProblems(_ networks: [NamedNetwork]) -> [(location: SourceLocation, message: String, help: String)] {
+  let byName = Dictionary(networks.map { ($0.name, $0) }) { first, _ in first }
+  let uses = byName.mapValues { networksNamed(in: $0.condition) }
+  var usedBy: [String: [String]] = [:]
+  var open: [String: Int] = [:]
+  for (name, used) in uses {
+    let known = Set(used).filter { byName[$0] != nil }
+    open[name] = known.count
+    for other in known { usedBy[other, default: []].append(name) }
+  }
+  var sizes: [String: Int] = [:]
+  var depths: [String: Int] = [:]
+  var ready = networks.map(\.name).filter { open[$0] == 0 }
+  while let name = ready.popLast() {
+    guard let network = byName[name], let used = uses[name] else { continue }
+    sizes[name] = used.reduce(countConditions(in: network.condition)) { min($0 + sizes[$1, default: 0], expansionLimit + 1) }
+    depths[name] = used.reduce(1) { max($0, depths[$1, default: 0] + 1) }
+    for user in usedBy[name] ?? [] {
+      open[user, default: 0] -= 1
+      if open[user] == 0 { ready.append(user) }
+    }
+  }
+  var problems: [(location: SourceLocation, message: String, help: String)] = []
+  let unsolved = networks.filter { sizes[$0.name] == nil }
+  for network in unsolved {
+    guard let circle = circle(from: network.name, uses: uses, within: { byName[$0] != nil && sizes[$0] == nil }) else { continue }
+    problems.append((network.location, "network `\(network.name)` names itself: \(circle.joined(separator: " → "))", "break the circle"))
+  }
+  if problems.isEmpty, let first = unsolved.first {
+    problems.append((first.location, "network `\(first.name)` leads to networks that name themselves", "break the circle"))
+  }
+  for network in networks {
+    if sizes[network.name, default: 0] > expansionLimit {
+      problems.append(
+        (network.location, "network `\(network.name)` comes to more than 10,000 conditions through those it names", "name fewer"))
+    } else if depths[network.name, default: 0] > YAMLLimits.depth {
+      problems.append((network.location, "network `\(network.name)` names others more than \(YAMLLimits.depth) levels deep", "name fewer"))
+    }
+  }
+  return problems
+}
+
+/// The shortest way from a network back to it; `nil` for one that only leads into a circle of others, and where the search gets long.
+private func circle(from start: String, uses: [String: [String]], within: (String) -> Bool) -> [String]? {
+  var cameFrom: [String: String] = [:]
+  var queue = [start]
+  var i = 0
+  while i < queue.count, i < 100 {
+    let name = queue[i]
+    i += 1
+    for next in uses[name] ?? [] where within(next) {
+      if next == start {
+        var path = [start]
+        var last = name
+        while last != start, let previous = cameFrom[last] {
+          path.append(last)
+          last = previous
+        }
+        return ([start] + path.reversed())
+      }
+      if cameFrom[next] == nil {
+        cameFrom[next] = name
+        queue.append(next)
+      }
+    }
+  }
+  return nil
+}
+
+private func networksNamed(in condition: Condition) -> [String] {
+  switch condition {
+  case .all(let parts), .any(let parts): parts.flatMap(networksNamed)
+  case .not(let part): networksNamed(in: part)
+  case .network(let names): names
+  default: []
+  }
+}
+
+private func countConditions(in condition: Condition) -> Int {
+  switch condition {
+  case .all(let parts), .any(let parts): parts.reduce(1) { $0 + countConditions(in: $1) }
+  case .not(let part): 1 + countConditions(in: part)
+  default: 1
+  }
+}

@@ -1,0 +1,21 @@
+import CSodium
+import RoamwardCore
+
+extension WireGuardKey {
+  /// 44 characters of standard base64; anything else is `nil`.
+  init?(base64 text: String) {
+    guard text.utf8.count == 44 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    var count = 0
+    let status = text.withCString { sodium_base642bin(&bytes, bytes.count, $0, 44, nil, &count, nil, sodium_base64_VARIANT_ORIGINAL) }
+    guard status == 0, count == 32 else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// The public key of this private key (RFC 7748, X25519 with base point 9).
+  var publicKey: WireGuardKey? {
+    var point = [UInt8](repeating: 0, count: Int(crypto_scalarmult_bytes()))
+    guard crypto_scalarmult_base(&point, bytes) == 0 else { return nil }
+    return WireGuardKey(bytes: point)
+  }
+}

@@ -1,0 +1,78 @@
+internal import Glibc
+package import LinuxIO
+package import RoamwardCore
+
+/// Tunnels that programs of the administrator's choice bring up, take down and judge.
+///
+/// A program gets the agent's PATH, `ROAMWARD_TUNNEL` (the tunnel's name) and `ROAMWARD_ACTION` (`up`, `down`, `status`), and nothing
+/// else: no input, no shell, its own process group. When its time-out is over, the whole group is ended.
+package final class CommandProvider {
+  package enum Action: String, Hashable, Sendable {
+    case up, down, status
+  }
+
+  private let loop: EventLoop
+  private var runs: [Int: Run] = [:]
+  private var count = 0
+
+  /// A program that runs, or the news that it could not be started, which is told later.
+  private enum Run {
+    case program(ChildProcess)
+    case news(EventSource?)
+  }
+
+  package init(on loop: EventLoop) { self.loop = loop }
+
+  /// Runs the action's program. Calls back once, never from within this call: success for status 0; otherwise the error says how it ended and
+  /// the last that it wrote. An action without a program succeeds.
+  package func run(
+    _ action: Action, tunnel: String, _ configuration: CommandProviderConfiguration, then: @escaping (Result<Void, ProviderError>) -> Void
+  ) {
+    count += 1
+    let id = count
+    let tell: (Result<Void, ProviderError>) -> Void = { [weak self] result in
+      self?.runs[id] = nil
+      then(result)
+    }
+    let arguments = configuration.arguments(for: action)
+    guard let program = arguments.first else {
+      runs[id] = .news(try? loop.at(.now) { tell(.success(())) })
+      return
+    }
+    let environment = ["ROAMWARD_TUNNEL": tunnel, "ROAMWARD_ACTION": action.rawValue]
+    do throws(SystemError) {
+      runs[id] = .program(
+        try ChildProcess(arguments, environment: environment, timeout: configuration.timeout, on: loop) { outcome in
+          tell(outcome.verdict(on: action, program))
+        })
+    } catch {
+      let help = error.code == ENOENT ? "is it installed, and executable by the agent?" : nil
+      runs[id] = .news(try? loop.at(.now) { tell(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
+    }
+  }
+
+  /// Ends every program that still runs, without calling back.
+  package func killAll() {
+    for case .program(let program) in runs.values { program.kill() }
+    runs = [:]
+  }
+}
+
+extension CommandProviderConfiguration {
+  fileprivate func arguments(for action: CommandProvider.Action) -> [String] {
+    switch action {
+    case .up: up
+    case .down: down
+    case .status: status
+    }
+  }
+}
+
+extension ChildProcess.Outcome {
+  fileprivate func verdict(on action: CommandProvider.Action, _ program: String) -> Result<Void, ProviderError> {
+    if code == 0, !wasTimedOut { return .success(()) }
+    let said = tail(of: output)
+    let how = wasTimedOut ? "took too long and was ended" : "ended with status \(code)"
+    return .failure(ProviderError("\(action.rawValue): \(program) \(how)" + (said.isEmpty ? "" : ": \(said)")))
+  }
+}

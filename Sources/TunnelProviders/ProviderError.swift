@@ -1,0 +1,20 @@
+/// Why a provider could not do what it was asked, in words for people: what happened, and where it is known what cures it.
+package struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let message: String
+  package let help: String?
+
+  package init(_ message: String, help: String? = nil) {
+    self.message = message
+    self.help = help
+  }
+
+  package var description: String { help.map { "\(message); \($0)" } ?? message }
+}
+
+/// The end of a program's output, fit to stand in a message: the last lines with letters in them, at most 400 characters, no control characters.
+func tail(of output: String, lines count: Int = 3) -> String {
+  let lines = output.split(whereSeparator: \.isNewline).map { line in
+    String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) }))
+  }
+  return String(lines.filter { $0.contains(where: \.isLetter) }.suffix(count).joined(separator: " / ").suffix(400))
+}

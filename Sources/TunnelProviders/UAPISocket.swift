@@ -1,0 +1,73 @@
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import Wire
+
+/// The socket by which a userspace WireGuard engine is configured: one for each link, named after it.
+struct UAPISocket {
+  let path: String
+
+  /// `nil` where the name could be no link's: then there is no such socket either.
+  init?(link: String, in directory: String) {
+    guard let name = InterfaceName(link) else { return nil }
+    path = "\(directory)/\(name).sock"
+  }
+
+  /// A connection, or `nil` where no engine listens.
+  func connect() throws(ProviderError) -> FileDescriptor? {
+    do throws(SystemError) {
+      return try .connect(to: path, nonBlocking: true)
+    } catch {
+      if [ENOENT, ECONNREFUSED].contains(error.code) { return nil }
+      throw ProviderError(error.description)
+    }
+  }
+
+  /// Removes the file; an engine that listens there ends by that.
+  func remove() throws(ProviderError) {
+    do throws(SystemError) { try TextFile.remove(path) } catch { throw ProviderError(error.description) }
+  }
+
+  /// Asks and waits for the answer: usually well below a millisecond, a second at most, 16 MiB at most. `nil` where no engine listens.
+  func ask(_ request: String) throws(ProviderError) -> UAPIReply? {
+    guard let connection = try connect() else { return nil }
+    let deadline = Moment.now + .seconds(1)
+    do throws(SystemError) {
+      var rest = Array(request.utf8)[...]
+      while !rest.isEmpty {
+        try connection.wait(for: POLLOUT, until: deadline)
+        rest = rest.dropFirst(try connection.write(rest))
+      }
+      var answer: [UInt8] = []
+      while !answer.suffix(2).elementsEqual([10, 10]) {
+        try connection.wait(for: POLLIN, until: deadline)
+        guard let part = try connection.read() else { continue }
+        answer += part
+        if part.isEmpty || answer.count > 16 << 20 { break }
+      }
+      return try reply(answer)
+    } catch {
+      throw ProviderError("wireguard-go at \(path) does not answer: \(error.reason)")
+    }
+  }
+
+  private func reply(_ answer: [UInt8]) throws(SystemError) -> UAPIReply {
+    guard let reply = try? UAPIReply(String(decoding: answer, as: UTF8.self)) else { throw SystemError(code: EPROTO, operation: "read") }
+    return reply
+  }
+}
+
+extension FileDescriptor {
+  /// Returns when one of the `POLL*` bits holds or the other side has gone; ETIMEDOUT at the deadline.
+  fileprivate func wait(for events: Int32, until deadline: Moment) throws(SystemError) {
+    while true {
+      let left = (deadline - .now).components
+      let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
+      guard milliseconds >= 0 else { throw SystemError(code: ETIMEDOUT, operation: "wait") }
+      var watched = pollfd(fd: number, events: Int16(events), revents: 0)
+      let count = poll(&watched, 1, Int32(clamping: milliseconds + 1))
+      if count > 0 { return }
+      if count < 0, errno != EINTR { throw .last("poll") }
+    }
+  }
+}

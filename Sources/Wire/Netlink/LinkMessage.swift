@@ -1,0 +1,106 @@
+import NetworkTypes
+package import RoamwardCore
+
+/// `RTM_*LINK` of linux/rtnetlink.h with `struct ifinfomsg`: family u8, pad u8, type u16, index i32, flags u32, change u32.
+package enum LinkMessage {
+  package static let new: UInt16 = 16
+  package static let delete: UInt16 = 17
+  package static let get: UInt16 = 18
+  static let headerSize = 16
+
+  /// `IFLA_*` of linux/if_link.h.
+  enum Attribute {
+    static let address: UInt16 = 1
+    static let name: UInt16 = 3
+    static let mtu: UInt16 = 4
+    static let master: UInt16 = 10
+    static let wireless: UInt16 = 11
+    static let info: UInt16 = 18
+    static let alias: UInt16 = 20
+    static let extendedMask: UInt16 = 29
+    /// `IFLA_INFO_KIND`, within `IFLA_LINKINFO`.
+    static let kind: UInt16 = 1
+  }
+
+  /// A wireless extensions event: scan results and the like, which say nothing about the link. (Bridge ports come as family `AF_BRIDGE`.)
+  package static func isNoise(_ message: NetlinkMessage) -> Bool {
+    if message.payload.byte(at: 0) != 0 { return true }
+    guard message.payload.host32(at: 12) == 0, message.type == new else { return false }
+    return NetlinkAttributes(message.payload, after: headerSize).first(Attribute.wireless) != nil
+  }
+}
+
+extension Link {
+  /// From `RTM_NEWLINK` or `RTM_DELLINK`; `nil` for anything else, and for a message without index or name.
+  package init?(_ message: NetlinkMessage) {
+    let payload = message.payload
+    guard message.type == LinkMessage.new || message.type == LinkMessage.delete, payload.byte(at: 0) == 0,
+      let hardwareType = payload.host16(at: 2), let index = payload.host32(at: 4).flatMap(InterfaceIndex.init),
+      let flags = payload.host32(at: 8)
+    else { return nil }
+    self.init(index: index, name: "", hardwareType: hardwareType, flags: flags, mtu: 0)
+    for attribute in NetlinkAttributes(payload, after: LinkMessage.headerSize) {
+      switch attribute.type {
+      case LinkMessage.Attribute.name: name = attribute.payload.text
+      case LinkMessage.Attribute.address: address = MACAddress(bytes: attribute.payload)
+      case LinkMessage.Attribute.mtu: mtu = attribute.payload.host32() ?? 0
+      case LinkMessage.Attribute.master: master = attribute.payload.host32().flatMap(InterfaceIndex.init)
+      case LinkMessage.Attribute.alias: alias = attribute.payload.isEmpty ? nil : attribute.payload.text
+      case LinkMessage.Attribute.info: kind = attribute.nested.first(LinkMessage.Attribute.kind)?.payload.text
+      default: continue
+      }
+    }
+    guard !name.isEmpty else { return nil }
+  }
+}
+
+extension NetlinkWriter {
+  /// Asks for all links, without their statistics (`RTEXT_FILTER_SKIP_STATS`).
+  package mutating func dumpLinks(sequence: UInt32) {
+    message(LinkMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
+      writer.linkHeader(index: 0)
+      writer.attribute(LinkMessage.Attribute.extendedMask, host32: 0x8)
+    }
+  }
+
+  /// Makes a link of a kind; EEXIST where one of the name exists, EOPNOTSUPP where the kernel lacks the kind.
+  package mutating func addLink(named name: String, kind: String, sequence: UInt32, flags: UInt16) {
+    let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
+    message(LinkMessage.new, flags: flags, sequence: sequence) { writer in
+      writer.linkHeader(index: 0)
+      writer.attribute(LinkMessage.Attribute.name, text: name)
+      writer.nested(LinkMessage.Attribute.info) { $0.attribute(LinkMessage.Attribute.kind, kind.utf8) }
+    }
+  }
+
+  /// Sets the alias, at most 255 bytes; an empty one removes it.
+  package mutating func setAlias(_ alias: String, ofLink index: UInt32, sequence: UInt32, flags: UInt16) {
+    message(LinkMessage.new, flags: flags, sequence: sequence) { writer in
+      writer.linkHeader(index: index)
+      writer.attribute(LinkMessage.Attribute.alias, alias.utf8)
+    }
+  }
+
+  package mutating func setMTU(_ mtu: UInt32, ofLink index: UInt32, sequence: UInt32, flags: UInt16) {
+    message(LinkMessage.new, flags: flags, sequence: sequence) { writer in
+      writer.linkHeader(index: index)
+      writer.attribute(LinkMessage.Attribute.mtu, host32: mtu)
+    }
+  }
+
+  /// Sets or clears `IFF_UP`.
+  package mutating func setLink(_ index: UInt32, isUp: Bool, sequence: UInt32, flags: UInt16) {
+    message(LinkMessage.new, flags: flags, sequence: sequence) { $0.linkHeader(index: index, flags: isUp ? 1 : 0, change: 1) }
+  }
+
+  package mutating func deleteLink(_ index: UInt32, sequence: UInt32, flags: UInt16) {
+    message(LinkMessage.delete, flags: flags, sequence: sequence) { $0.linkHeader(index: index) }
+  }
+
+  private mutating func linkHeader(index: UInt32, flags: UInt32 = 0, change: UInt32 = 0) {
+    host32(0)
+    host32(index)
+    host32(flags)
+    host32(change)
+  }
+}

@@ -1,0 +1,52 @@
+package import NetworkTypes
+package import RoamwardCore
+
+/// `RTM_*NEIGH` with `struct ndmsg`: family u8, three bytes pad, link index i32, state u16, flags u8, type u8.
+package enum NeighbourMessage {
+  package static let new: UInt16 = 28
+  package static let delete: UInt16 = 29
+  package static let get: UInt16 = 30
+  static let headerSize = 12
+
+  /// `NDA_*` of linux/neighbour.h.
+  enum Attribute {
+    static let address: UInt16 = 1
+    static let hardwareAddress: UInt16 = 2
+  }
+
+  /// `NUD_INCOMPLETE` and `NUD_FAILED`: nobody answers there. `NUD_NOARP`: nobody is asked.
+  static let unansweredStates: UInt16 = 0x21
+  static let unaskedState: UInt16 = 0x40
+
+  /// The address that a neighbour message is about; `nil` for forwarding entries of bridges and the like.
+  package static func address(of message: NetlinkMessage) -> IPAddress? {
+    guard let family = message.payload.byte(at: 0).flatMap({ IPAddress.Family(addressFamily: $0) }),
+      let attribute = NetlinkAttributes(message.payload, after: headerSize).first(Attribute.address)
+    else { return nil }
+    return IPAddress(network: attribute.payload, family)
+  }
+}
+
+extension Neighbour {
+  /// From `RTM_NEWNEIGH` or `RTM_DELNEIGH`; `nil` for links and groups that resolve nobody (`NUD_NOARP`).
+  package init?(_ message: NetlinkMessage, linkNames: [UInt32: String]) {
+    guard message.type == NeighbourMessage.new || message.type == NeighbourMessage.delete,
+      let index = message.payload.host32(at: 4), let state = message.payload.host16(at: 8),
+      state & NeighbourMessage.unaskedState == 0, let address = NeighbourMessage.address(of: message)
+    else { return nil }
+    let hardware = NetlinkAttributes(message.payload, after: NeighbourMessage.headerSize).first(NeighbourMessage.Attribute.hardwareAddress)
+    let isAnswered = state & NeighbourMessage.unansweredStates == 0
+    self.init(
+      link: linkNames.name(of: index), address: address, macAddress: isAnswered ? hardware.flatMap { MACAddress(bytes: $0.payload) } : nil)
+  }
+}
+
+extension NetlinkWriter {
+  package mutating func dumpNeighbours(sequence: UInt32) {
+    message(NeighbourMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
+      writer.host32(0)
+      writer.host32(0)
+      writer.host32(0)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+internal import NetworkTypes
+package import RoamwardCore
+
+/// Requests of the cross-platform userspace protocol (https://www.wireguard.com/xplatform/): `key=value` lines ended by an empty line.
+///
+/// The texts hold keys: they go to the engine's socket and nowhere else.
+package enum UAPIRequest {
+  /// Asks for everything that the engine knows of its device.
+  package static let get = "get=1\n\n"
+
+  /// What makes a device reported as `observed` into `device`; `nil` where nothing is missing.
+  ///
+  /// Like `wg syncconf`, it says only what differs, so that the sessions of untouched peers live on: setting a key or a port again would
+  /// end them or open the sockets anew. Without `observed`, everything is said and whatever else the device holds is dropped. A peer
+  /// roams, so a running one's endpoint is set only when `settingEndpoints` asks for it or the engine knows none. Endpoints by name
+  /// are left out: the engine takes addresses.
+  package static func configure(
+    _ device: WireGuardDevice, observed: WireGuardState?, settingEndpoints: Bool = false
+  ) -> String? {
+    var lines: [String] = []
+    if observed?.publicKey != device.publicKey { lines.append("private_key=\(hexadecimal(device.privateKey))") }
+    if let port = device.listenPort, port != observed?.listenPort { lines.append("listen_port=\(port)") }
+    if observed?.firewallMark != device.firewallMark { lines.append("fwmark=\(device.firewallMark)") }
+    if observed == nil { lines.append("replace_peers=true") }
+
+    let before = Dictionary((observed?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
+    let wanted = Set(device.peers.map(\.publicKey))
+    for peer in observed?.peers ?? [] where !wanted.contains(peer.publicKey) {
+      lines += [publicKey(peer.publicKey), "remove=true"]
+    }
+    for peer in device.peers {
+      if let old = before[peer.publicKey] {
+        let changes = changes(of: peer, since: old, settingEndpoint: settingEndpoints)
+        // `update_only`: should the peer have gone meanwhile, half of it must not come back.
+        if !changes.isEmpty { lines += [publicKey(peer.publicKey), "update_only=true"] + changes }
+      } else {
+        lines += creation(of: peer)
+      }
+    }
+    return lines.isEmpty ? nil : request(lines)
+  }
+
+  /// Sets the keepalive of each of these peers, and the endpoint where one is given by address; peers that the device lacks stay away.
+  package static func refresh(_ peers: [WireGuardPeer]) -> String {
+    request(
+      peers.flatMap { peer in
+        [publicKey(peer.publicKey), "update_only=true"] + endpoint(peer.endpoint) + [keepalive(peer.persistentKeepalive)]
+      })
+  }
+
+  private static func request(_ lines: [String]) -> String { "set=1\n" + lines.map { $0 + "\n" }.joined() + "\n" }
+
+  private static func creation(of peer: WireGuardPeer) -> [String] {
+    var lines = [publicKey(peer.publicKey)]
+    if let key = peer.presharedKey { lines.append("preshared_key=\(hexadecimal(key))") }
+    lines += endpoint(peer.endpoint)
+    lines.append(keepalive(peer.persistentKeepalive))
+    return lines + allowedIPs(peer.allowedIPs)
+  }
+
+  private static func changes(of peer: WireGuardPeer, since old: WireGuardState.Peer, settingEndpoint: Bool) -> [String] {
+    var lines: [String] = []
+    if peer.presharedKey != old.presharedKey {
+      // All zeros stand for none.
+      lines.append("preshared_key=\(peer.presharedKey.map(hexadecimal) ?? String(repeating: "0", count: 64))")
+    }
+    if old.endpoint == nil || settingEndpoint && peer.endpoint != old.endpoint { lines += endpoint(peer.endpoint) }
+    if peer.persistentKeepalive != old.persistentKeepalive { lines.append(keepalive(peer.persistentKeepalive)) }
+    if Set(peer.allowedIPs) != Set(old.allowedIPs) { lines += allowedIPs(peer.allowedIPs) }
+    return lines
+  }
+
+  private static func publicKey(_ key: WireGuardKey) -> String { "public_key=\(hexadecimal(key))" }
+
+  private static func keepalive(_ seconds: UInt16) -> String { "persistent_keepalive_interval=\(seconds)" }
+
+  private static func endpoint(_ endpoint: Endpoint?) -> [String] {
+    guard let endpoint, endpoint.address != nil else { return [] }
+    return ["endpoint=\(endpoint)"]
+  }
+
+  private static func allowedIPs(_ prefixes: [IPPrefix]) -> [String] {
+    ["replace_allowed_ips=true"] + prefixes.map { "allowed_ip=\($0)" }
+  }
+
+  private static func hexadecimal(_ key: WireGuardKey) -> String {
+    key.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
