@@ -67,9 +67,12 @@ let package = Package(
     rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
-    rim("Agent", uses: [
-      "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "TunnelProviders", logging,
-    ]),
+    rim(
+      "Agent",
+      uses: [
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "TunnelProviders",
+        logging,
+      ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
       name: "roamwardd", dependencies: ["Agent", "LinuxIO", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
@@ -82,6 +85,23 @@ let package = Package(
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
+    .executableTarget(
+      name: "roamward-bench", dependencies: ["NetworkTypes", "RoamwardCore", "KernelNetwork", "TestKit", argumentParser],
+      path: "Benchmarks/roamward-bench", swiftSettings: strict),
+    tests("NetworkTypesTests", uses: ["NetworkTypes"]),
+    tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "TestKit"]),
+    tests("AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
+    tests("ArchitectureTests", uses: ["LinuxIO"]),
+    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "RoamwardCore", "TestKit"]),
+    tests("ScenarioTests", uses: ["LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),
+    .target(name: "CNamespace", path: "Tests/CNamespace"),
+    .target(
+      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
+    tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
+    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
+    tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
+    tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
   ]
 )

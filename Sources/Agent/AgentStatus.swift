@@ -31,12 +31,6 @@ extension Reconciler {
   }
 }
 
-extension TunnelSupervisor {
-  fileprivate var engineName: String {
-    policy.provider.isWireGuard ? device?.engine.rawValue ?? "wireguard" : policy.provider.name
-  }
-}
-
 extension StatusReport.Rule {
   fileprivate init(_ rule: RuleReference) {
     self.init(index: rule.index, name: rule.name, file: rule.location.file, line: rule.location.line)

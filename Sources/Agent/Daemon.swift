@@ -42,7 +42,8 @@ package final class Daemon {
     } catch {
       throw WorldError("\(error)")
     }
-    machine = try LinuxMachine(ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
+    machine = try LinuxMachine(
+      ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
     let world = World.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
     reconciler = Reconciler(world: world, settle: settings.settle)
   }

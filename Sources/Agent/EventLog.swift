@@ -6,7 +6,9 @@ extension Logger {
   func tell(_ event: Event.Kind) {
     switch event {
     case .decision(let tunnel, let outcome, let rule, let because):
-      info("decision", metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
+      info(
+        "decision",
+        metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
     case .state(let tunnel, let from, let to, let because):
       info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
     case .hold(let tunnel, let wants): info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(wants ?? "ended")"])
@@ -14,7 +16,9 @@ extension Logger {
       info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
     case .policy(let generation, let errors, let warnings):
       let metadata: Logger.Metadata = ["generation": "\(generation)", "errors": "\(errors)", "warnings": "\(warnings)"]
-      errors == 0 ? info("policies are in force", metadata: metadata) : error("policies have errors; the last good set stays in force", metadata: metadata)
+      errors == 0
+        ? info("policies are in force", metadata: metadata)
+        : error("policies have errors; the last good set stays in force", metadata: metadata)
     case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
     }
   }

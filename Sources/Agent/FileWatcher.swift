@@ -6,7 +6,8 @@ internal import NetworkTypes
 ///
 /// A file that somebody is still writing holds the call back until it is closed: half-written text is never read.
 final class FileWatcher {
-  private static let mask = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+  private static let mask = UInt32(
+    IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
   /// Editors and package managers touch several files at once.
   private static let settle = Duration.milliseconds(100)
   /// A writer that never closes cannot hold everything up for ever.

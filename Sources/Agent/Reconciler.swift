@@ -22,6 +22,8 @@ package final class Reconciler {
   private(set) var notes: [String] = []
   private var waits: [String: PendingWait] = [:]
   private var isObservationStale = true
+  /// What the machines have still to be told about the network below.
+  private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
   private var isPassing = false
   private var isPassDue = false
@@ -112,7 +114,9 @@ package final class Reconciler {
       isPassDue = false
       rounds += 1
       if isObservationStale { observe() }
+      let running = orderedSupervisors.filter { $0.machine.isRunning }
       decide()
+      tellOfUnderlay(running)
       converge()
     } while isPassDue && rounds < 16
     isPassing = false
@@ -152,8 +156,16 @@ package final class Reconciler {
     for name in holds.keys.sorted() where holds[name]?.holds(on: after) == false { endHold(name) }
     guard UnderlayPath(old) != UnderlayPath(new) else { return }
     waits = [:]
-    let event: TunnelMachine.Event = new.primaryLink == nil ? .underlayLost : .underlayChanged
-    for supervisor in orderedSupervisors { drive(supervisor) { $0.handle(event, on: new.primaryLink) } }
+    underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
+    isPassDue = true
+  }
+
+  /// After the rules have had their say: a tunnel that is not wanted on the new network need not be asked whether it works there, and one
+  /// that was started on it knows it already.
+  private func tellOfUnderlay(_ running: [TunnelSupervisor]) {
+    guard let event = underlayEvent else { return }
+    underlayEvent = nil
+    for supervisor in running { drive(supervisor) { $0.handle(event, on: self.observation?.snapshot.primaryLink) } }
   }
 
   private func decide() {
@@ -189,6 +201,7 @@ package final class Reconciler {
 
   /// Makes the kernel what the machines stand for, and tells them what came of it. Ends when nothing more can be done at once.
   private func converge() {
+    defer { if orderedSupervisors.contains(where: isReadyToGo) { isPassDue = true } }
     for _ in 0..<8 {
       guard let observation else { return }
       for supervisor in orderedSupervisors {
@@ -311,6 +324,11 @@ package final class Reconciler {
     }
   }
 
+  /// Whether it is down and only there because another pass has to remove or replace it.
+  private func isReadyToGo(_ supervisor: TunnelSupervisor) -> Bool {
+    supervisor.machine.state == .disconnected && (supervisor.isToBeReplaced || policies.tunnel(named: supervisor.policy.name) == nil)
+  }
+
   /// Moves a machine, and tells of the state that it has come to.
   private func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
     let before = toldStates[supervisor.policy.name] ?? "disconnected"
@@ -340,7 +358,8 @@ package final class Reconciler {
   /// The next moment at which something has to be looked at again; with nothing pending, none.
   private func schedule() {
     let deadlines =
-      [settleUntil, retryAt] + supervisors.values.map(\.machine.nextDeadline) + waits.values.filter { !$0.isOver(at: world.now()) }.map(\.deadline)
+      [settleUntil, retryAt] + supervisors.values.map(\.machine.nextDeadline)
+      + waits.values.filter { !$0.isOver(at: world.now()) }.map(\.deadline)
     let isAwaiting = supervisors.values.contains { $0.machine.state.isAwaitingAnswer }
     // A handshake makes no event; while one is awaited the device is asked.
     let poll = isAwaiting ? world.now() + .milliseconds(50) : nil

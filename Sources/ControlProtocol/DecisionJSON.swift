@@ -8,7 +8,10 @@ extension Decision {
       "pending": outcome == .pending ? ["waits-for": .string(because)] : .null, "because": .string(because),
       "trace": .array(
         trace.map {
-          ["rule": $0.rule.json, "action": .string($0.action.rawValue), "holds": .string($0.holds.rawValue), "because": [.string($0.finding.because)]]
+          [
+            "rule": $0.rule.json, "action": .string($0.action.rawValue), "holds": .string($0.holds.rawValue),
+            "because": [.string($0.finding.because)],
+          ]
         }),
     ]
   }

@@ -56,7 +56,8 @@ extension Event {
       return "network: \(text("type")) \(link)" + (json["ssid"]?.string.map { ", ssid \"\($0)\"" } ?? "")
     case "policy":
       let errors = json["errors"]?.integer ?? 0
-      return errors == 0 ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; the last good set stays in force"
+      return errors == 0
+        ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; the last good set stays in force"
     case "warning": return "warning: \(text("message"))"
     default: return json.text()
     }

@@ -16,7 +16,7 @@ extension JSON {
   package init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
     var failure = json_error_t()
     let value = Array(bytes).withUnsafeBytes { buffer in
-      json_loadb(buffer.baseAddress, buffer.count, JSON_REJECT_DUPLICATES_FLAG | JSON_DECODE_ANY_FLAG, &failure)
+      json_loadb(buffer.baseAddress, buffer.count, JSON_REJECT_DUPLICATES_FLAG | JSON_DECODE_ANY_FLAG | JSON_ALLOW_NUL_FLAG, &failure)
     }
     guard let value else {
       let reason = withUnsafeBytes(of: &failure.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -64,6 +64,7 @@ private let JSON_COMPACT_FLAG = 0x20
 private let JSON_ENCODE_ANY_FLAG = 0x200
 private let JSON_REJECT_DUPLICATES_FLAG = 0x1
 private let JSON_DECODE_ANY_FLAG = 0x4
+private let JSON_ALLOW_NUL_FLAG = 0x10
 
 /// jansson's form of the value, with one reference that the caller owns.
 private func jansson(_ value: JSON) -> UnsafeMutablePointer<json_t>? {
@@ -71,9 +72,10 @@ private func jansson(_ value: JSON) -> UnsafeMutablePointer<json_t>? {
   case .null: return json_null()
   case .bool(let flag): return flag ? json_true() : json_false()
   case .integer(let number): return json_integer(json_int_t(number))
-  case .string(let text): return text.utf8.withContiguousStorageIfAvailable { buffer in
-    buffer.withMemoryRebound(to: CChar.self) { json_stringn($0.baseAddress, $0.count) }
-  } ?? json_string(text)
+  case .string(let text):
+    return text.utf8.withContiguousStorageIfAvailable { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { json_stringn($0.baseAddress, $0.count) }
+    } ?? json_string(text)
   case .array(let items):
     let array = json_array()
     for item in items { json_array_append_new(array, jansson(item)) }

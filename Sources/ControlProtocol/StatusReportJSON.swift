@@ -12,9 +12,11 @@ extension StatusReport {
   package init(_ json: JSON) {
     func text(_ key: String) -> String? { json["primary"]?[key]?.string }
     self.init(
-      time: json["time"]?.integer ?? 0, process: Int(json["pid"]?.integer ?? 0), generation: Int(json["policy"]?["generation"]?.integer ?? 0),
+      time: json["time"]?.integer ?? 0, process: Int(json["pid"]?.integer ?? 0),
+      generation: Int(json["policy"]?["generation"]?.integer ?? 0),
       policyFiles: Int(json["policy"]?["files"]?.integer ?? 0), problems: (json["policy"]?["problems"]?.array ?? []).map(Problem.init),
-      primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
+      primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")),
+      tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string))
   }
 }
@@ -34,7 +36,8 @@ extension StatusReport.Problem {
 extension StatusReport.Tunnel {
   fileprivate var json: JSON {
     func number(_ value: Int64?) -> JSON { value.map { .integer($0) } ?? .null }
-    let ruleJSON: JSON = rule.map { ["index": JSON($0.index), "name": JSON($0.name), "file": .string($0.file), "line": JSON($0.line)] } ?? .null
+    let ruleJSON: JSON =
+      rule.map { ["index": JSON($0.index), "name": JSON($0.name), "file": .string($0.file), "line": JSON($0.line)] } ?? .null
     return [
       "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
       "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince), "link": JSON(link),

@@ -140,7 +140,7 @@ extension AresQuery {
     let error: ResolveError =
       switch status {
       case _ where refusal != nil: .failed(name, because: refusal?.description ?? "")
-      case ARES_ENOTFOUND where servers.isEmpty: .noServers(name)
+      case _ where servers.isEmpty: .noServers(name)
       case ARES_ENOTFOUND: .noSuchName(name)
       case ARES_ENODATA: .noAddress(name)
       case ARES_ETIMEOUT: .timedOut(name)

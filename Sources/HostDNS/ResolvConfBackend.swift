@@ -1,23 +1,6 @@
 internal import Glibc
-package import LinuxIO
+internal import LinuxIO
 package import RoamwardCore
-
-/// Why resolv.conf could not be written or given back.
-package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// It belongs to somebody else, or cannot be written.
-  case untouchable(because: String)
-  case system(SystemError)
-  /// The kept original, at this path, is not as it was written.
-  case damaged(String)
-
-  package var description: String {
-    switch self {
-    case .untouchable(let reason): reason
-    case .system(let error): error.description
-    case .damaged(let path): "\(path) should hold the kept resolv.conf and does not: look at it, then remove it"
-    }
-  }
-}
 
 /// Puts our resolv.conf in the place of the host's and gives the host's back, byte for byte, whatever happens in between.
 ///
@@ -121,7 +104,7 @@ package final class ResolvConfBackend {
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
       guard let intended = self.intended() else { return }
-      if case .file(let bytes, _) = ResolvConfPlace(self.path), intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
+      if let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
       try self.files.remove(self.intendedPath)
     }
   }

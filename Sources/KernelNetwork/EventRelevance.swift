@@ -10,7 +10,8 @@ package enum EventRelevance {
     case AddressMessage.new, AddressMessage.delete: .addresses
     case RouteMessage.new, RouteMessage.delete: matters(route: message) ? .routes : []
     case RuleMessage.new, RuleMessage.delete: .rules
-    case NeighbourMessage.new, NeighbourMessage.delete: NeighbourMessage.address(of: message).map(gateways.contains) == true ? .neighbours : []
+    case NeighbourMessage.new, NeighbourMessage.delete:
+      NeighbourMessage.address(of: message).map(gateways.contains) == true ? .neighbours : []
     default: []
     }
   }

@@ -1,6 +1,6 @@
 internal import Glibc
-package import RoamwardCore
 import NetworkTypes
+package import RoamwardCore
 import Wire
 
 /// Reads the kernel's network objects, of the namespace in which it was made. May be used from any thread.
@@ -39,7 +39,8 @@ package struct KernelReader: Sendable {
       return try body()
     } catch {
       guard error.isTransient else { throw error }
-      throw NetlinkError(code: error.code, what: error.what, kernelText: "given up after \(Self.tries) tries: \(error.kernelText ?? "busy")")
+      let text = "given up after \(Self.tries) tries: \(error.kernelText ?? "busy")"
+      throw NetlinkError(code: error.code, what: error.what, kernelText: text)
     }
   }
 

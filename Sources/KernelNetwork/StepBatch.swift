@@ -17,6 +17,9 @@ extension NetlinkSocket {
     }
   }
 
+  /// What the kernel says of an object that is not there.
+  private static let absenceCodes = [ENOENT, ESRCH, ENODEV, EADDRNOTAVAIL]
+
   private func outcomes(ofSending steps: [Step], _ links: [String: Link]) throws(NetlinkError) -> [StepResult.Outcome] {
     var outcomes = [StepResult.Outcome](repeating: .done, count: steps.count)
     var sent: [(place: Int, link: UInt32?)] = []
@@ -41,7 +44,11 @@ extension NetlinkSocket {
     for (i, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
       let step = steps[sent[i].place]
       let isReached =
-        if refusal.code == EEXIST { try existing.contains(step, on: self) } else { step.isRemoval && step.absenceCodes.contains(refusal.code) }
+        if refusal.code == EEXIST {
+          try existing.contains(step, on: self)
+        } else {
+          step.isRemoval && Self.absenceCodes.contains(refusal.code)
+        }
       outcomes[sent[i].place] = isReached ? .alreadySo : .failed(NetlinkError(refusal, what: step.description))
     }
     return outcomes
@@ -105,9 +112,6 @@ extension Step {
     default: false
     }
   }
-
-  /// What the kernel says of an object that is not there.
-  fileprivate var absenceCodes: [Int32] { [ENOENT, ESRCH, ENODEV, EADDRNOTAVAIL] }
 }
 
 extension NetlinkWriter {

@@ -98,8 +98,11 @@ package final class EventLoop {
         { _, change, context in
           guard let change else { return 0 }
           let length = Int(change.pointee.len)
-          let name = length == 0 ? "" : UnsafeRawPointer(change).advanced(by: MemoryLayout<inotify_event>.size)
-            .withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
+          let name =
+            length == 0
+            ? ""
+            : UnsafeRawPointer(change).advanced(by: MemoryLayout<inotify_event>.size)
+              .withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
           return EventSource.fire(context, .file(name, change.pointee.mask))
         }, context)
     }

@@ -80,6 +80,8 @@ extension InterfaceAddress: LosslessStringConvertible {
 
 /// One to three decimal digits without a sign or a leading zero.
 private func parsedLength(_ text: Substring) -> Int? {
-  guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }), text == "0" || text.first != "0" else { return nil }
+  guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }), text == "0" || text.first != "0" else {
+    return nil
+  }
   return Int(text)
 }

@@ -19,7 +19,8 @@ package enum Sample {
 
   /// A wg-quick file's content: one peer at 203.0.113.10, which is allowed 10.0.0.0/8.
   package static func wireGuard(
-    allowed: [String] = ["10.0.0.0/8"], endpoint: String = "203.0.113.10:51820", addresses: [String] = ["10.77.0.2/32"], keepalive: UInt16 = 0
+    allowed: [String] = ["10.0.0.0/8"], endpoint: String = "203.0.113.10:51820", addresses: [String] = ["10.77.0.2/32"],
+    keepalive: UInt16 = 0
   ) -> WireGuardQuickConfiguration {
     WireGuardQuickConfiguration(
       privateKey: key(1), publicKey: key(2), addresses: addresses.map(own),

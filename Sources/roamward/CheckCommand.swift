@@ -22,7 +22,9 @@ struct Check: ParsableCommand {
       for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
       if verbose { for file in loaded.ignored { write("ignored: \(file.path): \(file.reason)\n") } }
       let errors = loaded.diagnostics.count { $0.severity == .error }
-      write("\(loaded.files.count) files, \(loaded.policies.tunnels.count) tunnels, \(errors) errors, \(loaded.diagnostics.count - errors) warnings\n")
+      write(
+        "\(loaded.files.count) files, \(loaded.policies.tunnels.count) tunnels, \(errors) errors, \(loaded.diagnostics.count - errors) warnings\n"
+      )
     }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
   }

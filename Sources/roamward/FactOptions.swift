@@ -54,7 +54,8 @@ struct FactOptions: ParsableArguments {
 struct SourceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file that holds the SSID of the network the machine is on.", valueName: "file")) var ssidFile: String?
   @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
-  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir = "/var/lib/roamward"
+  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir =
+    "/var/lib/roamward"
 
   /// This machine's network, now.
   func snapshot() throws -> NetworkSnapshot {

@@ -5,7 +5,9 @@ import PolicySource
 import RoamwardCore
 
 struct PolicyOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("A folder of policies, or one file; repeatable, later ones beat earlier ones. Default: the agent's folders.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp(
+      "A folder of policies, or one file; repeatable, later ones beat earlier ones. Default: the agent's folders.", valueName: "path"))
   var policies: [String] = []
 
   /// Loads them. Problems go to standard error; errors end the program with status 1.

@@ -51,14 +51,19 @@ extension StatusReport.Tunnel {
   fileprivate func details(at time: Int64) -> [String] {
     var lines = ["because: \(because)" + (rule.map { "  (\(place($0)))" } ?? "")]
     if let hold {
-      lines.append("hold:    \(hold) by hand for \(age(time - (holdSince ?? time))); ends when the network changes, or with `roamward resume \(name)`")
+      lines.append(
+        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time))); ends when the network changes, or with `roamward resume \(name)`")
       lines.append("rules:   would say \(decision)")
     }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
-    if let lastHandshake { lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))") }
+    if let lastHandshake {
+      lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")
+    }
     if let failure { lines.append("failure: \(failure)") }
     return lines + notes.map { "note:    \($0)" }
   }
 
-  private func place(_ rule: StatusReport.Rule) -> String { "\(rule.file.split(separator: "/").last.map(String.init) ?? rule.file):\(rule.line)" }
+  private func place(_ rule: StatusReport.Rule) -> String {
+    "\(rule.file.split(separator: "/").last.map(String.init) ?? rule.file):\(rule.line)"
+  }
 }

@@ -11,7 +11,8 @@ struct Wait: ParsableCommand {
 
   @OptionGroup var agent: AgentOptions
   @Argument(help: "The tunnel's name.") var tunnel: String
-  @Option(name: .customLong("for"), help: ArgumentHelp("connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
+  @Option(
+    name: .customLong("for"), help: ArgumentHelp("connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
   var state: String = "connected"
   @Option(help: ArgumentHelp("How long: 500ms, 10s, 5m.", valueName: "duration")) var timeout: String = "30s"
 

@@ -152,13 +152,16 @@ import Testing
   }
 
   @Test("a rule that does not need the fact decides at once") func needless() {
-    let decision = decide([Sample.rule(.all([.interface([.ethernet]), .ssid([Sample.ssid("Home")])]), .disconnect), Sample.rule(.always, .connect)], .waits)
+    let decision = decide(
+      [Sample.rule(.all([.interface([.ethernet]), .ssid([Sample.ssid("Home")])]), .disconnect), Sample.rule(.always, .connect)], .waits)
     #expect(decision.outcome == .connect)
   }
 }
 
 @Suite struct ExplanationTests {
-  let network = Condition.any([.all([.ssid([Sample.ssid("Home")])]), .all([.interface([.ethernet]), .subnet([Sample.prefix("192.0.2.0/24")])])])
+  let network = Condition.any([
+    .all([.ssid([Sample.ssid("Home")])]), .all([.interface([.ethernet]), .subnet([Sample.prefix("192.0.2.0/24")])]),
+  ])
 
   func because(_ condition: Condition, _ link: LinkFacts) -> String {
     let networks = [NamedNetwork(name: "home", condition: network, location: Sample.place())]

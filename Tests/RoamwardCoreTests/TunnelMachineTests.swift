@@ -92,7 +92,8 @@ import Testing
   @Test("no sequence of events breaks what always holds") func invariants() {
     var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
-      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(because: "x"), .underlayChanged, .underlayLost, .removed, .tick,
+      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(because: "x"), .underlayChanged, .underlayLost, .removed,
+      .tick,
     ]
     for _ in 0..<2000 {
       var machine = TunnelMachine()

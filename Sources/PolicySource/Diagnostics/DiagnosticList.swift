@@ -4,8 +4,16 @@ import RoamwardCore
 struct DiagnosticList {
   static let limit = 200
 
-  private(set) var items: [Diagnostic] = []
+  private var items: [Diagnostic] = []
   private var counts: [Diagnostic.Severity: Int] = [:]
+
+  /// In the order of the file; what concerns the same place, in the order in which it was found.
+  var sorted: [Diagnostic] {
+    items.enumerated().sorted {
+      let (a, b) = ($0.element.location, $1.element.location)
+      return (a.line, a.column, $0.offset) < (b.line, b.column, $1.offset)
+    }.map(\.element)
+  }
 
   var errorCount: Int { counts[.error, default: 0] }
   var hasErrors: Bool { errorCount > 0 }

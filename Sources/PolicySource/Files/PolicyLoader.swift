@@ -66,7 +66,7 @@ extension LoadedPolicies {
   fileprivate mutating func merge(_ parts: inout [PolicyFile]) {
     policies = mergePolicies(&parts)
     for part in parts {
-      diagnostics += part.problems.items
+      diagnostics += part.problems.sorted
       for other in part.otherDiagnostics where !diagnostics.contains(other) { diagnostics.append(other) }
     }
     dependencies = Set(parts.flatMap(\.dependencies)).sorted()

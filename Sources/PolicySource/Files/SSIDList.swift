@@ -24,7 +24,7 @@ package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>,
     }
     entries.insert(ssid)
   }
-  return (entries, problems.items)
+  return (entries, problems.sorted)
 }
 
 /// The SSID that a file of one line states, for hosts whose radio is not the kernel's: nothing in it means no Wi-Fi network.

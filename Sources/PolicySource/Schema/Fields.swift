@@ -22,11 +22,13 @@ struct Fields {
     }
   }
 
-  /// The key's value; `nil` where the key is absent, or has nothing after it, or could not be read.
+  /// The key's value; `nil` where the key is absent, has nothing or a plain `null` after it, or could not be read.
   mutating func optional<Value>(_ key: String, _ reader: ValueReader<Value>, _ reading: inout Reading) -> Value? {
     guard let entry = take(key) else { return nil }
-    if case .null = entry.value.content { return nil }
-    return reader.read(entry.value, &reading)
+    switch entry.value.content {
+    case .null, .scalar("null", isPlain: true): return nil
+    default: return reader.read(entry.value, &reading)
+    }
   }
 
   /// The key's value; `nil`, and reported, where it is absent or could not be read.

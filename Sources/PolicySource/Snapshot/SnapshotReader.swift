@@ -8,7 +8,7 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   var reading = Reading(source, problems: problems)
   if root == nil, !problems.hasErrors { reading.error("a snapshot begins with `version: 1`, but there is nothing here", at: source.start) }
   let snapshot = root.flatMap { readSnapshot($0, &reading) }
-  return (reading.problems.hasErrors ? nil : snapshot, reading.problems.items)
+  return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
 private func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
@@ -55,12 +55,12 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
     unknown.contains(key) ? .unknown(because: "the snapshot says so") : .known(value ?? otherwise)
   }
   var link = LinkFacts(name: entry.key)
-  link.type = fact(.type, fields.optional("type", ValueReader<InterfaceType>.word().orNull, &reading) ?? nil, otherwise: .other)
-  link.ssid = fact(.ssid, fields.optional("ssid", ValueReader<SSID>.ssid.orNull, &reading), otherwise: nil)
+  link.type = fact(.type, fields.optional("type", ValueReader<InterfaceType>.word(), &reading), otherwise: .other)
+  link.ssid = fact(.ssid, fields.optional("ssid", .ssid, &reading), otherwise: nil)
   _ = fields.take("bssid")
   link.addresses = fields.optional("addresses", .oneOrMore(.interfaceAddress), &reading) ?? []
   link.gateways = fields.optional("gateways", .oneOrMore(.address), &reading) ?? []
-  link.gatewayMAC = fact(.gatewayMAC, fields.optional("gateway-mac", ValueReader<MACAddress>.mac.orNull, &reading), otherwise: nil)
+  link.gatewayMAC = fact(.gatewayMAC, fields.optional("gateway-mac", .mac, &reading), otherwise: nil)
   link.dnsServers = fact(.dnsServers, fields.optional("dns-servers", .oneOrMore(.address), &reading), otherwise: [])
   link.searchDomains = fact(.searchDomains, fields.optional("search-domains", .oneOrMore(.domain), &reading), otherwise: [])
   if let mtu = fields.optional("mtu", .number(68...65536), &reading) { link.mtu = mtu }
@@ -68,21 +68,10 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
   return link
 }
 
-/// What can be unknown of a link.
+/// What can be unknown of a link. It is unknown then, whatever else is said.
 private enum UnknownKey: String, CaseIterable, Sendable {
   case type, ssid
   case gatewayMAC = "gateway-mac"
   case dnsServers = "dns-servers"
   case searchDomains = "search-domains"
-}
-
-extension ValueReader where Value: Sendable {
-  /// A plain `null`, as JSON has it, is a known nothing.
-  fileprivate var orNull: ValueReader<Value?> {
-    let read = self.read
-    return ValueReader<Value?>(expected: expected) { node, reading in
-      if case .scalar("null", isPlain: true) = node.content { return .some(nil) }
-      return read(node, &reading).map { .some($0) }
-    }
-  }
 }

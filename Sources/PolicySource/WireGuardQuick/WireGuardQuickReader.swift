@@ -10,7 +10,7 @@ package func readWireGuardQuick(
   let source = SourceText(file: file, bytes: bytes, masking: redactedWireGuardLine)
   var reader = WireGuardQuickReader(source: source)
   reader.problems.append(contentsOf: textProblems(source))
-  guard !reader.problems.hasErrors else { return (nil, reader.problems.items) }
+  guard !reader.problems.hasErrors else { return (nil, reader.problems.sorted) }
   for line in WireGuardQuickLine.lines(of: source) { reader.read(line) }
   reader.finishPeer()
   if let mode, mode & 0o007 != 0 {
@@ -19,7 +19,7 @@ package func readWireGuardQuick(
     ])
   }
   let configuration = reader.configuration()
-  return (reader.problems.hasErrors ? nil : configuration, reader.problems.items)
+  return (reader.problems.hasErrors ? nil : configuration, reader.problems.sorted)
 }
 
 struct WireGuardQuickReader {

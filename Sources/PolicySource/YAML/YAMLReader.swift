@@ -115,7 +115,7 @@ private struct YAMLReader: ~Copyable {
     } catch {
       let since = error.context.map { " \($0.text), which begins at line \($0.mark.line)" }
       let help =
-        error.problem.contains("cannot start any token")
+        error.problem.contains("cannot start any token") || error.problem.contains("tab character")
         ? "indent with spaces, not tabs; put quotes around a value that begins with @, ` or %" : since.map { "this was found\($0)" }
       refuse("not valid YAML: \(error.problem)", help: help, at: location(error.mark))
       throw Stop()

@@ -13,7 +13,8 @@ extension DesiredState {
       self.notes += notes
       let families = Set(routes.map(\.destination.family)).sorted()
       rules += families.map {
-        RoutingRule(family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
+        RoutingRule(
+          family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
       }
     }
     applyDNS(of: ordered.filter { $0.level == .full }, on: underlay)
@@ -30,13 +31,15 @@ extension DesiredState {
       }
       if dns.isSplit {
         let names = dns.matchDomains.map(\.description).joined(separator: ", ")
-        notes.append("\(tunnel.policy.name): split DNS is not possible with resolv.conf, so its servers answer for all names, not for \(names) alone")
+        notes.append(
+          "\(tunnel.policy.name): split DNS is not possible with resolv.conf, so its servers answer for all names, not for \(names) alone")
       }
       if dns.servers.count > ResolvConf.maximumNameServers {
         notes.append("\(tunnel.policy.name): resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out")
       }
       resolvConf = ResolvConf(
-        nameServers: Array(dns.servers.prefix(ResolvConf.maximumNameServers)), searchDomains: (dns.searchDomains + underlay.searchDomains).uniqued())
+        nameServers: Array(dns.servers.prefix(ResolvConf.maximumNameServers)),
+        searchDomains: (dns.searchDomains + underlay.searchDomains).uniqued())
     }
   }
 }

@@ -36,7 +36,8 @@ private struct Changes {
       return true
     case .wireGuard(let device):
       if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
-        conflicts.append("\(link.tunnel): a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link")
+        conflicts.append(
+          "\(link.tunnel): a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link")
         return false
       }
       addWireGuard(link, device, existing: existing, observed)

@@ -17,7 +17,8 @@ package func report(_ snapshot: NetworkSnapshot) -> String {
 
 private func otherLinks(_ snapshot: NetworkSnapshot) -> String {
   let others = snapshot.links.filter { $0.name != snapshot.primary }
-  return others.isEmpty ? "" : "\(pad("also there", 12)) \(others.map { "\($0.name) (\(words($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
+  return others.isEmpty
+    ? "" : "\(pad("also there", 12)) \(others.map { "\($0.name) (\(words($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
 }
 
 private func list(_ items: [some CustomStringConvertible]) -> String {

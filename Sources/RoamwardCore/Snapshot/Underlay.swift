@@ -64,7 +64,9 @@ private func isBetter(_ a: Route, than b: Route) -> Bool {
 private func medium(of link: Link, isPrimary: Bool, _ sources: UnderlaySources) -> (Fact<InterfaceType>, Fact<SSID?>) {
   let type = sources.types[link.index].map { Fact.known($0) } ?? .unknown(because: "the kernel does not say")
   if let ssid = sources.wifi[link.index] { return (type, ssid) }
-  guard isPrimary, let file = sources.ssidFile, type.value.map({ $0 == .ethernet || $0 == .other }) ?? true else { return (type, .known(nil)) }
+  guard isPrimary, let file = sources.ssidFile, type.value.map({ $0 == .ethernet || $0 == .other }) ?? true else {
+    return (type, .known(nil))
+  }
   switch file {
   case .known(nil): return (type, .known(nil))
   case .known(let ssid?): return (.known(.wifi), .known(ssid))

@@ -86,6 +86,9 @@ package struct TunnelMachine: Hashable, Sendable {
 
   package init(timing: Timing = Timing()) { self.timing = timing }
 
+  /// Whether it is anything but down.
+  package var isRunning: Bool { state != .disconnected }
+
   package var level: Level {
     switch state {
     case .disconnected, .preparing, .backingOff, .disconnecting: .nothing
@@ -131,8 +134,8 @@ package struct TunnelMachine: Hashable, Sendable {
       // The endpoint was resolved on another network.
       state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
       return [.probePeer]
-    case (.preparing, .underlayChanged), (.backingOff, .underlayChanged):
-      return start(attempt: 1, at: now)
+    case (.preparing, .underlayChanged): return [.release] + start(attempt: 1, at: now)
+    case (.backingOff, .underlayChanged): return start(attempt: 1, at: now)
     case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
       (.applying(let attempt, _), .failed(let reason)):
       return backOff(after: attempt, because: reason, at: now)
@@ -168,7 +171,8 @@ package struct TunnelMachine: Hashable, Sendable {
     switch state {
     case .preparing(let attempt, _): return backOff(after: attempt, because: "the provider did not start within \(timing.connect)", at: now)
     case .awaitingPeer(let attempt, _): return backOff(after: attempt, because: "the peer did not answer within \(timing.connect)", at: now)
-    case .applying(let attempt, _): return backOff(after: attempt, because: "the settings could not be applied within \(timing.connect)", at: now)
+    case .applying(let attempt, _):
+      return backOff(after: attempt, because: "the settings could not be applied within \(timing.connect)", at: now)
     case .reasserting: return backOff(after: 1, because: "the peer has not answered on this network within \(timing.reassert)", at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []

@@ -3,8 +3,12 @@ extension ArraySlice<UInt8> {
   func byte(at offset: Int) -> UInt8? { offset < count ? self[startIndex + offset] : nil }
 
   /// In the order of the machine, as netlink has its numbers.
-  func host16(at offset: Int = 0) -> UInt16? { littleEndian(at: offset, count: 2).map { UInt16(littleEndian: UInt16(truncatingIfNeeded: $0)) } }
-  func host32(at offset: Int = 0) -> UInt32? { littleEndian(at: offset, count: 4).map { UInt32(littleEndian: UInt32(truncatingIfNeeded: $0)) } }
+  func host16(at offset: Int = 0) -> UInt16? {
+    littleEndian(at: offset, count: 2).map { UInt16(littleEndian: UInt16(truncatingIfNeeded: $0)) }
+  }
+  func host32(at offset: Int = 0) -> UInt32? {
+    littleEndian(at: offset, count: 4).map { UInt32(littleEndian: UInt32(truncatingIfNeeded: $0)) }
+  }
   func host64(at offset: Int = 0) -> UInt64? { littleEndian(at: offset, count: 8).map { UInt64(littleEndian: $0) } }
 
   /// In network order, as addresses and ports are.

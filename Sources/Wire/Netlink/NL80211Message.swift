@@ -6,7 +6,8 @@ package struct WirelessInterface: Hashable, Sendable {
   package var index: UInt32
   /// `enum nl80211_iftype`.
   package var type: UInt32
-  /// The network it is on, or that it offers; `nil` for none, and for a hidden name.
+  /// The network it is on, or that it offers; `nil` for none, and where the kernel does not say here: Linux 6.0 to 6.9 forget it for
+  /// stations whose connection wpa_supplicant makes step by step. `WirelessNetwork` tells then.
   package var ssid: SSID?
 
   package init(index: UInt32, type: UInt32, ssid: SSID?) {
@@ -34,6 +35,37 @@ package struct WirelessInterface: Hashable, Sendable {
   }
 }
 
+/// A network that a radio has heard (`NL80211_CMD_NEW_SCAN_RESULTS`).
+package struct WirelessNetwork: Hashable, Sendable {
+  /// `nil` for one that hides its name.
+  package var ssid: SSID?
+  /// `NL80211_BSS_STATUS_ASSOCIATED` or `_IBSS_JOINED`: the radio is on it.
+  package var isJoined: Bool
+
+  /// From one answer of the dump; `nil` for other commands.
+  package init?(_ message: NetlinkMessage) {
+    guard message.payload.byte(at: 0) == NL80211Message.newScanResults,
+      let network = NetlinkAttributes(message.payload, after: 4).first(NL80211Message.Attribute.network)?.nested
+    else { return nil }
+    let status = network.first(NL80211Message.Network.status)?.payload.host32()
+    isJoined = status == 1 || status == 2
+    ssid =
+      Self.ssid(inElements: network.first(NL80211Message.Network.elements)?.payload)
+      ?? Self.ssid(inElements: network.first(NL80211Message.Network.beaconElements)?.payload)
+  }
+
+  /// Information elements (IEEE 802.11-2020, 9.4.2.1): id u8, length u8, content; the SSID has id 0, and is empty or zero where hidden.
+  private static func ssid(inElements bytes: ArraySlice<UInt8>?) -> SSID? {
+    guard var rest = bytes else { return nil }
+    while let id = rest.byte(at: 0), let length = rest.byte(at: 1), Int(length) + 2 <= rest.count {
+      let content = rest.dropFirst(2).prefix(Int(length))
+      if id == 0 { return content.contains { $0 != 0 } ? SSID(bytes: Array(content)) : nil }
+      rest = rest.dropFirst(2 + Int(length))
+    }
+    return nil
+  }
+}
+
 package enum NL80211Message {
   package static let family = "nl80211"
   /// The multicast group that tells of connections.
@@ -41,11 +73,21 @@ package enum NL80211Message {
 
   static let getInterface: UInt8 = 5
   static let newInterface: UInt8 = 7
+  static let getScan: UInt8 = 32
+  static let newScanResults: UInt8 = 34
+
+  /// `NL80211_BSS_*`, within `NL80211_ATTR_BSS`.
+  enum Network {
+    static let elements: UInt16 = 6
+    static let status: UInt16 = 9
+    static let beaconElements: UInt16 = 11
+  }
 
   /// `NL80211_ATTR_*`.
   enum Attribute {
     static let index: UInt16 = 3
     static let type: UInt16 = 5
+    static let network: UInt16 = 47
     static let ssid: UInt16 = 52
   }
 
@@ -62,5 +104,12 @@ extension NetlinkWriter {
     genericMessage(
       family: family, command: NL80211Message.getInterface, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence
     ) { _ in }
+  }
+
+  /// Asks for what a radio has heard last; starts no scan.
+  package mutating func dumpWirelessNetworks(interface: UInt32, family: UInt16, sequence: UInt32) {
+    genericMessage(
+      family: family, command: NL80211Message.getScan, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence
+    ) { $0.attribute(NL80211Message.Attribute.index, host32: interface) }
   }
 }

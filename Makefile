@@ -1,0 +1,49 @@
+# make help
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+bindir = $(PREFIX)/bin
+sbindir = $(PREFIX)/sbin
+unitdir = $(PREFIX)/lib/systemd/system
+release = .build/release
+shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests .ci)
+
+.PHONY: help build demo test lint bench install clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+build: ## release programs, in .build/release
+	swift build -c release --static-swift-stdlib
+
+demo: ## a walk from home to the café, in network namespaces
+	scripts/setup
+	$(MAKE) --no-print-directory build
+	examples/walk/demo
+
+test: ## all tests, then those in a virtual machine
+	scripts/setup --vm
+	swift build
+	swift test
+	scripts/vm --module wireguard --module 'mac80211_hwsim radios=3' --time-limit 600 -- Tests/VM/roam
+
+lint: ## format of the Swift sources, the shell scripts, blanks at the ends of lines
+	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
+	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
+	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
+
+bench: ## benchmarks, against their thresholds
+	swift package --package-path Benchmarks benchmark
+
+install: ## programs and systemd unit, under DESTDIR and PREFIX
+	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir)
+	install -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
+	install -m 755 $(release)/roamwardd $(DESTDIR)$(sbindir)/
+	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
+	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service
+
+clean: ## remove what was built
+	rm -rf .build Benchmarks/.build

@@ -1,0 +1,38 @@
+internal import RoamwardCore
+
+/// What one kind of tunnel does for its supervisor: carries out the machine's effects, and reports what came of them.
+///
+/// Reports come on the agent's thread, from within a call or later. One that belongs to an older life of the tunnel must not come at all.
+protocol TunnelDriver: AnyObject {
+  /// What carries the tunnel in the kernel; `nil` while there is nothing to make yet. `whileAwaiting` an answer it may ask for more than later.
+  func device(whileAwaiting: Bool) -> DesiredLink.Device?
+  /// For people: `kernel`, `wireguard-go`, `command`.
+  var engineName: String { get }
+  /// Nothing that was started is still to be ended.
+  var isReleased: Bool { get }
+  /// Starts; reports `prepared` or `failed`.
+  func prepare(on underlay: LinkFacts?)
+  /// Makes the other side answer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state is to tell.
+  func probePeer(on underlay: LinkFacts?)
+  /// Takes up a question that has had no answer yet; called from time to time while one is awaited.
+  func askAgain()
+  /// Whether the kernel's state of the device says that the other side has answered.
+  func isAnswered(by state: WireGuardState?) -> Bool
+  /// Ends what was started.
+  func release()
+}
+
+extension ProviderConfiguration {
+  func driver(
+    of tunnel: String, world: World, report: @escaping (TunnelMachine.Event) -> Void, changed: @escaping () -> Void
+  ) -> any TunnelDriver {
+    switch self {
+    case .wireGuard(let provider):
+      WireGuardDriver(
+        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), world: world, report: report, changed: changed)
+    case .command(let command): CommandDriver(command, tunnel: tunnel, world: world, report: report, changed: changed)
+    }
+  }
+
+  var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
+}

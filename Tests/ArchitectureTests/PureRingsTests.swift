@@ -1,0 +1,71 @@
+import Glibc
+import LinuxIO
+import Testing
+
+/// Rings 0 and 1 decide; they must not be able to touch the machine.
+@Suite struct PureRingsTests {
+  static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+
+  /// What each pure target may import: its neighbours, and nothing else.
+  static let allowed: [(target: String, imports: Set<String>)] = [
+    ("NetworkTypes", []), ("RoamwardCore", ["NetworkTypes"]), ("Wire", ["NetworkTypes", "RoamwardCore"]),
+  ]
+
+  @Test("the pure rings import nothing of the machine", arguments: allowed)
+  func imports(target: String, allowed: Set<String>) throws {
+    let files = swiftFiles(in: "\(Self.root)/Sources/\(target)")
+    #expect(!files.isEmpty)
+    for file in files {
+      let found = Set(importedModules(in: try text(file)))
+      #expect(found.subtracting(allowed) == [], "\(file)")
+    }
+  }
+
+  @Test("the check sees an import in every form that Swift has") func detector() {
+    let text = """
+      import Glibc
+        @preconcurrency import Dispatch
+      internal import struct Foundation.Data
+      package import NetworkTypes
+      // import Nothing
+      let importance = 1
+      """
+    #expect(importedModules(in: text) == ["Glibc", "Dispatch", "Foundation", "NetworkTypes"])
+  }
+
+  @Test("no unsafe construct compiles in the pure rings: the manifest says strict memory safety") func strictness() throws {
+    let manifest = try text("\(Self.root)/Package.swift")
+    for (target, _) in Self.allowed { #expect(manifest.contains("pure(\"\(target)\"")) }
+    #expect(manifest.contains("let safe: [SwiftSetting] = strict + [.strictMemorySafety()]"))
+  }
+
+  private func text(_ path: String) throws -> String { String(decoding: try TextFile.read(path), as: UTF8.self) }
+
+  /// The modules of `import` lines; attributes, access levels and kinds before or after the word do not hide them.
+  private func importedModules(in text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).compactMap { line in
+      let words = line.split { $0 == " " || $0 == "\t" }
+      guard let place = words.firstIndex(of: "import") else { return nil }
+      let before = words[..<place]
+      guard before.allSatisfy({ $0.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains($0) }) else {
+        return nil
+      }
+      let kinds = ["typealias", "struct", "class", "enum", "protocol", "let", "var", "func"]
+      let module = words[(place + 1)...].first { !kinds.contains(String($0)) }
+      return module?.split(separator: ".").first.map(String.init)
+    }
+  }
+
+  private func swiftFiles(in folder: String) -> [String] {
+    guard let handle = opendir(folder) else { return [] }
+    defer { closedir(handle) }
+    var files: [String] = []
+    while let entry = readdir(handle) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name.hasPrefix(".") { continue }
+      let path = "\(folder)/\(name)"
+      if name.hasSuffix(".swift") { files.append(path) } else { files += swiftFiles(in: path) }
+    }
+    return files
+  }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+
+@testable import HostDNS
+
+/// A folder with an /etc and a state folder in it, and the backend that works there.
+struct ResolvConfHost {
+  let folder: TemporaryFolder
+  var path: String { folder.path + "/etc/resolv.conf" }
+  var state: String { folder.path + "/state" }
+  var backend: ResolvConfBackend { ResolvConfBackend(path: path, stateDirectory: state) }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    for name in ["/etc", "/state"] where mkdir(folder.path + name, 0o755) != 0 { throw SystemError.last("mkdir") }
+  }
+
+  func put(_ text: String, mode: UInt32 = 0o644, owner: (UInt32, UInt32)? = nil) throws {
+    try TextFile.replace(path, with: Array(text.utf8), mode: mode, owner: owner.map { (user: $0.0, group: $0.1) })
+  }
+
+  /// The file with its mode and owner; `nil` where there is none.
+  var found: String? {
+    guard case .file(let bytes, let file) = ResolvConfPlace(path) else { return nil }
+    return "\(String(file.mode, radix: 8)) \(file.user):\(file.group) \(String(decoding: bytes, as: UTF8.self))"
+  }
+
+  /// What there is beside resolv.conf itself.
+  var leftovers: [String] { names(in: state) + names(in: folder.path + "/etc").filter { $0 != "resolv.conf" } }
+}
+
+let tunnelServers = ResolvConf(nameServers: [IPAddress(v4: 0x0a00_0001)], searchDomains: [])
+let otherServers = ResolvConf(nameServers: [IPAddress(v4: 0x0a00_0002)], searchDomains: [])
+
+@Suite("The resolv.conf backend")
+struct ResolvConfBackendTests {
+  private let host: ResolvConfHost
+  private var owner: String { "\(geteuid()):\(getegid())" }
+
+  init() throws { host = try ResolvConfHost() }
+
+  @Test("gives back the very bytes and the mode", arguments: [0o644, 0o755, 0o600])
+  func roundTrip(mode: UInt32) throws {
+    try host.put("# a comment\r\nnameserver 192.0.2.1\noptions ndots:3", mode: mode)
+    let before = host.found
+    try host.backend.write(tunnelServers)
+    #expect(host.found == "\(String(mode, radix: 8)) \(owner) \(tunnelServers.rendered)")
+    #expect(host.backend.observe() == .file(tunnelServers.rendered))
+    #expect(host.backend.underlayText() == .known("# a comment\r\nnameserver 192.0.2.1\noptions ndots:3"))
+    try host.backend.restore()
+    #expect(host.found == before)
+    #expect(host.leftovers == [])
+  }
+
+  @Test("gives back bytes that are no text")
+  func noText() throws {
+    try TextFile.replace(host.path, with: [0xff, 0, 10, 10, 0xfe], mode: 0o644)
+    try host.backend.write(tunnelServers)
+    try host.backend.restore()
+    #expect(try TextFile.read(host.path) == [0xff, 0, 10, 10, 0xfe])
+  }
+
+  @Test("keeps the owner", .enabled(if: geteuid() == 0, "changing owners needs root"))
+  func keepsOwner() throws {
+    try host.put("nameserver 192.0.2.1\n", mode: 0o664, owner: (1234, 4321))
+    try host.backend.write(tunnelServers)
+    #expect(host.found == "664 1234:4321 \(tunnelServers.rendered)")
+    try host.backend.restore()
+    #expect(host.found == "664 1234:4321 nameserver 192.0.2.1\n")
+  }
+
+  @Test("removes ours where there was none")
+  func absence() throws {
+    #expect(host.backend.observe() == .absent)
+    #expect(host.backend.underlayText() == .known(""))
+    try host.backend.write(tunnelServers)
+    #expect(host.found == "644 \(owner) \(tunnelServers.rendered)")
+    #expect(host.backend.underlayText() == .known(""))
+    try host.backend.restore()
+    #expect(host.found == nil)
+    #expect(host.leftovers == [])
+  }
+
+  @Test("writing again, with the same or other servers, keeps the first original; restoring again does nothing")
+  func again() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    for servers in [tunnelServers, tunnelServers, otherServers] { try host.backend.write(servers) }
+    #expect(host.backend.observe() == .file(otherServers.rendered))
+    for _ in 0..<2 {
+      try host.backend.restore()
+      #expect(host.backend.observe() == .file("nameserver 192.0.2.1\n"))
+    }
+  }
+
+  @Test("a file that took the place of ours stays; written over, it is the new original")
+  func replacedByOthers() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    try host.put("nameserver 192.0.2.2\n")
+    #expect(host.backend.underlayText() == .known("nameserver 192.0.2.2\n"))
+    try host.backend.write(otherServers)
+    try host.backend.restore()
+    #expect(host.backend.observe() == .file("nameserver 192.0.2.2\n"))
+
+    try host.backend.write(tunnelServers)
+    try host.put("nameserver 192.0.2.3\n")
+    try host.backend.restore()
+    #expect(host.backend.observe() == .file("nameserver 192.0.2.3\n"))
+    #expect(host.leftovers == [])
+  }
+
+  @Test("where somebody removed ours, the original comes back all the same")
+  func removedByOthers() throws {
+    try host.put("nameserver 192.0.2.1\n", mode: 0o600)
+    try host.backend.write(tunnelServers)
+    try TextFile.remove(host.path)
+    try host.backend.write(tunnelServers)
+    try TextFile.remove(host.path)
+    try host.backend.restore()
+    #expect(host.found == "600 \(owner) nameserver 192.0.2.1\n")
+  }
+
+  @Test("ours with nothing kept is never taken for an original, and goes")
+  func nothingKept() throws {
+    try host.put(tunnelServers.rendered)
+    guard case .unknown = host.backend.underlayText() else { return #expect(Bool(false), "there is nothing to know") }
+    try host.backend.write(otherServers)
+    try host.backend.restore()
+    #expect(host.found == nil)
+  }
+
+  @Test("a damaged keepsake is an error that names it")
+  func damaged() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    try TextFile.replace(host.state + "/resolv.conf.kept", with: [1, 2, 3], mode: 0o644)
+    #expect(throws: ResolvConfError.damaged(host.state + "/resolv.conf.kept")) { try host.backend.restore() }
+    #expect(host.backend.observe() == .file(tunnelServers.rendered))
+  }
+
+  @Test(
+    "a symbolic link belongs to whom its target tells, and stays",
+    arguments: [
+      ("../run/systemd/resolve/stub-resolv.conf", ", which belongs to systemd-resolved"),
+      ("/run/NetworkManager/x", ", which belongs to NetworkManager"),
+      ("/run/resolvconf/resolv.conf", ", which belongs to resolvconf"), ("elsewhere", ""),
+    ])
+  func link(target: String, owner: String) throws {
+    try shell("ln -s \(target) \(host.path)")
+    let reason = "\(host.path) is a symbolic link to \(target)\(owner)"
+    #expect(host.backend.observe() == .untouchable(because: reason))
+    #expect(throws: ResolvConfError.untouchable(because: reason)) { try host.backend.write(tunnelServers) }
+    try host.backend.restore()
+    #expect(try shell("readlink \(host.path)") == target + "\n")
+    #expect(host.leftovers == [])
+  }
+
+  @Test("behind a link the underlay's servers are read; behind resolved's stub, its upstream servers")
+  func throughLink() throws {
+    try shell("mkdir -p \(host.folder.path)/run/systemd/resolve; ln -s ../run/systemd/resolve/stub-resolv.conf \(host.path)")
+    let folder = host.folder.path + "/run/systemd/resolve"
+    try TextFile.replace(folder + "/stub-resolv.conf", with: Array("nameserver 127.0.0.53\n".utf8), mode: 0o644)
+    try TextFile.replace(folder + "/resolv.conf", with: Array("nameserver 192.0.2.1\n".utf8), mode: 0o644)
+    #expect(host.backend.underlayText() == .known("nameserver 192.0.2.1\n"))
+    #expect(host.backend.watchPaths.map(\.path) == [host.folder.path + "/etc", host.folder.path + "/etc/../run/systemd/resolve"])
+  }
+
+  @Test("a link in the place of ours stays")
+  func linkInPlaceOfOurs() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    try shell("ln -sf elsewhere \(host.path)")
+    try host.backend.restore()
+    #expect(try shell("readlink \(host.path)") == "elsewhere\n")
+    #expect(host.leftovers == [])
+  }
+
+  @Test("a folder, or a file that cannot be written, is nobody's to touch")
+  func others() throws {
+    try shell("mkdir \(host.path)")
+    #expect(host.backend.observe() == .untouchable(because: "\(host.path) is a directory"))
+    #expect(throws: ResolvConfError.self) { try host.backend.write(tunnelServers) }
+    #expect(throws: ResolvConfError.self) { try host.backend.restore() }
+  }
+
+  @Test("an immutable file is nobody's to touch", .enabled(if: canMakeImmutable, "no chattr here"))
+  func immutable() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try shell("chattr +i \(host.path)")
+    defer { _ = try? shell("chattr -i \(host.path)") }
+    guard case .untouchable = host.backend.observe() else { return #expect(Bool(false), "it can be written") }
+  }
+
+  private static let canMakeImmutable = (try? shell("f=$(mktemp) && chattr +i $f && chattr -i $f; s=$?; rm -f $f; exit $s")) != nil
+}

@@ -1,0 +1,82 @@
+import Glibc
+import KernelNetwork
+import NetworkTypes
+import TestSupport
+import Testing
+import Wire
+
+@Suite("Hearing the kernel", .needsNamespaces)
+struct KernelEventsTests {
+  private static func isReadable(_ descriptors: [Int32]) -> Bool {
+    var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    return poll(&polled, nfds_t(polled.count), 0) > 0
+  }
+
+  @Test("each change tells its kind, and the next reading finds nothing")
+  func reasons() throws {
+    try inNamespaces {
+      let events = try KernelEvents()
+      #expect(events.descriptors.count == 2 && !Self.isReadable(events.descriptors))
+      let gateway = try #require(IPAddress("192.0.2.1"))
+      func reasons(_ command: String) throws -> KernelChange.Reasons {
+        try shell(command)
+        let change = events.drain(watching: [gateway])
+        #expect(!change.overflowed && !events.drain(watching: [gateway]).isRelevant && !Self.isReadable(events.descriptors))
+        return change.reasons
+      }
+      try shell("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true")
+      #expect(try reasons("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up").contains(.links))
+      #expect(try reasons("ip address add 192.0.2.5/24 dev lan0").isSuperset(of: [.addresses, .routes]))
+      #expect(try reasons("ip route add 198.51.100.0/24 via 192.0.2.1") == .routes)
+      #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 21001") == .routes)
+      #expect(try reasons("ip rule add priority 5 lookup 21001") == .rules)
+      #expect(try reasons("ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0") == .neighbours)
+      #expect(try reasons("ip link set lan0 alias roamward:corp") == .links)
+      // What cannot matter.
+      #expect(try reasons("ip neighbour add 192.0.2.2 lladdr 02:aa:bb:cc:dd:ef dev lan0") == [])
+      #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 777") == [])
+      #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 70000") == [])
+      #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 100") == [])
+      #expect(try reasons("ip route add local 198.51.100.9 dev lan0 table local") == [])
+    }
+  }
+
+  @Test("a full buffer says that events were lost, once")
+  func overflow() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      let events = try KernelEvents(receiveBuffer: 4096)
+      _ = events.drain()
+      let applier = try KernelApplier()
+      #expect(applier.apply(routeSteps(500)).allSatisfy { $0.error == nil })
+      #expect(events.drain().overflowed)
+      #expect(!events.drain().isRelevant)
+      try shell("ip route add 198.51.100.0/24 dev lan0")
+      #expect(events.drain() == KernelChange(reasons: .routes))
+    }
+  }
+
+  @Test("a storm in a foreign table does not even fill a tiny buffer, for the kernel drops it")
+  func foreignStorm() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      let events = try KernelEvents(receiveBuffer: 4096)
+      _ = events.drain()
+      try shell("for i in $(seq 0 1999); do echo route add 10.1.$((i / 256)).$((i % 256)) dev lan0 table 777; done | ip -batch -")
+      #expect(!Self.isReadable(events.descriptors))
+      #expect(!events.drain().isRelevant)
+    }
+  }
+
+  @Test("five thousand events of our own fit the buffer that an agent uses")
+  func largeBuffer() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      let events = try KernelEvents()
+      _ = events.drain()
+      #expect(try KernelApplier().apply(routeSteps(5000)).allSatisfy { $0.error == nil })
+      #expect(events.drain() == KernelChange(reasons: .routes))
+      #expect(!events.drain().isRelevant)
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import KernelNetwork
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+
+@Suite("Reading the kernel", .needsNamespaces)
+struct KernelReaderTests {
+  @Test("links, addresses, routes, rules and neighbours come out as ip(8) made them")
+  func everything() throws {
+    let state = try inNamespaces {
+      try shell(
+        """
+        set -e
+        ip link add lan0 type veth peer name far0
+        ip link set lan0 address 02:00:00:00:00:01 mtu 1400 alias 'roamward:corp' up
+        ip link set far0 up
+        ip link add br0 type bridge; ip link set far0 master br0; ip link set br0 up
+        ip address add 192.0.2.5/24 dev lan0
+        ip address add 10.9.0.1 peer 10.9.0.2/32 dev lan0
+        ip address add 2001:db8::5/64 dev lan0 nodad
+        ip route add default via 192.0.2.1 dev lan0 metric 50
+        ip route add 198.51.100.0/24 nexthop via 192.0.2.7 dev lan0 nexthop via 192.0.2.8 dev lan0
+        ip route add 203.0.113.0/24 via inet6 fe80::9 dev lan0
+        ip -6 route add default via 2001:db8::1 dev lan0
+        ip -6 route add unreachable 2001:db8:bad::/48 table 21003 proto 82
+        ip route add throw 10.0.0.0/8 table 21003 proto 82
+        ip route add blackhole 172.16.0.0/12 table 777
+        ip route add 9.9.9.9 dev lan0 table 21500
+        ip rule add priority 21003 not fwmark 0x52000000/0xff000000 lookup 21003 protocol 82
+        ip rule add priority 400 fwmark 7 lookup 777
+        ip -6 rule add priority 21003 not fwmark 0x52000000/0xff000000 lookup 21003 protocol 82
+        ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0
+        ip neighbour add 2001:db8::1 lladdr 02:aa:bb:cc:dd:ef dev lan0
+        """)
+      return try KernelReader().read()
+    }
+    let lan = try #require(state.link(named: "lan0"))
+    #expect(lan.kind == "veth" && lan.mtu == 1400 && lan.alias == "roamward:corp" && lan.isUp && lan.hasCarrier)
+    #expect(lan.address?.description == "02:00:00:00:00:01" && lan.hardwareType == 1 && lan.master == nil)
+    let bridge = try #require(state.link(named: "br0"))
+    #expect(bridge.kind == "bridge")
+    #expect(state.link(named: "far0")?.master == bridge.index)
+    #expect(state.link(named: "lo")?.isLoopback == true)
+
+    let addresses = Set(state.addresses.filter { $0.link == "lan0" }.map(\.address.description))
+    #expect(addresses.isSuperset(of: ["192.0.2.5/24", "10.9.0.1/32", "2001:db8::5/64"]))
+    #expect(state.addresses.contains { $0.link == "lo" && $0.address.description == "127.0.0.1/8" })
+
+    let routes = state.routes.filter { $0.origin == 3 || $0.origin == 82 }.map(\.description)
+    #expect(
+      Set(routes) == [
+        "default via 192.0.2.1 dev lan0 proto 3 metric 50", "198.51.100.0/24 via 192.0.2.7 dev lan0 proto 3",
+        "203.0.113.0/24 via fe80::9 dev lan0 proto 3", "default via 2001:db8::1 dev lan0 proto 3 metric 1024",
+        "unreachable 2001:db8:bad::/48 table 21003 proto 82 metric 1024", "throw 10.0.0.0/8 table 21003 proto 82",
+      ])
+    #expect(state.routes.allSatisfy { $0.table == 254 || $0.table == 21003 }, "table 777 is not ours, and no rule of ours names 21500")
+
+    for family in IPAddress.Family.allCases {
+      let rule = RoutingRule(family: family, priority: 21003, table: 21003, mark: 0x5200_0000, mask: 0xff00_0000, isInverted: true)
+      #expect(state.rules.contains(rule))
+    }
+    #expect(state.rules.contains(RoutingRule(family: .v4, priority: 400, table: 777, mark: 7, mask: 0xffff_ffff, origin: 0)))
+    #expect(state.rules.contains { $0.priority == 0 && $0.table == 255 })
+
+    #expect(
+      Set(state.neighbours.filter { $0.macAddress != nil }.map { "\($0.link) \($0.address) \($0.macAddress?.description ?? "")" })
+        == ["lan0 192.0.2.1 02:aa:bb:cc:dd:ee", "lan0 2001:db8::1 02:aa:bb:cc:dd:ef"])
+  }
+
+  @Test("a table is read when asked for, and one that does not exist is empty")
+  func tables() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set lan0 up; ip route add 9.9.9.9 dev lan0 table 21500")
+      let reader = try KernelReader()
+      #expect(try reader.readRoutes(table: 21500).map(\.destination.description) == ["9.9.9.9/32"])
+      #expect(try reader.readRoutes(table: 21501).isEmpty)
+      #expect(try reader.read(extraTables: [21500]).routes.contains { $0.table == 21500 })
+      #expect(try !reader.read().routes.contains { $0.table == 21500 })
+    }
+  }
+
+  @Test("a route whose link lost its carrier is dead")
+  func deadRoutes() throws {
+    let state = try inNamespaces {
+      try shell(
+        """
+        ip link add lan0 type veth peer name far0; ip link set lan0 up; ip link set far0 up
+        ip address add 192.0.2.5/24 dev lan0; ip route add default via 192.0.2.1; ip link set far0 down
+        """)
+      return try KernelReader().read()
+    }
+    #expect(state.routes.first { $0.destination.length == 0 }?.isDead == true)
+    #expect(state.link(named: "lan0")?.hasCarrier == false)
+  }
+
+  @Test("a table that changes all the while is read whole, or the reading gives up with a reason")
+  func interruption() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set lan0 up")
+      try shell("for i in $(seq 0 3999); do echo route add 10.1.$((i / 256)).$((i % 256)) dev lan0 table 21500; done | ip -batch -")
+      let reader = try KernelReader()
+      let change = "route add 10.0.0.1 dev lan0 table 21500\\nroute del 10.0.0.1 dev lan0 table 21500\\n"
+      guard let churn = popen("for i in $(seq 300); do printf '\(change)'; done | ip -batch -", "r") else {
+        throw NetlinkError(code: ECHILD, what: "popen")
+      }
+      for _ in 1...20 {
+        do throws(NetlinkError) {
+          let count = try reader.readRoutes(table: 21500).count
+          #expect((4000...4001).contains(count))
+        } catch {
+          #expect(error.isTransient && error.description.contains("given up after 8 tries"))
+        }
+      }
+      #expect(pclose(churn) == 0)
+      #expect(try reader.readRoutes(table: 21500).count == 4000)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import KernelNetwork
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+
+@Suite("Wi-Fi by nl80211", .needsNamespaces)
+struct WiFiReaderTests {
+  /// Simulated radios, as `mac80211_hwsim` makes them: the tests take them over, so real ones do not count.
+  private static let hasSimulatedRadios = access("/sys/module/mac80211_hwsim", F_OK) == 0 && access("/usr/sbin/hostapd", X_OK) == 0
+
+  @Test("a kernel without it, or a namespace without radios, has no facts")
+  func absent() throws {
+    let facts = try inNamespaces { try WiFiReader().read() }
+    #expect(facts.isEmpty)
+  }
+
+  @Test(
+    "a station's SSID is known, an access point is on no network, and connecting is an event",
+    .enabled(if: hasSimulatedRadios, "no simulated radios"))
+  func association() throws {
+    let folder = "/tmp/roamward-wifi-\(getpid())"
+    try shell(
+      """
+      mkdir -p \(folder); cd \(folder)
+      printf 'interface=wlan0\\nssid2=P"Caf\\\\xc3\\\\xa9 \\\\x01"\\nhw_mode=g\\nchannel=1\\n' > ap.conf
+      printf 'network={\\n ssid=436166c3a92001\\n key_mgmt=NONE\n scan_freq=2412\\n}\\n' > station.conf
+      """)
+    let events = try KernelEvents()
+    let reader = try WiFiReader()
+    let links = try KernelReader().read().links
+    let ap = try #require(links.first { $0.name == "wlan0" })
+    let station = try #require(links.first { $0.name == "wlan1" })
+    let idle = try #require(links.first { $0.name == "wlan2" })
+    #expect(reader.read()[station.index] == .known(nil))
+    #expect(interfaceType(of: station, isWiFi: false, bus: BusFacts(of: station)) == .wifi, "by sysfs alone")
+    defer { _ = try? shell("kill $(cat \(folder)/*.pid); rm -r \(folder)") }
+    try shell("cd \(folder); hostapd -B -P $PWD/ap.pid ap.conf; ip link set wlan1 up")
+    try shell("cd \(folder); wpa_supplicant -B -P $PWD/station.pid -i wlan1 -c station.conf")
+    let ssid = try #require(SSID("hex:436166c3a92001"))
+    var reasons: KernelChange.Reasons = []
+    for _ in 1...300 where reader.read()[station.index] != .known(ssid) { usleep(100_000) }
+    reasons.formUnion(events.drain().reasons)
+    #expect(reasons.isSuperset(of: [.wifi, .links]))
+    let facts = reader.read()
+    #expect(facts[station.index] == .known(ssid))
+    #expect(facts[ap.index] == .known(nil) && facts[idle.index] == .known(nil) && facts.count == 3)
+    #expect(try shell("iw dev wlan1 link").contains("SSID: Caf"))
+
+    // Loss of the network is an event too.
+    _ = events.drain()
+    try shell("kill $(cat \(folder)/ap.pid)")
+    for _ in 1...300 where reader.read()[station.index] != .known(nil) { usleep(100_000) }
+    #expect(reader.read()[station.index] == .known(nil))
+    #expect(events.drain().reasons.contains(.wifi))
+  }
+}

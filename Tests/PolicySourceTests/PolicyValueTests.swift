@@ -1,0 +1,147 @@
+import NetworkTypes
+import RoamwardCore
+import Testing
+
+@testable import PolicySource
+
+@Suite struct PolicyValueTests {
+  @Test("a policy with everything in it becomes these values")
+  func everything() throws {
+    let loaded = load(Samples.policy, ["/etc/p/trusted.ssids": "# ours\r\nHome\r\n\nhex:00ff\n"])
+    #expect(loaded.diagnostics.filter { $0.severity == .error } == [])
+    #expect(loaded.dependencies == ["/etc/p/corp.conf", "/etc/p/trusted.ssids"])
+    #expect(loaded.files == ["/etc/p/10.yaml"] && loaded.ignored == [])
+    let networks = loaded.policies.networks
+    #expect(networks.map(\.name) == ["home", "trusted"] && networks[0].location == place(4, 3))
+    let home = try #require(IPPrefix("192.168.7.0/24"))
+    let gateway = try #require(IPAddress("192.168.7.1"))
+    #expect(
+      networks[0].condition
+        == .all([.any([.all([.ssid([ssid("Home")]), .gateway([gateway])]), .all([.interface([.ethernet]), .subnet([home])])])]))
+    #expect(networks[1].condition == .all([.network(["home"])]))
+
+    #expect(loaded.policies.tunnels.map(\.name) == ["corp", "lab"])
+    let corp = try #require(loaded.policies.tunnel(named: "corp"))
+    #expect(
+      corp.about == "Company network" && corp.isEnabled && corp.precedence == .enterprise && corp.mtu == 1420
+        && corp.location == place(11, 3))
+    #expect(corp.onDemand.isEnabled && corp.onDemand.decideWithin == .milliseconds(1500))
+    let rules = corp.onDemand.rules
+    #expect(rules.map(\.action) == [.disconnect, .connect, .disconnect, .ignore, .ignore])
+    #expect(rules.map(\.name) == ["at home", nil, nil, nil, nil] && rules.map(\.onUnknown) == [nil, .noMatch, nil, nil, nil])
+    #expect(rules.map(\.location) == [place(20, 11), place(23, 11), place(28, 11), place(30, 11), place(32, 11)])
+    #expect(rules[0].match == .all([.network(["home", "trusted"])]))
+    let names = [ssid("Home"), ssid("Home 5G"), ssid("no"), ssid("0123"), ssid("hex:00ff")]
+    #expect(rules[1].match == .all([.interface([.wifi]), .not(.all([.ssid(names)]))]))
+    let servers = try [#require(DNSServerPattern("10.0.0.53")), #require(DNSServerPattern("17.*"))]
+    #expect(rules[2].match == .all([.dnsServer(servers, .each), .dnsDomain([.within(domain("corp.example"))])]))
+    let list = SSIDFile(path: "/etc/p/trusted.ssids", contents: .entries([ssid("Home"), ssid("hex:00ff")]))
+    let ten = try #require(DNSServerPattern("10.0.0.0/8"))
+    #expect(rules[3].match == .all([.dnsServer([ten], .any), .ssidFile(list), .interfaceName([Glob("wl*")])]))
+    #expect(rules[4].match == .always)
+    #expect(corp.routes == RoutePolicy(include: [.everything(.v4), .everything(.v6)], exclude: [try #require(IPPrefix("10.99.0.0/16"))]))
+    #expect(
+      corp.dns
+        == DNSPolicy(
+          servers: [try #require(IPAddress("10.0.0.53"))], searchDomains: [domain("corp.example")],
+          matchDomains: [.within(domain("corp.example")), .within(domain("10.in-addr.arpa"))]))
+    guard case .wireGuard(let provider) = corp.provider else { throw Unexpected() }
+    #expect(provider.path == "/etc/p/corp.conf" && provider.configuration.peers.count == 1)
+
+    let lab = try #require(loaded.policies.tunnel(named: "lab"))
+    #expect(!lab.isEnabled && lab.precedence == .personal && lab.routes == nil && lab.dns == nil && lab.mtu == nil && lab.about == nil)
+    #expect(
+      lab.provider
+        == .command(
+          CommandProviderConfiguration(
+            up: ["/usr/sbin/openvpn", "--config", "lab.ovpn"], down: ["/usr/bin/kill", "the lab"], status: ["/etc/p/bin/status"],
+            interface: "tun7",
+            timeout: .seconds(120))))
+  }
+
+  @Test("JSON is the same schema")
+  func json() throws {
+    let text = #"""
+      {"version":1,
+      	"tunnels": {"t": {"provider":{"command":{"up":["/u"],"down":["/d"]}}, "on-demand":{"enabled":true,"rules":[{"match":{"ssid":["A/\/"],"interface":"wifi"},"action":"connect"}]}}}}
+      """#
+    let loaded = MemoryFiles(["/etc/p/a.json": text]).load()
+    #expect(loaded.report == "")
+    #expect(loaded.policies.tunnels.first?.onDemand.rules.first?.match == .all([.ssid([ssid("A//")]), .interface([.wifi])]))
+  }
+
+  @Test(
+    "an empty value is not considered, and says so",
+    arguments: [
+      ("{ ssid: [] }", Condition.always), ("{ ssid: }", .always), ("{ not: {} }", .always), ("{ not: { ssid: [] } }", .always),
+      ("{ any-of: [] }", .always), ("{ dns-server: { any: [] } }", .always), ("{ dns-server: {} }", .always), ("{ network: [] }", .always),
+      ("{ ssid-file: ~ }", .always), ("{ interface: wifi, gateway: [] }", .all([.interface([.wifi])])),
+      ("{ any-of: [ { ssid: [] }, { interface: wifi } ] }", .all([.any([.always, .all([.interface([.wifi])])])])),
+    ])
+  func empty(match: String, expected: Condition) {
+    let (condition, diagnostics) = condition(match)
+    #expect(condition == expected)
+    #expect(!diagnostics.isEmpty && diagnostics.allSatisfy { $0.severity == .warning })
+  }
+
+  @Test("no match, an empty one and nothing behind the colon hold always", arguments: ["{}", "", "~"])
+  func always(match: String) { #expect(condition(match).condition == .always && condition(match).diagnostics.isEmpty) }
+
+  @Test("criteria nest")
+  func nesting() {
+    let (result, diagnostics) = condition(
+      "{ any-of: { not: { any-of: [ { ssid: A }, { not: { ssid: B } } ] } }, interface: [wifi, usb-tether] }")
+    #expect(diagnostics.isEmpty)
+    let inner = Condition.any([.all([.ssid([ssid("A")])]), .all([.not(.all([.ssid([ssid("B")])]))])])
+    #expect(result == .all([.any([.all([.not(.all([inner]))])]), .interface([.wifi, .usbTether])]))
+  }
+
+  @Test("durations", arguments: [("500ms", 500), ("10s", 10_000), ("5m", 300_000), ("2h", 7_200_000), ("0s", 0)])
+  func durations(text: String, milliseconds: Int) {
+    let loaded = load(Self.tunnel("on-demand: { timing: { decide-within: \(text) } }"))
+    #expect(loaded.policies.tunnels.first?.onDemand.decideWithin == .milliseconds(milliseconds) && loaded.diagnostics == [])
+  }
+
+  @Test("what is no duration", arguments: ["5", "s", "-5s", "+5s", "5 s", "1.5s", "5d", "99999999999h", "9999999999h", "5S", "[5s]"])
+  func noDuration(text: String) { #expect(load(Self.tunnel("on-demand: { timing: { decide-within: \(text) } }")).hasErrors) }
+
+  @Test(
+    "booleans",
+    arguments: [
+      ("true", true), ("yes", true), ("on", true), ("On", true), ("\"yes\"", true), ("false", false), ("no", false), ("off", false),
+    ])
+  func booleans(text: String, value: Bool) { #expect(load(Self.tunnel("enabled: \(text)")).policies.tunnels.first?.isEnabled == value) }
+
+  @Test("servers and search domains that the policy does not mention are the provider's own")
+  func ownServers() {
+    let loaded = load("version: 1\ntunnels: { t: { provider: { wireguard: { config: ./corp.conf } }, dns: { match-domains: . } } }")
+    #expect(
+      loaded.policies.tunnels.first?.dns
+        == DNSPolicy(servers: [IPAddress("10.77.0.1")!], searchDomains: [domain("corp.example")], matchDomains: [.any]))
+    #expect(load(Self.tunnel("dns: { match-domains: corp.example }")).hasErrors)
+  }
+
+  @Test(
+    "names of tunnels",
+    arguments: [
+      ("a", true), ("A-1_b.c", true), (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false),
+      ("\"\"", false), ("a b", false), ("../x", false), (".", false), ("..", false), ("-f", false), ("é", false), ("\"a\\nb\"", false),
+      ("a/b", false),
+    ])
+  func names(name: String, isAllowed: Bool) {
+    #expect(load("version: 1\ntunnels: { \(name): { provider: { command: { up: [/u], down: [/d] } } } }").hasErrors != isAllowed)
+  }
+
+  static func tunnel(_ keys: String) -> String {
+    "version: 1\ntunnels:\n  t:\n    provider: { command: { up: [/u], down: [/d] } }\n    \(keys)\n"
+  }
+}
+
+struct Unexpected: Error {}
+
+private func place(_ line: Int, _ column: Int) -> Place { Place(file: "/etc/p/10.yaml", line: line, column: column) }
+// swift-format-ignore: NeverForceUnwrap
+func ssid(_ text: String) -> SSID { SSID(text)! }
+
+// swift-format-ignore: NeverForceUnwrap
+func domain(_ text: String) -> DomainName { DomainName(text)! }

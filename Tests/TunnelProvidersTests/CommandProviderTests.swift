@@ -1,0 +1,70 @@
+import Glibc
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+import TunnelProviders
+
+@Suite("The command provider")
+struct CommandProviderTests {
+  private func run(_ action: CommandProvider.Action, _ configuration: CommandProviderConfiguration) throws -> Result<Void, ProviderError> {
+    try onLoop { loop, done in
+      let provider = CommandProvider(on: loop)
+      provider.run(action, tunnel: "work", configuration, then: done)
+      return provider
+    }
+  }
+
+  private func configuration(
+    up: [String] = [], down: [String] = [], status: [String] = [], timeout: Duration = .seconds(10)
+  ) -> CommandProviderConfiguration {
+    CommandProviderConfiguration(up: up, down: down, status: status, timeout: timeout)
+  }
+
+  @Test("runs each action's own program, with the tunnel and the action in its environment and nothing else")
+  func environment() throws {
+    let line = "env | grep -v -e ^PATH= -e ^PWD= -e ^SHLVL= -e ^_= | sort; exit 1"
+    let shell = ["/bin/sh", "-c", line]
+    for (action, configuration) in [
+      (CommandProvider.Action.up, configuration(up: shell)), (.down, configuration(down: shell)), (.status, configuration(status: shell)),
+    ] {
+      let failure = #expect(throws: ProviderError.self) { try run(action, configuration).get() }
+      #expect(failure?.message == "\(action): /bin/sh ended with status 1: ROAMWARD_ACTION=\(action) / ROAMWARD_TUNNEL=work")
+    }
+  }
+
+  @Test("succeeds by status 0, and where there is no program")
+  func success() throws {
+    #expect(throws: Never.self) { try run(.up, configuration(up: ["true"])).get() }
+    #expect(throws: Never.self) { try run(.status, configuration()).get() }
+  }
+
+  @Test("a failure tells the last that was written, without what would upset a terminal")
+  func outputTail() throws {
+    let line = "for i in 1 2 3 4; do echo line $i; done; printf 'bad \\033[31mred\\007\\n' >&2; exit 9"
+    let failure = #expect(throws: ProviderError.self) { try run(.up, configuration(up: ["sh", "-c", line])).get() }
+    #expect(failure?.description == "up: sh ended with status 9: line 3 / line 4 / bad [31mred")
+    let much = "head -c 9999 /dev/zero | tr '\\0' x; exit 1"
+    let long = #expect(throws: ProviderError.self) { try run(.up, configuration(up: ["sh", "-c", much])).get() }
+    #expect((long?.description.count ?? 0) < 500)
+  }
+
+  @Test("a missing program and one that takes too long are told apart")
+  func otherFailures() throws {
+    let missing = #expect(throws: ProviderError.self) { try run(.up, configuration(up: ["/no/such/program"])).get() }
+    #expect(missing?.description.contains("No such file") == true)
+    let slow = #expect(throws: ProviderError.self) { try run(.up, configuration(up: ["sleep", "30"], timeout: .milliseconds(50))).get() }
+    #expect(slow?.message == "up: sleep took too long and was ended")
+  }
+
+  @Test("killed, it calls nobody")
+  func killed() throws {
+    let _: Bool = try onLoop { loop, done in
+      let provider = CommandProvider(on: loop)
+      provider.run(.up, tunnel: "work", configuration(up: ["sleep", "30"])) { _ in Issue.record("called back") }
+      provider.killAll()
+      return (provider, try loop.at(.now + .milliseconds(100)) { done(true) })
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Glibc
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+import TunnelProviders
+
+private let canRun = canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0 && (try? shell("command -v wireguard-go wg ip")) != nil
+
+@Suite("wireguard-go", .enabled(if: canRun, "needs wireguard-go, wg, ip, /dev/net/tun and namespaces"))
+struct UserspaceWireGuardTests {
+  @Test("starts a link, takes a configuration that wg(8) reads back as we do, changes it, and leaves nothing behind")
+  func life() throws {
+    try lab { _ in
+      try start("rw0")
+      var device = WireGuardDevice(
+        keys: KeyPair(), port: 51999, peers: [peer("192.0.2.1:51820", ["10.1.0.0/16"], 25), peer(nil, ["2001:db8::/32"])])
+      try engine { wireGuard in
+        #expect(wireGuard.isRunning("rw0"))
+        #expect(try wireGuard.read("rw0")?.publicKey == nil)
+        try wireGuard.configure("rw0", device, observed: nil)
+        let state = try #require(try wireGuard.read("rw0"))
+        #expect(device.isSatisfied(by: state))
+        #expect(state.peers.first { $0.endpoint != nil }?.endpoint == Endpoint("192.0.2.1:51820"))
+        #expect(try dump("rw0") == expectedDump(device))
+
+        device.peers.removeLast()
+        device.peers[0].allowedIPs = ["10.9.0.0/16", "10.8.0.0/16"].compactMap(IPPrefix.init)
+        device.peers[0].presharedKey = nil
+        device.peers.append(peer("[2001:db8::9]:7", ["10.1.0.0/16"]))
+        device.firewallMark = 0x5200_0001
+        try wireGuard.configure("rw0", device, observed: state)
+        let changed = try #require(try wireGuard.read("rw0"))
+        #expect(device.isSatisfied(by: changed))
+        #expect(try dump("rw0") == expectedDump(device))
+
+        device.peers[1].endpoint = Endpoint("192.0.2.7:8")
+        device.peers[1].persistentKeepalive = 9
+        try wireGuard.setEndpointsAndKeepalives("rw0", [device.peers[1], peer("192.0.2.3:1", [])])
+        #expect(try dump("rw0") == expectedDump(device))
+      }
+      try stop("rw0")
+      #expect(try remains() == [])
+    }
+  }
+
+  @Test("carries sessions, which live on through a change of something else and end where all is set anew")
+  func sessions() throws {
+    try lab { _ in
+      let (near, far) = (KeyPair(), KeyPair())
+      try start("rw0", near, port: 51001, peer: far, at: "127.0.0.1:51002")
+      try start("rw1", far, port: 51002, peer: near, at: "127.0.0.1:51001")
+      try engine { wireGuard in
+        var state = try #require(try wireGuard.read("rw0"))
+        for _ in 0..<100 where state.lastHandshake == nil {
+          usleep(50_000)
+          state = try wireGuard.read("rw0") ?? state
+        }
+        let handshake = try #require(state.lastHandshake, "no handshake within five seconds")
+        #expect(abs(handshake - Int64(time(nil))) < 60)
+        #expect(state.peers[0].receivedBytes > 0 && state.peers[0].sentBytes > 0)
+
+        var device = WireGuardDevice(keys: near, port: 51001, peers: [])
+        device.peers = [
+          WireGuardPeer(publicKey: far.publicKey, allowedIPs: ["10.9.0.0/16"].compactMap(IPPrefix.init), persistentKeepalive: 2),
+          peer(nil, ["10.8.0.0/16"]),
+        ]
+        try wireGuard.configure("rw0", device, observed: state)
+        let changed = try #require(try wireGuard.read("rw0"))
+        #expect(changed.lastHandshake == handshake)
+        #expect(changed.peers.first { $0.publicKey == far.publicKey }?.endpoint == Endpoint("127.0.0.1:51002"))
+        try wireGuard.configure("rw0", device, observed: nil)
+        #expect(try wireGuard.read("rw0")?.lastHandshake == nil)
+      }
+      for name in ["rw0", "rw1"] { try stop(name) }
+      #expect(try remains() == [])
+    }
+  }
+
+  @Test(
+    "what a killed agent or engine leaves is ended by the link's name, and a new start follows at once",
+    arguments: [
+      "true", "ip link del rw0", "ip link del rw0; sleep 0.3", "pkill -KILL -x wireguard-go --ns $$ --nslist net; sleep 0.1",
+      "rm /run/wireguard/rw0.sock",
+    ])
+  func leftover(accident: String) throws {
+    try lab { _ in
+      // The provider that started it is gone by now.
+      try start("rw0")
+      try shell(accident)
+      let results: [Result<Void, ProviderError>] = try onLoop { loop, done in
+        let wireGuard = UserspaceWireGuard(on: loop)
+        wireGuard.stop(link: "rw0") { stopped in wireGuard.start(link: "rw0") { done([stopped, $0]) } }
+        return wireGuard
+      }
+      for result in results { #expect(throws: Never.self) { try result.get() } }
+      try engine { #expect($0.isRunning("rw0")) }
+      try stop("rw0")
+      #expect(try remains() == [])
+    }
+  }
+
+  @Test("a start while the same link is being stopped waits for that; a stop during a start ends it")
+  func crossing() throws {
+    try lab { _ in
+      try start("rw0")
+      let restarted: Result<Void, ProviderError> = try onLoop { loop, done in
+        let wireGuard = UserspaceWireGuard(on: loop)
+        wireGuard.stop(link: "rw0")
+        wireGuard.start(link: "rw0", then: done)
+        return wireGuard
+      }
+      #expect(throws: Never.self) { try restarted.get() }
+      try stop("rw0")
+      for delay in [0, 2, 5, 10, 20, 40, 80] {
+        var isStopping = false
+        let stopped: Result<Void, ProviderError> = try onLoop { loop, done in
+          let wireGuard = UserspaceWireGuard(on: loop)
+          wireGuard.start(link: "rw1") { _ in #expect(!isStopping) }
+          let source = try loop.at(.now + .milliseconds(delay)) {
+            isStopping = true
+            wireGuard.stop(link: "rw1", then: done)
+          }
+          return (wireGuard, source)
+        }
+        #expect(throws: Never.self) { try stopped.get() }
+      }
+      #expect(try remains() == [])
+    }
+  }
+
+  @Test("says what is missing, and what would cure it")
+  func failures() throws {
+    try lab { _ in
+      let missing = #expect(throws: ProviderError.self) { try start("rw0", program: "wireguard-go-that-is-not-there") }
+      #expect(missing?.help == "apt install wireguard-go")
+      #expect(throws: ProviderError.self) { try start("no/link") }
+      try shell("ip link add rw0 type veth peer name rw1")
+      let busy = #expect(throws: ProviderError.self) { try start("rw0") }
+      #expect(busy?.message.contains("TUN device") == true, "\(String(describing: busy))")
+      try engine { wireGuard throws in
+        #expect(try wireGuard.read("rw0") == nil)
+        #expect(throws: ProviderError.self) { try wireGuard.setEndpointsAndKeepalives("rw0", [peer(nil, [])]) }
+      }
+    }
+  }
+
+  @Test("an engine that hangs holds the agent up for a second, not for ever")
+  func hangs() throws {
+    try lab { folder in
+      try shell("mkdir \(folder)/sockets")
+      let server = try FileDescriptor.listen(at: "\(folder)/sockets/rw0.sock", mode: 0o600)
+      let begin = ContinuousClock.now
+      let loop = try EventLoop()
+      #expect(throws: ProviderError.self) { try UserspaceWireGuard(on: loop, socketDirectory: "\(folder)/sockets").read("rw0") }
+      #expect((.milliseconds(900) ... .milliseconds(2000)).contains(ContinuousClock.now - begin))
+      withExtendedLifetime(server) {}
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import CSodium
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import TunnelProviders
+
+/// A network of one's own, and a /run, so that the host's engines and ours never meet. The body gets a folder.
+func lab(_ body: (String) throws -> Void) throws {
+  let folder = try TemporaryFolder()
+  try inNamespaces(mounts: true) {
+    try bind(folder.path, over: "/run")
+    try body(folder.path)
+  }
+}
+
+func start(_ link: String, program: String = "wireguard-go") throws {
+  let result: Result<Void, ProviderError> = try onLoop { loop, done in
+    let wireGuard = UserspaceWireGuard(on: loop, program: program)
+    wireGuard.start(link: link, then: done)
+    return wireGuard
+  }
+  try result.get()
+}
+
+/// Starts a link that is up and keeps a session with another one alive.
+func start(_ link: String, _ keys: KeyPair, port: UInt16, peer: KeyPair, at endpoint: String) throws {
+  try start(link)
+  let peer = WireGuardPeer(
+    publicKey: peer.publicKey, endpoint: Endpoint(endpoint), allowedIPs: ["10.0.0.0/8"].compactMap(IPPrefix.init), persistentKeepalive: 1)
+  try engine { try $0.configure(link, WireGuardDevice(keys: keys, port: port, peers: [peer]), observed: nil) }
+  try shell("ip link set \(link) up")
+}
+
+func stop(_ link: String) throws {
+  let result: Result<Void, ProviderError> = try onLoop { loop, done in
+    let wireGuard = UserspaceWireGuard(on: loop)
+    wireGuard.stop(link: link, then: done)
+    return wireGuard
+  }
+  try result.get()
+}
+
+func engine(_ body: (UserspaceWireGuard) throws -> Void) throws { try body(UserspaceWireGuard(on: EventLoop())) }
+
+/// Links, sockets and engines of this network namespace.
+func remains() throws -> [String] {
+  try shell("ip -o link | grep -v ' lo:' || true; ls /run/wireguard; pgrep -x wireguard-go --ns $$ --nslist net || true")
+    .split(separator: "\n").map(String.init)
+}
+
+struct KeyPair {
+  let privateKey: WireGuardKey
+  let publicKey: WireGuardKey
+
+  init() {
+    var (secret, point) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
+    randombytes_buf(&secret, 32)
+    // As `wg genkey` makes them (RFC 7748, section 5), so that the engine reports what it was given.
+    secret[0] &= 248
+    secret[31] = secret[31] & 127 | 64
+    crypto_scalarmult_base(&point, secret)
+    guard let privateKey = WireGuardKey(bytes: secret), let publicKey = WireGuardKey(bytes: point) else { preconditionFailure("no key") }
+    self.privateKey = privateKey
+    self.publicKey = publicKey
+  }
+}
+
+extension WireGuardDevice {
+  init(keys: KeyPair, port: UInt16, peers: [WireGuardPeer]) {
+    self.init(engine: .userspace, privateKey: keys.privateKey, publicKey: keys.publicKey, listenPort: port, peers: peers)
+  }
+}
+
+func peer(_ endpoint: String?, _ allowed: [String], _ keepalive: UInt16 = 0) -> WireGuardPeer {
+  WireGuardPeer(
+    publicKey: KeyPair().publicKey, presharedKey: endpoint == nil ? nil : KeyPair().privateKey, endpoint: endpoint.flatMap(Endpoint.init),
+    allowedIPs: allowed.compactMap(IPPrefix.init), persistentKeepalive: keepalive)
+}
+
+/// What `wg show LINK dump` ought to print, as sets of words: the order of peers and of their prefixes is the engine's.
+func expectedDump(_ device: WireGuardDevice) -> Set<[String]> {
+  let mark = "0x" + String(device.firewallMark, radix: 16)
+  let own = [base64(device.privateKey), base64(device.publicKey), "\(device.listenPort ?? 0)", mark]
+  return Set(
+    [own]
+      + device.peers.map { peer in
+        [
+          base64(peer.publicKey), peer.presharedKey.map(base64) ?? "(none)", peer.endpoint?.description ?? "(none)",
+          peer.allowedIPs.map(\.description).sorted().joined(separator: ","), "0", "0", "0",
+          peer.persistentKeepalive == 0 ? "off" : "\(peer.persistentKeepalive)",
+        ]
+      })
+}
+
+func dump(_ link: String) throws -> Set<[String]> {
+  let lines = try shell("wg show \(link) dump").split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+  return Set(
+    lines.map { words in
+      guard words.count == 8 else { return words }
+      // Bytes sent depend on how soon one looks.
+      return words[0..<3] + [words[3].split(separator: ",").sorted().joined(separator: ","), "0", "0", "0", words[7]]
+    })
+}
+
+func base64(_ key: WireGuardKey) -> String {
+  var text = [CChar](repeating: 0, count: 45)
+  sodium_bin2base64(&text, text.count, key.bytes, key.bytes.count, sodium_base64_VARIANT_ORIGINAL)
+  return String(decoding: text.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
