@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
+internal import HostDNS
 internal import LinuxIO
 package import Logging
 internal import NetworkTypes
@@ -59,6 +60,7 @@ package final class Daemon {
       throw WorldError("\(error)")
     }
     reconciler.tell = { [weak self] in self?.happened($0) }
+    recoverResolvConf()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
     reconciler.start()
@@ -68,9 +70,15 @@ package final class Daemon {
 
   /// Removes what an agent that was killed has left, and returns.
   package func cleanUp() throws(WorldError) -> Int32 {
+    recoverResolvConf()
     reconciler.tell = { [weak self] in self?.logger.tell($0) }
     reconciler.cleanUp { [loop] in loop.stop() }
     return try runLoop()
+  }
+
+  /// Finishes what a killed agent had begun with resolv.conf.
+  private func recoverResolvConf() {
+    do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
   }
 
   private func runLoop() throws(WorldError) -> Int32 {
@@ -99,7 +107,10 @@ package final class Daemon {
   private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: reconciler.policyDependencies) }
 
   private func watchFacts() {
-    factWatcher?.watch(folders: [], files: [settings.resolvConf] + [settings.ssidFile].compactMap { $0 })
+    let places = machine.resolvConf.watchPaths
+    let files = places.compactMap { place in place.name.map { "\(place.path)/\($0)" } }
+    let things = places.filter { $0.name == nil }.map(\.path)
+    factWatcher?.watch(folders: [], files: files + [settings.ssidFile].compactMap { $0 }, things: things)
   }
 
   private func watchSignals() throws(SystemError) {
@@ -148,6 +159,7 @@ package final class Daemon {
   }
 
   private func listen() throws(SystemError) {
+    try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
     server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request in
       self?.answer(request) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
     }

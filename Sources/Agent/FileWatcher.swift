@@ -26,11 +26,12 @@ final class FileWatcher {
   }
 
   /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is made, as long as
-  /// its parent folder is there.
-  func watch(folders: [String], files: [String]) {
+  /// its parent folder is there. `things` are watched themselves as well: changes of what is mounted over a file are not seen in its folder.
+  func watch(folders: [String], files: [String], things: [String] = []) {
     var wanted: [String: Set<String>] = [:]
-    for file in files { wanted[parent(of: file), default: []].insert(lastComponent(of: file)) }
-    for folder in folders where !isFolder(folder) { wanted[parent(of: folder), default: []].insert(lastComponent(of: folder)) }
+    for thing in things { wanted[thing] = [] }
+    for file in files { wanted[Folder.parent(of: file), default: []].insert(lastComponent(of: file)) }
+    for folder in folders where !isFolder(folder) { wanted[Folder.parent(of: folder), default: []].insert(lastComponent(of: folder)) }
     // No names: everything in it.
     for folder in folders where isFolder(folder) { wanted[folder] = [] }
     names = wanted
@@ -41,7 +42,8 @@ final class FileWatcher {
   }
 
   private func noticed(_ name: String, _ bits: UInt32, in folder: String) {
-    if bits & UInt32(IN_IGNORED) != 0 { sources[folder] = nil }
+    // Gone, or another thing of that name stands there: to be watched anew.
+    if bits & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF) != 0 { sources[folder] = nil }
     let wanted = names[folder] ?? []
     guard wanted.isEmpty || wanted.contains(name) || name.isEmpty else { return }
     let path = folder + "/" + name
@@ -65,11 +67,6 @@ final class FileWatcher {
       changed()
     }
   }
-}
-
-private func parent(of path: String) -> String {
-  guard let slash = path.lastIndex(of: "/") else { return "." }
-  return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
 private func lastComponent(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }

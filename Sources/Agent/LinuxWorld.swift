@@ -23,7 +23,9 @@ extension World {
       apply: machine.apply,
       startUserspaceLink: { link, done in
         machine.userspace.start(link: link) { result in
-          if case .failure(let error) = result { done(error.description) } else { done(nil) }
+          guard case .failure(let error) = result else { return done(nil) }
+          machine.userspace.stop(link: link)
+          done(error.description)
         }
       },
       endUserspaceLink: { machine.userspace.stop(link: $0) }, renewSessions: machine.renewSessions,

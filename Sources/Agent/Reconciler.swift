@@ -153,7 +153,10 @@ package final class Reconciler {
       let primary = new.primaryLink
       tell(.network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description))
     }
-    for name in holds.keys.sorted() where holds[name]?.holds(on: after) == false { endHold(name) }
+    // Being without a network for a while is not being on another one.
+    if new.primaryLink != nil {
+      for name in holds.keys.sorted() where holds[name]?.holds(on: after) == false { endHold(name) }
+    }
     guard UnderlayPath(old) != UnderlayPath(new) else { return }
     waits = [:]
     underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
@@ -180,7 +183,7 @@ package final class Reconciler {
       }
       decisions[tunnel.name] = decision
       let intent = isStopping ? .down : Intent(tunnel, decision: decision, hold: holds[tunnel.name])
-      drive(supervisor) { $0.want(intent, on: snapshot.primaryLink) }
+      drive(supervisor) { $0.want(intent, on: snapshot.primaryLink, usedSlots: self.usedSlots) }
     }
     removeSupervisorsWithoutPolicy()
   }
@@ -275,16 +278,17 @@ package final class Reconciler {
   /// Tells each machine whether its part is done or cannot be. True when none of them moved.
   private func report(_ failures: [StepFailure]) -> Bool {
     guard let observation else { return true }
-    let open = Plan(from: observation.state, to: desiredState).steps
+    let open = Plan(from: observation.state, to: desiredState)
     let before = orderedSupervisors.map(\.machine)
     for supervisor in orderedSupervisors {
       let own = { (step: Step) in step.concerns(link: supervisor.linkName, table: Ownership.tables.lowerBound + supervisor.slot) }
       let failure = failures.first { own($0.step) }
       drive(supervisor) { supervisor in
         let primary = observation.snapshot.primaryLink
-        if let failure, supervisor.machine.level > .nothing {
-          supervisor.handle(.failed(because: "\(failure)"), on: primary)
-        } else if !open.contains(where: own) {
+        let obstacle = failure?.description ?? open.obstacles[supervisor.policy.name]
+        if let obstacle, supervisor.machine.level > .nothing {
+          supervisor.handle(.failed(because: obstacle), on: primary)
+        } else if !open.steps.contains(where: own) {
           if supervisor.setup.level == .full { supervisor.handle(.applied, on: primary) }
           if supervisor.machine.level == .nothing, supervisor.isReleased { supervisor.handle(.removed, on: primary) }
         }
@@ -296,15 +300,18 @@ package final class Reconciler {
 
   // MARK: Supervisors
 
-  private var orderedSupervisors: [TunnelSupervisor] { supervisors.values.sorted { $0.slot < $1.slot } }
+  private var orderedSupervisors: [TunnelSupervisor] {
+    supervisors.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
+  }
+
+  private var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)) }
 
   private func supervisor(for tunnel: TunnelPolicy) -> TunnelSupervisor {
     if let existing = supervisors[tunnel.name] {
       existing.update(tunnel)
       return existing
     }
-    let slot = TunnelSetup.freeSlot(for: tunnel.precedence, used: Set(supervisors.values.lazy.map(\.slot)))
-    let new = TunnelSupervisor(policy: tunnel, slot: slot, world: world) { [weak self] in
+    let new = TunnelSupervisor(policy: tunnel, world: world) { [weak self] in
       self?.isObservationStale = true
       self?.pass()
     }
@@ -358,7 +365,7 @@ package final class Reconciler {
   /// The next moment at which something has to be looked at again; with nothing pending, none.
   private func schedule() {
     let deadlines =
-      [settleUntil, retryAt] + supervisors.values.map(\.machine.nextDeadline)
+      [settleUntil, retryAt, underlayEvent.map { _ in world.now() }] + supervisors.values.map(\.machine.nextDeadline)
       + waits.values.filter { !$0.isOver(at: world.now()) }.map(\.deadline)
     let isAwaiting = supervisors.values.contains { $0.machine.state.isAwaitingAnswer }
     // A handshake makes no event; while one is awaited the device is asked.
@@ -387,8 +394,11 @@ package final class Reconciler {
   /// When a hold began, by the clock on the wall.
   func wallClock(_ hold: Hold) -> Int64 { world.wallClock() - (world.now() - hold.since).components.seconds }
 
-  /// Looks at the machine now, for a report; nothing is decided or changed.
-  package func refresh() { observe() }
+  /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
+  package func refresh() {
+    observe()
+    if underlayEvent != nil { schedule() }
+  }
 
   // MARK: Ends
 

@@ -11,7 +11,7 @@ package final class StateFolder {
   /// Makes the folder where it is missing (mode 0700) and takes the lock. Another agent that holds it is an error (EBUSY).
   package init(path: String) throws(SystemError) {
     self.path = path
-    try makeFolder(path)
+    try Folder.make(path, mode: 0o700)
     let number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw .last("open \(path)/lock") }
     lock = FileDescriptor(owning: number)
@@ -53,24 +53,7 @@ package final class StateFolder {
   private func forget(_ name: String) { try? TextFile.remove("\(path)/\(name)") }
 
   private func names(withPrefix prefix: String) -> [String] {
-    guard let folder = opendir(path) else { return [] }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if name.hasPrefix(prefix), !name.hasSuffix(".roamward-new") { names.append(String(name.dropFirst(prefix.count))) }
-    }
-    return names.sorted()
-  }
-}
-
-/// Makes a folder and those above it; the last with mode 0700.
-private func makeFolder(_ path: String) throws(SystemError) {
-  var made = path.hasPrefix("/") ? "" : "."
-  let parts = path.split(separator: "/")
-  for (i, part) in parts.enumerated() {
-    made += "/" + part
-    guard mkdir(made, i == parts.count - 1 ? 0o700 : 0o755) == 0 || errno == EEXIST else { throw .last("make \(made)") }
+    Folder.names(in: path, withPrefix: prefix).filter { !$0.hasSuffix(TextFile.temporarySuffix) }.map { String($0.dropFirst(prefix.count)) }
   }
 }
 

@@ -4,10 +4,12 @@ internal import RoamwardCore
 /// Drives one tunnel's machine: has its effects carried out by the tunnel's driver, and hands it what comes of them.
 final class TunnelSupervisor {
   private(set) var policy: TunnelPolicy
-  let slot: UInt32
+  /// Its place in the tables, while it is anything but down.
+  private(set) var slot: UInt32
   private(set) var machine = TunnelMachine()
   /// Seconds since 1970 at which the state, as people know it, was entered.
   private(set) var stateSince: Int64
+  private var connectedSince: Int64 = 0
   private let world: World
   private let changed: () -> Void
   private var driver: (any TunnelDriver)?
@@ -16,9 +18,9 @@ final class TunnelSupervisor {
   private var successor: TunnelPolicy?
 
   /// `changed` is called when something outside has moved the machine: a pass is due.
-  init(policy: TunnelPolicy, slot: UInt32, world: World, changed: @escaping () -> Void) {
+  init(policy: TunnelPolicy, world: World, changed: @escaping () -> Void) {
     self.policy = policy
-    self.slot = slot
+    slot = TunnelSetup.slots(for: policy.precedence).lowerBound
     self.world = world
     self.changed = changed
     stateSince = world.wallClock()
@@ -57,12 +59,14 @@ final class TunnelSupervisor {
     }
   }
 
-  /// What rules and operator want, unless the tunnel has to go down first to become another.
-  func want(_ intent: Intent, on underlay: LinkFacts?) {
+  /// What rules and operator want, unless the tunnel has to go down first to become another. One that starts takes a slot that is not `used`.
+  func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
     if successor != nil { return handle(.want(false), on: underlay) }
     switch intent {
-    case .up: handle(.want(true), on: underlay)
+    case .up:
+      if !machine.isRunning { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
+      handle(.want(true), on: underlay)
     case .down: handle(.want(false), on: underlay)
     case .unchanged: break
     }
@@ -72,13 +76,25 @@ final class TunnelSupervisor {
     self.underlay = underlay
     let before = machine.state
     let effects = machine.handle(event, at: world.now())
-    if machine.state.status != before.status { stateSince = world.wallClock() }
+    noteTime(before)
     for effect in effects {
       switch effect {
       case .prepare: driver?.prepare(on: underlay)
       case .probePeer: driver?.probePeer(on: underlay)
       case .release: driver?.release()
       }
+    }
+  }
+
+  /// A tunnel that asserts itself on another network has been connected all along.
+  private func noteTime(_ before: TunnelMachine.State) {
+    guard machine.state.status != before.status else { return }
+    let now = world.wallClock()
+    if machine.state == .connected {
+      if case .reasserting = before {} else { connectedSince = now }
+      stateSince = connectedSince
+    } else {
+      stateSince = now
     }
   }
 

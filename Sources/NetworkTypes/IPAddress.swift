@@ -111,7 +111,10 @@ extension IPAddress: LosslessStringConvertible {
     }
     let left = text[..<gap.lowerBound]
     let right = text[gap.upperBound...]
-    guard let head = left.isEmpty ? [] : groups(left), let tail = right.isEmpty ? [] : groups(right), head.count + tail.count <= 7 else {
+    // A dotted quad can only end an address.
+    guard !left.utf8.contains(UInt8(ascii: ".")), let head = left.isEmpty ? [] : groups(left),
+      let tail = right.isEmpty ? [] : groups(right), head.count + tail.count <= 7
+    else {
       return nil
     }
     return fromGroups(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)

@@ -21,12 +21,9 @@ struct FactOptions: ParsableArguments {
   /// The snapshot to judge. Unreadable facts are printed and end the program with status 1.
   func snapshot() throws -> NetworkSnapshot {
     var snapshot = try base()
-    for setting in set {
-      if let problem = applySetting(setting, to: &snapshot) {
-        writeError(problem.rendered(color: usesColor) + "\n")
-        throw ExitCode(2)
-      }
-    }
+    let problems = applySettings(set, to: &snapshot)
+    for problem in problems { writeError(problem.rendered(color: usesColor) + "\n") }
+    if problems.contains(where: { $0.severity == .error }) { throw ExitCode(2) }
     return snapshot
   }
 

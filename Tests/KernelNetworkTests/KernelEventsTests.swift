@@ -12,6 +12,13 @@ struct KernelEventsTests {
     return poll(&polled, nfds_t(polled.count), 0) > 0
   }
 
+  /// Or else the end of duplicate address detection would be heard seconds later.
+  private static let withoutIPv6 = "for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
+
+  private static func makeLink() throws {
+    try shell(withoutIPv6 + "; ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+  }
+
   @Test("each change tells its kind, and the next reading finds nothing")
   func reasons() throws {
     try inNamespaces {
@@ -21,10 +28,10 @@ struct KernelEventsTests {
       func reasons(_ command: String) throws -> KernelChange.Reasons {
         try shell(command)
         let change = events.drain(watching: [gateway])
-        #expect(!change.overflowed && !events.drain(watching: [gateway]).isRelevant && !Self.isReadable(events.descriptors))
-        return change.reasons
+        #expect(!change.overflowed && events.drain(watching: [gateway]).isQuiet)
+        return change.reasons.subtracting(command.hasPrefix("ip link") ? [] : .links)
       }
-      try shell("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true")
+      try shell(Self.withoutIPv6)
       #expect(try reasons("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up").contains(.links))
       #expect(try reasons("ip address add 192.0.2.5/24 dev lan0").isSuperset(of: [.addresses, .routes]))
       #expect(try reasons("ip route add 198.51.100.0/24 via 192.0.2.1") == .routes)
@@ -44,39 +51,45 @@ struct KernelEventsTests {
   @Test("a full buffer says that events were lost, once")
   func overflow() throws {
     try inNamespaces {
-      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      try Self.makeLink()
       let events = try KernelEvents(receiveBuffer: 4096)
       _ = events.drain()
       let applier = try KernelApplier()
       #expect(applier.apply(routeSteps(500)).allSatisfy { $0.error == nil })
       #expect(events.drain().overflowed)
-      #expect(!events.drain().isRelevant)
+      #expect(events.drain().isQuiet)
       try shell("ip route add 198.51.100.0/24 dev lan0")
-      #expect(events.drain() == KernelChange(reasons: .routes))
+      let change = events.drain()
+      #expect(change.reasons.contains(.routes) && !change.overflowed)
     }
   }
 
   @Test("a storm in a foreign table does not even fill a tiny buffer, for the kernel drops it")
   func foreignStorm() throws {
     try inNamespaces {
-      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      try Self.makeLink()
       let events = try KernelEvents(receiveBuffer: 4096)
       _ = events.drain()
       try shell("for i in $(seq 0 1999); do echo route add 10.1.$((i / 256)).$((i % 256)) dev lan0 table 777; done | ip -batch -")
-      #expect(!Self.isReadable(events.descriptors))
-      #expect(!events.drain().isRelevant)
+      #expect(events.drain().isQuiet)
     }
   }
 
   @Test("five thousand events of our own fit the buffer that an agent uses")
   func largeBuffer() throws {
     try inNamespaces {
-      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      try Self.makeLink()
       let events = try KernelEvents()
       _ = events.drain()
       #expect(try KernelApplier().apply(routeSteps(5000)).allSatisfy { $0.error == nil })
-      #expect(events.drain() == KernelChange(reasons: .routes))
-      #expect(!events.drain().isRelevant)
+      let change = events.drain()
+      #expect(change.reasons.contains(.routes) && !change.overflowed)
+      #expect(events.drain().isQuiet)
     }
   }
+}
+
+extension KernelChange {
+  /// Nothing but links, whose carrier the kernel announces up to a second late.
+  fileprivate var isQuiet: Bool { !overflowed && reasons.subtracting(.links).isEmpty }
 }

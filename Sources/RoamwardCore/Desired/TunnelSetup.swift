@@ -24,7 +24,7 @@ package struct TunnelSetup: Hashable, Sendable {
   /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
   package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
 
-  /// The lowest slot of its class that nobody has; with 500 tunnels of a class the last one is shared.
+  /// The lowest slot of its class that nobody has; with 500 running tunnels of a class the last one is shared.
   package static func freeSlot(for precedence: TunnelClass, used: Set<UInt32>) -> UInt32 {
     let all = slots(for: precedence)
     return all.first { !used.contains($0) } ?? all.upperBound - 1

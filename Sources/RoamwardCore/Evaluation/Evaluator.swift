@@ -20,34 +20,31 @@ package struct Evaluator: Sendable {
   package func decide(
     _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
   ) -> Decision {
-    guard snapshot.primaryLink != nil else {
+    guard let link = snapshot.primaryLink else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true
       return decision
     }
     var trace: [RuleTrace] = []
     for (i, rule) in tunnel.onDemand.rules.enumerated() {
-      let reference = RuleReference(index: i + 1, name: rule.name, location: rule.location)
       var holds: Truth
       if explained {
-        let finding = explain(rule.match, on: snapshot.primaryLink)
+        let finding = explain(rule.match, on: link)
         holds = finding.truth
-        trace.append(RuleTrace(rule: reference, action: rule.action, holds: holds, finding: finding))
+        trace.append(RuleTrace(rule: RuleReference(to: rule, at: i), action: rule.action, holds: holds, finding: finding))
       } else {
-        holds = judge(rule.match, on: snapshot.primaryLink)
+        holds = judge(rule.match, on: link)
       }
       if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
-      switch holds {
-      case .no: continue
-      case .yes: return Decision(tunnel: tunnel.name, outcome: rule.action.outcome, rule: reference, trace: trace)
-      case .unknown: return Decision(tunnel: tunnel.name, outcome: .pending, rule: reference, trace: trace)
-      }
+      if holds == .no { continue }
+      let outcome = holds == .yes ? rule.action.outcome : .pending
+      return Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
     }
     return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
   }
 
   /// The verdict alone; stops at the first key that settles it.
-  private func judge(_ condition: Condition, on link: LinkFacts?) -> Truth {
+  private func judge(_ condition: Condition, on link: LinkFacts) -> Truth {
     switch condition {
     case .all(let parts): all(parts.lazy.map { judge($0, on: link) })
     case .any(let parts): any(parts.lazy.map { judge($0, on: link) })
@@ -58,7 +55,7 @@ package struct Evaluator: Sendable {
   }
 
   /// The verdict with everything that was found on the way.
-  private func explain(_ condition: Condition, on link: LinkFacts?) -> Finding {
+  private func explain(_ condition: Condition, on link: LinkFacts) -> Finding {
     switch condition {
     case .all(let parts):
       let findings = parts.map { explain($0, on: link) }
@@ -99,6 +96,11 @@ package struct Evaluator: Sendable {
     }
     return result
   }
+}
+
+extension RuleReference {
+  /// `place` counts from 0.
+  fileprivate init(to rule: Rule, at place: Int) { self.init(index: place + 1, name: rule.name, location: rule.location) }
 }
 
 extension Action {

@@ -1,8 +1,7 @@
 import NetworkTypes
 
 /// What was found for one key, beside what was wanted: `ssid "Cafe" is none of "Home", "Home 5G"`.
-func describe(_ condition: Condition, on link: LinkFacts?) -> String {
-  guard let link else { return "no network" }
+func describe(_ condition: Condition, on link: LinkFacts) -> String {
   let holds = test(condition, on: link)
   switch condition {
   case .interface(let types):

@@ -1,8 +1,7 @@
 import NetworkTypes
 
-/// Whether one key of a match holds on the primary link. Without a primary link no key holds: there is nothing to judge.
-func test(_ condition: Condition, on link: LinkFacts?) -> Truth {
-  guard let link else { return .no }
+/// Whether one key of a match holds on the primary link.
+func test(_ condition: Condition, on link: LinkFacts) -> Truth {
   switch condition {
   case .interface(let types): return link.type.truth { types.contains($0) }
   case .interfaceName(let globs): return Truth(globs.contains { $0.matches(link.name) })

@@ -9,6 +9,7 @@ extension Plan {
     let changes = Changes(from: observed, to: desired)
     self.init(steps: changes.make + changes.unmake)
     conflicts = changes.conflicts
+    obstacles = changes.obstacles
   }
 }
 
@@ -17,6 +18,7 @@ private struct Changes {
   var make: [Step] = []
   var unmake: [Step] = []
   var conflicts: [String] = []
+  var obstacles: [String: String] = [:]
 
   init(from observed: ObservedState, to desired: DesiredState) {
     let existing = Dictionary(observed.kernel.links.map { ($0.name, $0) }) { first, _ in first }
@@ -36,8 +38,9 @@ private struct Changes {
       return true
     case .wireGuard(let device):
       if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
-        conflicts.append(
-          "\(link.tunnel): a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link")
+        let text = "a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link"
+        conflicts.append("\(link.tunnel): \(text)")
+        obstacles[link.tunnel] = text
         return false
       }
       addWireGuard(link, device, existing: existing, observed)

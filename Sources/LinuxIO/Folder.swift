@@ -1,0 +1,32 @@
+internal import Glibc
+
+/// Folders on disk.
+package enum Folder {
+  /// Makes a folder with this mode where it is missing, and those above it with 0755.
+  package static func make(_ path: String, mode: UInt32) throws(SystemError) {
+    var made = path.hasPrefix("/") ? "" : "."
+    let parts = path.split(separator: "/")
+    for (i, part) in parts.enumerated() {
+      made += "/" + part
+      guard mkdir(made, i == parts.count - 1 ? mode : 0o755) == 0 || errno == EEXIST else { throw .last("make \(made)") }
+    }
+  }
+
+  /// The folder that a path's last component is in.
+  package static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The names that begin with a prefix, sorted; none where the folder cannot be read.
+  package static func names(in path: String, withPrefix prefix: String = "") -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name.hasPrefix(prefix), name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+}
