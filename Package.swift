@@ -94,7 +94,7 @@ let package = Package(
     tests("AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "RoamwardCore", "TestKit"]),
-    tests("ScenarioTests", uses: ["LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),
+    tests("ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),
     .target(name: "CNamespace", path: "Tests/CNamespace"),
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),

@@ -195,7 +195,7 @@ package final class Reconciler {
       waits[tunnel.name] = nil
       return decision
     }
-    let wait = waits[tunnel.name] ?? PendingWait(deadline: now + tunnel.onDemand.decideWithin)
+    let wait = waits[tunnel.name] ?? PendingWait(deadline: now + tunnel.onDemand.timing.decideWithin)
     waits[tunnel.name] = wait
     return now < wait.deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
   }

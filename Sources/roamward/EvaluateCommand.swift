@@ -7,7 +7,7 @@ struct Evaluate: ParsableCommand {
     abstract: "Decides, without touching anything, what each tunnel would do.",
     discussion: """
       Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the
-      outcome: 10 connect, 11 disconnect, 12 ignore, 14 pending.
+      outcome: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 pending.
       """)
 
   @OptionGroup var policies: PolicyOptions
@@ -41,6 +41,7 @@ extension Decision.Outcome {
     case .connect: ExitCode(10)
     case .disconnect: ExitCode(11)
     case .ignore: ExitCode(12)
+    case .evaluateConnection: ExitCode(13)
     case .pending: ExitCode(14)
     }
   }

@@ -17,4 +17,17 @@ struct Roamward: ParsableCommand {
       CommandGroup(name: "Without the agent", subcommands: [Evaluate.self, Plan.self, Network.self, Check.self]),
     ],
     defaultSubcommand: Status.self)
+
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch where exitCode(for: error) == .validationFailure {
+      // The library's own status for it is 64.
+      writeError(fullMessage(for: error) + "\n")
+      exit(withError: ExitStatus.usage)
+    } catch {
+      exit(withError: error)
+    }
+  }
 }

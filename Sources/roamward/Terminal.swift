@@ -26,6 +26,7 @@ var usesColor: Bool { isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil }
 enum ExitStatus {
   static let policyErrors = ExitCode(1)
   static let refused = ExitCode(1)
+  static let usage = ExitCode(2)
   static let timedOut = ExitCode(3)
   static let noAgent = ExitCode(8)
 }

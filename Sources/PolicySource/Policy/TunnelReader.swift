@@ -18,7 +18,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
     TunnelPolicy(
       name: entry.key, about: about, isEnabled: isEnabled, precedence: precedence, provider: $0, onDemand: onDemand, routes: routes,
       dns: dns,
-      mtu: mtu, location: entry.keyLocation)
+      mtu: mtu.map { .fixed($0) }, location: entry.keyLocation)
   }
 }
 
@@ -28,7 +28,7 @@ extension ValueReader where Value == OnDemand {
     var onDemand = OnDemand()
     if let isEnabled = fields.optional("enabled", .boolean, &reading) { onDemand.isEnabled = isEnabled }
     if let rules = fields.optional("rules", .rules, &reading) { onDemand.rules = rules }
-    if let decideWithin = fields.optional("timing", .timing, &reading) { onDemand.decideWithin = decideWithin }
+    if let decideWithin = fields.optional("timing", .timing, &reading) { onDemand.timing.decideWithin = decideWithin }
     fields.finish(&reading)
     return onDemand
   }

@@ -49,13 +49,13 @@ extension DesiredLink {
     guard let link = tunnel.link else { return nil }
     switch (tunnel.device, tunnel.policy.provider) {
     case (.wireGuard, .wireGuard(let provider)):
-      // 80 bytes: IPv6, UDP and WireGuard's own headers; never below the least that IPv6 works with.
-      let followed = max(underlay.mtu, 1360) - 80
+      // 80 bytes: IPv6, UDP and WireGuard's own headers.
+      let usual = provider.configuration.mtu ?? underlay.mtu(afterOverhead: 80)
       self.init(
-        name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu ?? provider.configuration.mtu ?? followed,
+        name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
         addresses: provider.configuration.addresses)
     default:
-      self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu)
+      self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu.map(underlay.mtu))
     }
   }
 }

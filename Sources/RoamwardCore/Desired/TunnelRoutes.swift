@@ -17,13 +17,19 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
   for prefix in wanted {
     kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable
   }
+  let policy = tunnel.policy.routes ?? RoutePolicy()
   for prefix in underlay.attachedPrefixes where wanted.contains(where: { $0.contains(prefix) }) {
-    if kinds[prefix] == .unicast { notes.append("\(name): \(prefix) stays outside, because this machine is attached to it") }
+    if wanted.contains(prefix) {
+      guard policy.onOverlap != .preferTunnel else { continue }
+      notes.append("\(name): \(prefix) stays outside, because this machine is attached to it")
+    } else if policy.lan == .block {
+      continue
+    }
     kinds[prefix] = .throw
   }
   // Link-local destinations never leave their link.
   if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
-  for prefix in tunnel.policy.routes?.exclude ?? [] { kinds[prefix] = .throw }
+  for prefix in policy.exclude { kinds[prefix] = .throw }
   let routes = kinds.map { prefix, kind in
     Route(
       to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
@@ -35,6 +41,7 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
 extension TunnelSetup {
   /// The policy's prefixes, else what the provider's own configuration routes.
   fileprivate var includedPrefixes: [IPPrefix] {
+    if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = policy.routes?.include, !include.isEmpty { return include }
     guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
     return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()

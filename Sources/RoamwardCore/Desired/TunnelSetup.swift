@@ -51,4 +51,15 @@ package struct UnderlayFit: Hashable, Sendable {
       .uniqued().sorted()
     searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
   }
+
+  /// What the policy asks for, on this underlay.
+  func mtu(_ policy: MTUPolicy) -> UInt32 {
+    switch policy {
+    case .fixed(let bytes): bytes
+    case .overhead(let bytes): mtu(afterOverhead: bytes)
+    }
+  }
+
+  /// Never below 1280, the least that IPv6 works with.
+  func mtu(afterOverhead bytes: UInt32) -> UInt32 { max(mtu, bytes &+ 1280) - bytes }
 }

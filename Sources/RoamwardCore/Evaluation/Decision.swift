@@ -2,6 +2,7 @@
 package struct Decision: Hashable, Sendable {
   package enum Outcome: String, Hashable, Sendable {
     case connect, disconnect, ignore
+    case evaluateConnection = "evaluate-connection"
     /// A rule's fact is unknown: nothing changes until it is known, or the waiting ends.
     case pending
   }

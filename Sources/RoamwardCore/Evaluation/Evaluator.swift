@@ -20,7 +20,7 @@ package struct Evaluator: Sendable {
   package func decide(
     _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
   ) -> Decision {
-    guard let link = snapshot.primaryLink else {
+    guard let scene = Scene(snapshot) else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true
       return decision
@@ -29,11 +29,11 @@ package struct Evaluator: Sendable {
     for (i, rule) in tunnel.onDemand.rules.enumerated() {
       var holds: Truth
       if explained {
-        let finding = explain(rule.match, on: link)
+        let finding = explain(rule.match, on: scene)
         holds = finding.truth
         trace.append(RuleTrace(rule: RuleReference(to: rule, at: i), action: rule.action, holds: holds, finding: finding))
       } else {
-        holds = judge(rule.match, on: link)
+        holds = judge(rule.match, on: scene)
       }
       if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
       if holds == .no { continue }
@@ -44,37 +44,37 @@ package struct Evaluator: Sendable {
   }
 
   /// The verdict alone; stops at the first key that settles it.
-  private func judge(_ condition: Condition, on link: LinkFacts) -> Truth {
+  private func judge(_ condition: Condition, on scene: Scene) -> Truth {
     switch condition {
-    case .all(let parts): all(parts.lazy.map { judge($0, on: link) })
-    case .any(let parts): any(parts.lazy.map { judge($0, on: link) })
-    case .not(let part): !judge(part, on: link)
-    case .network(let names): any(names.lazy.map { judge(networks[$0] ?? .any([]), on: link) })
-    default: test(condition, on: link)
+    case .all(let parts): all(parts.lazy.map { judge($0, on: scene) })
+    case .any(let parts): any(parts.lazy.map { judge($0, on: scene) })
+    case .not(let part): !judge(part, on: scene)
+    case .network(let names): any(names.lazy.map { judge(networks[$0] ?? .never, on: scene) })
+    default: test(condition, on: scene)
     }
   }
 
   /// The verdict with everything that was found on the way.
-  private func explain(_ condition: Condition, on link: LinkFacts) -> Finding {
+  private func explain(_ condition: Condition, on scene: Scene) -> Finding {
     switch condition {
     case .all(let parts):
-      let findings = parts.map { explain($0, on: link) }
+      let findings = parts.map { explain($0, on: scene) }
       return .all(all(findings.lazy.map(\.truth)), findings)
     case .any(let parts):
-      let findings = parts.map { explain($0, on: link) }
+      let findings = parts.map { explain($0, on: scene) }
       return .any(any(findings.lazy.map(\.truth)), findings)
     case .not(let part):
-      let finding = explain(part, on: link)
+      let finding = explain(part, on: scene)
       return .not(!finding.truth, finding)
     case .network(let names):
       let findings = names.map { name in
-        let finding = explain(networks[name] ?? .any([]), on: link)
+        let finding = explain(networks[name] ?? .never, on: scene)
         return Finding.network(name, finding.truth, finding)
       }
       return findings.count == 1 ? findings[0] : .any(any(findings.lazy.map(\.truth)), findings)
     default:
-      let truth = test(condition, on: link)
-      return .key(condition.key, truth, found: describe(condition, on: link))
+      let truth = test(condition, on: scene)
+      return .key(condition.key, truth, found: describe(condition, on: scene))
     }
   }
 
@@ -109,6 +109,7 @@ extension Action {
     case .connect: .connect
     case .disconnect: .disconnect
     case .ignore: .ignore
+    case .evaluateConnection: .evaluateConnection
     }
   }
 }

@@ -1,12 +1,17 @@
 import NetworkTypes
 
-/// Whether one key of a match holds on the primary link.
-func test(_ condition: Condition, on link: LinkFacts) -> Truth {
+/// Whether one key of a match holds.
+func test(_ condition: Condition, on scene: Scene) -> Truth {
+  let link = scene.link
   switch condition {
   case .interface(let types): return link.type.truth { types.contains($0) }
   case .interfaceName(let globs): return Truth(globs.contains { $0.matches(link.name) })
   case .ssid(let names): return link.ssid.truth { ssid in ssid.map(names.contains) ?? false }
+  case .ssidGlob(let globs):
+    return link.ssid.truth { ssid in ssid.map { name in globs.contains { $0.matches(bytes: name.bytes) } } ?? false }
   case .ssidFile(let file): return test(file, ssid: link.ssid)
+  case .bssid(let addresses): return link.bssid.truth { $0.map(addresses.contains) ?? false }
+  case .wifiSecurity(let kinds): return link.wifiSecurity.truth { $0.map(kinds.contains) ?? false }
   case .dnsDomain(let patterns):
     return link.searchDomains.truth { domains in patterns.contains { pattern in domains.contains(where: pattern.matches) } }
   case .dnsServer(let patterns, let quantifier):
@@ -16,6 +21,13 @@ func test(_ condition: Condition, on link: LinkFacts) -> Truth {
     }
   case .subnet(let prefixes): return Truth(link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } })
   case .gateway(let addresses): return Truth(link.gateways.contains(where: addresses.contains))
+  case .gatewayMAC(let addresses): return link.gatewayMAC.truth { $0.map(addresses.contains) ?? false }
+  case .probe(let probe): return scene.snapshot.answer(to: probe).truth { $0 }
+  case .captivePortal(let wanted): return scene.snapshot.captivePortal.truth { $0 == wanted }
+  case .internet(let wanted): return scene.snapshot.internet.truth { $0 == wanted }
+  case .metered(let wanted): return link.metered.truth { $0 == wanted }
+  case .time(let window): return scene.snapshot.time.truth(window.contains)
+  case .power(let sources): return scene.snapshot.power.truth(sources.contains)
   case .all, .any, .not, .network: return .unknown
   }
 }
@@ -40,7 +52,7 @@ extension Fact {
 
 extension Condition {
   /// The key's name in the policy language.
-  var key: String {
+  package var key: String {
     switch self {
     case .all: "match"
     case .any: "any-of"
@@ -49,11 +61,21 @@ extension Condition {
     case .interface: "interface"
     case .interfaceName: "interface-name"
     case .ssid: "ssid"
+    case .ssidGlob: "ssid-glob"
     case .ssidFile: "ssid-file"
+    case .bssid: "bssid"
+    case .wifiSecurity: "wifi-security"
     case .dnsDomain: "dns-domain"
     case .dnsServer: "dns-server"
     case .subnet: "subnet"
     case .gateway: "gateway"
+    case .gatewayMAC: "gateway-mac"
+    case .probe: "probe"
+    case .captivePortal: "captive-portal"
+    case .internet: "internet"
+    case .metered: "metered"
+    case .time: "time"
+    case .power: "power"
     }
   }
 }

@@ -13,13 +13,24 @@ package indirect enum Condition: Hashable, Sendable {
   case interface([InterfaceType])
   case interfaceName([Glob])
   case ssid([SSID])
+  case ssidGlob([Glob])
+  case bssid([MACAddress])
   case ssidFile(SSIDFile)
+  case wifiSecurity([WiFiSecurity])
   case dnsDomain([DomainPattern])
   case dnsServer([DNSServerPattern], DNSServerQuantifier)
   case subnet([IPPrefix])
   case gateway([IPAddress])
+  case gatewayMAC([MACAddress])
+  case probe(Probe)
+  case captivePortal(Bool)
+  case internet(Bool)
+  case metered(Bool)
+  case time(TimeWindow)
+  case power([PowerSource])
 
   package static let always = Condition.all([])
+  package static let never = Condition.not(.always)
 }
 
 /// Whether each of the link's name servers has to be listed, or one is enough.

@@ -3,14 +3,20 @@ package struct Rule: Hashable, Sendable {
   package var name: String?
   package var match: Condition
   package var action: Action
+  /// With `evaluate-connection`: what a look-up of a name does; the first entry that holds the name decides.
+  package var connections: [ConnectionRule]
   /// Overrides what an unknown fact counts as once the decision may wait no longer.
   package var onUnknown: UnknownPolicy?
   package var location: SourceLocation
 
-  package init(name: String? = nil, match: Condition = .always, action: Action, onUnknown: UnknownPolicy? = nil, location: SourceLocation) {
+  package init(
+    name: String? = nil, match: Condition = .always, action: Action, connections: [ConnectionRule] = [], onUnknown: UnknownPolicy? = nil,
+    location: SourceLocation
+  ) {
     self.name = name
     self.match = match
     self.action = action
+    self.connections = connections
     self.onUnknown = onUnknown
     self.location = location
   }
@@ -24,6 +30,8 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
   case disconnect
   /// Leave it as it is; do not start it.
   case ignore
+  /// Leave it as it is; a look-up of a name starts it where a connection rule says so.
+  case evaluateConnection = "evaluate-connection"
 
   /// What an unknown match counts as in the end, so that ignorance protects: it connects, and it never disconnects.
   package var unknownCountsAs: UnknownPolicy { self == .connect ? .match : .noMatch }

@@ -12,12 +12,17 @@ package struct TunnelPolicy: Hashable, Sendable {
   /// `nil` where the policy says nothing: then what the provider's own configuration asks for holds.
   package var routes: RoutePolicy?
   package var dns: DNSPolicy?
-  package var mtu: UInt32?
+  package var mtu: MTUPolicy?
+  package var proxy: ProxyPolicy?
+  package var killSwitch: KillSwitch
+  /// Everything goes through the tunnel, whatever the routes say.
+  package var includesAllNetworks: Bool
   package var location: SourceLocation
 
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
-    onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: UInt32? = nil, location: SourceLocation
+    onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil, proxy: ProxyPolicy? = nil,
+    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, location: SourceLocation
   ) {
     self.name = name
     self.about = about
@@ -28,6 +33,9 @@ package struct TunnelPolicy: Hashable, Sendable {
     self.routes = routes
     self.dns = dns
     self.mtu = mtu
+    self.proxy = proxy
+    self.killSwitch = killSwitch
+    self.includesAllNetworks = includesAllNetworks
     self.location = location
   }
 }
@@ -46,13 +54,33 @@ package struct OnDemand: Hashable, Sendable {
   package var isEnabled: Bool
   /// The first that holds decides.
   package var rules: [Rule]
-  /// How long an unknown fact may keep the decision pending.
-  package var decideWithin: Duration
+  package var timing: Timing
 
-  package init(isEnabled: Bool = true, rules: [Rule] = [], decideWithin: Duration = .seconds(5)) {
+  package init(isEnabled: Bool = true, rules: [Rule] = [], timing: Timing = Timing()) {
     self.isEnabled = isEnabled
     self.rules = rules
+    self.timing = timing
+  }
+}
+
+/// How fast decisions are acted on: protect at once, release late.
+package struct Timing: Hashable, Sendable {
+  /// How long a change of the network is left to settle; `nil`: the agent's own setting.
+  package var settle: Duration?
+  /// For how long rules have to want the tunnel down before it goes. Bringing it up never waits.
+  package var releaseDelay: Duration
+  /// How long an unknown fact may keep the decision pending.
+  package var decideWithin: Duration
+  /// A tunnel that a look-up started goes after this long without traffic; `nil`: never.
+  package var idle: Duration?
+
+  package init(
+    settle: Duration? = nil, releaseDelay: Duration = .seconds(5), decideWithin: Duration = .seconds(5), idle: Duration? = nil
+  ) {
+    self.settle = settle
+    self.releaseDelay = releaseDelay
     self.decideWithin = decideWithin
+    self.idle = idle
   }
 }
 
@@ -60,11 +88,66 @@ package struct OnDemand: Hashable, Sendable {
 package struct RoutePolicy: Hashable, Sendable {
   package var include: [IPPrefix]
   package var exclude: [IPPrefix]
+  package var lan: LANPolicy
+  package var onOverlap: OverlapPolicy
 
-  package init(include: [IPPrefix] = [], exclude: [IPPrefix] = []) {
+  package init(
+    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy = .allow, onOverlap: OverlapPolicy = .preferLocal
+  ) {
     self.include = include
     self.exclude = exclude
+    self.lan = lan
+    self.onOverlap = onOverlap
   }
+}
+
+/// What becomes of the prefixes that the machine is attached to, under a tunnel that would take them with a wider prefix.
+package enum LANPolicy: String, Hashable, Sendable, CaseIterable {
+  /// They stay outside.
+  case allow
+  /// They go into the tunnel with everything else.
+  case block
+}
+
+/// What becomes of an included prefix that the machine is attached to.
+package enum OverlapPolicy: String, Hashable, Sendable, CaseIterable {
+  case preferLocal = "prefer-local"
+  case preferTunnel = "prefer-tunnel"
+  /// The tunnel is not brought up.
+  case refuse
+}
+
+/// What programs are told to reach the web through while the tunnel is up.
+package struct ProxyPolicy: Hashable, Sendable {
+  /// The URL of a proxy auto-configuration script.
+  package var pac: String?
+  package var http: String?
+  package var https: String?
+  /// Hosts and domains that are reached without.
+  package var exclude: [String]
+
+  package init(pac: String? = nil, http: String? = nil, https: String? = nil, exclude: [String] = []) {
+    self.pac = pac
+    self.http = http
+    self.https = https
+    self.exclude = exclude
+  }
+}
+
+/// What may flow outside the tunnel while it is not up.
+package enum KillSwitch: String, Hashable, Sendable, CaseIterable {
+  case off
+  /// Nothing while the rules say connect.
+  case on
+  case always
+}
+
+/// The tunnel's MTU: a size, or what is left of the link below.
+package enum MTUPolicy: Hashable, Sendable {
+  /// Bytes.
+  case fixed(UInt32)
+  /// The link's MTU minus these bytes.
+  case overhead(UInt32)
 }
 
 /// The name servers that a tunnel brings.

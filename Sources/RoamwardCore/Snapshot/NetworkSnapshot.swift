@@ -6,11 +6,31 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package var primary: String?
   /// In order of name.
   package var links: [LinkFacts]
+  package var captivePortal: Fact<Bool>
+  package var internet: Fact<Bool>
+  /// Whether a probe was answered as it should be, by URL.
+  package var probes: [String: Fact<Bool>]
+  /// What holds of a probe that is not among them: unknown on a live machine, not answered in a saved or invented network.
+  package var otherProbes: Fact<Bool>
+  package var time: Fact<LocalTime>
+  package var power: Fact<PowerSource>
 
-  package init(primary: String? = nil, links: [LinkFacts] = []) {
+  package init(
+    primary: String? = nil, links: [LinkFacts] = [], captivePortal: Fact<Bool> = .known(false), internet: Fact<Bool> = .known(true),
+    probes: [String: Fact<Bool>] = [:], otherProbes: Fact<Bool> = .known(false),
+    time: Fact<LocalTime> = .unknown(because: "the network file gives no time"), power: Fact<PowerSource> = .known(.ac)
+  ) {
     self.primary = primary
     self.links = links.sorted { $0.name < $1.name }
+    self.captivePortal = captivePortal
+    self.internet = internet
+    self.probes = probes
+    self.otherProbes = otherProbes
+    self.time = time
+    self.power = power
   }
+
+  package func answer(to probe: Probe) -> Fact<Bool> { probes[probe.url] ?? otherProbes }
 
   /// What rules judge.
   package var primaryLink: LinkFacts? { primary.flatMap { name in links.first { $0.name == name } } }
@@ -22,6 +42,10 @@ package struct LinkFacts: Hashable, Sendable {
   package var type: Fact<InterfaceType>
   /// Known and `nil`: not on a Wi-Fi network.
   package var ssid: Fact<SSID?>
+  /// The access point.
+  package var bssid: Fact<MACAddress?>
+  package var wifiSecurity: Fact<WiFiSecurity?>
+  package var metered: Fact<Bool>
   package var addresses: [InterfaceAddress]
   /// Default gateways, best first.
   package var gateways: [IPAddress]
@@ -33,13 +57,18 @@ package struct LinkFacts: Hashable, Sendable {
   package var mtu: UInt32
 
   package init(
-    name: String, type: Fact<InterfaceType> = .known(.other), ssid: Fact<SSID?> = .known(nil), addresses: [InterfaceAddress] = [],
+    name: String, type: Fact<InterfaceType> = .known(.other), ssid: Fact<SSID?> = .known(nil),
+    bssid: Fact<MACAddress?> = .known(nil), wifiSecurity: Fact<WiFiSecurity?> = .known(nil), metered: Fact<Bool> = .known(false),
+    addresses: [InterfaceAddress] = [],
     gateways: [IPAddress] = [], gatewayMAC: Fact<MACAddress?> = .known(nil), dnsServers: Fact<[IPAddress]> = .known([]),
     searchDomains: Fact<[DomainName]> = .known([]), mtu: UInt32 = 1500
   ) {
     self.name = name
     self.type = type
     self.ssid = ssid
+    self.bssid = bssid
+    self.wifiSecurity = wifiSecurity
+    self.metered = metered
     self.addresses = addresses
     self.gateways = gateways
     self.gatewayMAC = gatewayMAC

@@ -10,16 +10,21 @@ package struct UnderlaySources: Hashable, Sendable {
   package var resolvConf: Fact<ResolvConf>
   /// Of the SSID file, where the agent was given one.
   package var ssidFile: Fact<SSID?>?
+  package var time: Fact<LocalTime>
+  package var power: Fact<PowerSource>
 
   package init(
     kernel: KernelState, types: [InterfaceIndex: InterfaceType] = [:], wifi: [InterfaceIndex: Fact<SSID?>] = [:],
-    resolvConf: Fact<ResolvConf> = .known(ResolvConf()), ssidFile: Fact<SSID?>? = nil
+    resolvConf: Fact<ResolvConf> = .known(ResolvConf()), ssidFile: Fact<SSID?>? = nil,
+    time: Fact<LocalTime> = .unknown(because: "nobody asked"), power: Fact<PowerSource> = .unknown(because: "nobody asked")
   ) {
     self.kernel = kernel
     self.types = types
     self.wifi = wifi
     self.resolvConf = resolvConf
     self.ssidFile = ssidFile
+    self.time = time
+    self.power = power
   }
 }
 
@@ -44,16 +49,22 @@ extension NetworkSnapshot {
       let gateways = ordered.filter { $0.link == link.name }.compactMap(\.gateway).uniqued()
       let (type, ssid) = medium(of: link, isPrimary: isPrimary, sources)
       return LinkFacts(
-        name: link.name, type: type, ssid: ssid, addresses: addresses, gateways: gateways,
+        name: link.name, type: type, ssid: ssid, bssid: type.value == .wifi ? .unknown(because: notGathered) : .known(nil),
+        wifiSecurity: type.value == .wifi ? .unknown(because: notGathered) : .known(nil), metered: .unknown(because: notGathered),
+        addresses: addresses, gateways: gateways,
         gatewayMAC: hardwareAddress(of: gateways.first, on: link.name, in: kernel),
         dnsServers: isPrimary ? sources.resolvConf.map(\.nameServers) : .unknown(because: "resolv.conf speaks for the primary link alone"),
         searchDomains: isPrimary
           ? sources.resolvConf.map(\.searchDomains) : .unknown(because: "resolv.conf speaks for the primary link alone"),
         mtu: link.mtu)
     }
-    self.init(primary: primary, links: links)
+    self.init(
+      primary: primary, links: links, captivePortal: .unknown(because: notGathered), internet: .unknown(because: notGathered),
+      otherProbes: .unknown(because: "this version does not send probes"), time: sources.time, power: sources.power)
   }
 }
+
+private let notGathered = "this version does not gather it"
 
 /// Lower metric first; then IPv4; then name, so that the order never depends on chance.
 private func isBetter(_ a: Route, than b: Route) -> Bool {

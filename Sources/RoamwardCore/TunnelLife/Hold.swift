@@ -33,7 +33,7 @@ package enum Intent: Hashable, Sendable {
       switch decision.outcome {
       case .connect: self = .up
       case .disconnect: self = .down
-      case .ignore, .pending: self = .unchanged
+      case .ignore, .pending, .evaluateConnection: self = .unchanged
       }
     }
   }

@@ -1,0 +1,32 @@
+package import NetworkTypes
+
+/// What a look-up of a name does, under `evaluate-connection`.
+package struct ConnectionRule: Hashable, Sendable {
+  package enum Action: String, Hashable, Sendable, CaseIterable {
+    /// Starts the tunnel where the name does not resolve, the resolver lies, `servers` cannot answer, or the probe fails.
+    case connectIfNeeded = "connect-if-needed"
+    /// Starts it on any look-up.
+    case connectAlways = "connect-always"
+    case neverConnect = "never-connect"
+  }
+
+  package var domains: [DomainPattern]
+  package var action: Action
+  /// Who has to be able to answer for these domains.
+  package var servers: [IPAddress]
+  package var probe: Probe?
+  package var location: SourceLocation
+
+  package init(domains: [DomainPattern], action: Action, servers: [IPAddress] = [], probe: Probe? = nil, location: SourceLocation) {
+    self.domains = domains
+    self.action = action
+    self.servers = servers
+    self.probe = probe
+    self.location = location
+  }
+}
+
+extension [ConnectionRule] {
+  /// The first entry that holds the name.
+  package func first(for name: DomainName) -> ConnectionRule? { first { $0.domains.contains { $0.matches(name) } } }
+}
