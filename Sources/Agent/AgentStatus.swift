@@ -15,15 +15,16 @@ extension Reconciler {
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {
     let policy = supervisor.policy
-    let decision = decisions[policy.name]
-    let hold = holds[policy.name]
+    let decision = deliberation.decisions[policy.name]
+    let hold = deliberation.holds[policy.name]
     let isUp = supervisor.machine.level > .nothing
     let device = isUp ? supervisor.linkName.flatMap { observation?.state.wireGuard[$0] } : nil
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
     return StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
       decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason(for: supervisor),
-      hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold.map(wallClock), link: isUp ? supervisor.linkName : nil,
+      hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdReason: hold?.reason,
+      releaseAt: releaseTime(policy.name), link: isUp ? supervisor.linkName : nil,
       engine: isUp ? supervisor.engineName : nil, endpoint: peer?.endpoint?.description, lastHandshake: device?.lastHandshake,
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,

@@ -6,7 +6,7 @@ internal import LinuxIO
 ///
 /// Who may do what is decided for each request from the credentials that the kernel gave when the client connected.
 final class ControlServer {
-  /// Enough for every window on a desktop; more are turned away.
+  /// Enough for every window on a desktop. One more takes the place of the oldest of whoever has most, so that nobody's crowd keeps others out.
   private static let maximumClients = 64
   private static let longestRequest = 65_536
 
@@ -16,6 +16,7 @@ final class ControlServer {
   private let answer: (Request) -> Reply
   private var listening: EventSource?
   private var clients: [Int32: Client] = [:]
+  private var accepted = 0
 
   init(path: String, loop: EventLoop, answer: @escaping (Request) -> Reply) throws(SystemError) {
     self.loop = loop
@@ -36,13 +37,21 @@ final class ControlServer {
 
   private func acceptAll() {
     while let connection = (try? socket.accept()) ?? nil {
-      guard clients.count < Self.maximumClients, let peer = connection.peer else { continue }
+      guard let peer = connection.peer else { continue }
+      if clients.count >= Self.maximumClients { makeRoom() }
       let number = connection.number
-      let client = Client(connection, peer: peer, loop: loop, longestRequest: Self.longestRequest)
+      accepted += 1
+      let client = Client(connection, peer: peer, number: accepted, loop: loop, longestRequest: Self.longestRequest)
       client.whenLine = { [weak self, weak client] line in if let client { self?.serve(line, client) } }
       client.whenGone = { [weak self] in self?.clients[number] = nil }
       if client.start() { clients[number] = client }
     }
+  }
+
+  private func makeRoom() {
+    let users = Dictionary(grouping: clients.values, by: \.peer.user)
+    let crowd = users.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.value
+    crowd?.min { $0.number < $1.number }?.hangUp()
   }
 
   private func serve(_ line: [UInt8], _ client: Client) {
@@ -72,6 +81,8 @@ private final class Client {
   private static let longestBacklog = 1 << 20
 
   let peer: PeerCredentials
+  /// Counts up from the first.
+  let number: Int
   var isMonitor = false
   var whenLine: ([UInt8]) -> Void = { _ in }
   var whenGone: () -> Void = {}
@@ -83,9 +94,10 @@ private final class Client {
   private var reading: EventSource?
   private var writing: EventSource?
 
-  init(_ connection: FileDescriptor, peer: PeerCredentials, loop: EventLoop, longestRequest: Int) {
+  init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, loop: EventLoop, longestRequest: Int) {
     self.connection = connection
     self.peer = peer
+    self.number = number
     self.loop = loop
     self.longestRequest = longestRequest
   }
@@ -101,9 +113,13 @@ private final class Client {
   }
 
   private func receive() {
-    guard let bytes = try? connection.read() else { return hangUp() }
-    guard !bytes.isEmpty else { return hangUp() }
-    input += bytes
+    do throws(SystemError) {
+      guard let bytes = try connection.read() else { return }
+      guard !bytes.isEmpty else { return hangUp() }
+      input += bytes
+    } catch {
+      return hangUp()
+    }
     while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
       let line = Array(input[..<end])
       input.removeSubrange(...end)
@@ -130,7 +146,7 @@ private final class Client {
     }
   }
 
-  private func hangUp() {
+  func hangUp() {
     reading = nil
     writing = nil
     whenGone()

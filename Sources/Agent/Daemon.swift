@@ -172,8 +172,7 @@ package final class Daemon {
         reconciler.refresh()
         return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
       case .monitor: break
-      case .up(let tunnel): try reconciler.hold(tunnel, up: true)
-      case .down(let tunnel): try reconciler.hold(tunnel, up: false)
+      case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
       case .resume(let tunnel): try reconciler.resume(tunnel)
       case .reload: reloadPolicies()
       }

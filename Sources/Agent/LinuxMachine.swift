@@ -46,7 +46,7 @@ package final class LinuxMachine {
     let radios = wifi.read(links: kernel.links)
     let sources = UnderlaySources(
       kernel: kernel, types: types(of: kernel.links, radios: Set(radios.keys)), wifi: radios, resolvConf: underlayResolver,
-      ssidFile: need.ssid ? ssidFile.map(ssidFact) : nil)
+      ssidFile: need.ssid ? ssidFile.map(ssidFact) : nil, time: .known(.now), power: powerSource())
     let snapshot = NetworkSnapshot(sources)
     gateways = Set(snapshot.primaryLink?.gateways ?? [])
     var devices: [String: WireGuardState] = [:]

@@ -1,13 +1,13 @@
 package import ControlProtocol
 internal import NetworkTypes
 internal import PolicySource
-package import RoamwardCore
+internal import RoamwardCore
 
 /// The one converging loop. Whatever happens only wakes it; then it looks at the machine anew, decides, plans, applies and looks again.
 ///
 /// There is no second path by which anything is changed, so start-up, a lost event, a repaired route and a new network are the same case.
 package final class Reconciler {
-  private let world: World
+  let world: World
   private let settle: Duration
   /// Told of everything that happens, for logs and monitors.
   package var tell: (Event.Kind) -> Void = { _ in }
@@ -16,21 +16,19 @@ package final class Reconciler {
   private(set) var policies = PolicySet()
   private(set) var generation = 0
   private(set) var observation: Observation?
-  private(set) var decisions: [String: Decision] = [:]
-  private(set) var holds: [String: Hold] = [:]
+  private(set) var deliberation = Deliberation()
   private(set) var supervisors: [String: TunnelSupervisor] = [:]
   private(set) var notes: [String] = []
-  private var waits: [String: PendingWait] = [:]
-  private var isObservationStale = true
+  var isObservationStale = true
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
   private var isPassing = false
-  private var isPassDue = false
+  var isPassDue = false
   private var isStopping = false
   private var whenStopped: (() -> Void)?
-  private var retryAt: Moment?
-  private var linksBeingStarted = Set<String>()
+  var retryAt: Moment?
+  var linksBeingStarted = Set<String>()
 
   package init(world: World, settle: Duration) {
     self.world = world
@@ -41,6 +39,7 @@ package final class Reconciler {
 
   /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
   package func start() {
+    deliberation = Deliberation(holds: world.journal.holds())
     endLeftOverCommands { [weak self] in self?.policiesChanged() }
   }
 
@@ -72,24 +71,30 @@ package final class Reconciler {
     pass()
   }
 
-  /// Brings a tunnel up or down by hand, until the network changes or `resume`.
-  package func hold(_ tunnel: String, up: Bool) throws(RequestError) {
+  /// Brings a tunnel up or down by hand, whatever the rules say.
+  package func hold(_ tunnel: String, _ request: HoldRequest) throws(RequestError) {
     guard let policy = policies.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
-    guard policy.isEnabled || !up else {
+    guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
-    isObservationStale = true
     observe()
-    let identity = NetworkIdentity(of: observation?.snapshot ?? NetworkSnapshot())
-    holds[tunnel] = Hold(wantsUp: up, since: world.now(), network: identity)
-    tell(.hold(tunnel: tunnel, wants: up ? "up" : "down"))
+    let now = world.wallClock()
+    let lifetime: Hold.Lifetime =
+      switch request.until {
+      case .networkChange: .network(NetworkIdentity(of: observation?.snapshot ?? NetworkSnapshot()))
+      case .resume: .resume
+      case .seconds(let seconds): .time(now + seconds)
+      }
+    deliberation.hold(tunnel, Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason))
+    world.journal.saveHolds(deliberation.holds)
+    tell(.hold(tunnel: tunnel, wants: request.wantsUp ? "up" : "down"))
     pass()
   }
 
   /// Ends the hold on one tunnel, or on all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
-    for name in holds.keys.sorted() where tunnel == nil || name == tunnel { endHold(name) }
+    tellOfEndedHolds(deliberation.resume(tunnel))
     pass()
   }
 
@@ -103,7 +108,7 @@ package final class Reconciler {
   // MARK: The pass
 
   /// One convergence. An event that comes in the middle of it, from a callback, is taken up at its end.
-  private func pass() {
+  func pass() {
     guard !isPassing else {
       isPassDue = true
       return
@@ -117,6 +122,8 @@ package final class Reconciler {
       let running = orderedSupervisors.filter { $0.machine.isRunning }
       decide()
       tellOfUnderlay(running)
+      // What was told may have begun sessions anew; the handshakes seen before are not theirs.
+      if isObservationStale { observe() }
       converge()
     } while isPassDue && rounds < 16
     isPassing = false
@@ -124,7 +131,7 @@ package final class Reconciler {
     schedule()
   }
 
-  private func observe() {
+  func observe() {
     isObservationStale = false
     settleUntil = nil
     let need = Need(
@@ -153,12 +160,8 @@ package final class Reconciler {
       let primary = new.primaryLink
       tell(.network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description))
     }
-    // Being without a network for a while is not being on another one.
-    if new.primaryLink != nil {
-      for name in holds.keys.sorted() where holds[name]?.holds(on: after) == false { endHold(name) }
-    }
     guard UnderlayPath(old) != UnderlayPath(new) else { return }
-    waits = [:]
+    deliberation.restartWaits()
     underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
     isPassDue = true
   }
@@ -173,150 +176,38 @@ package final class Reconciler {
 
   private func decide() {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
-    let evaluator = Evaluator(networks: policies.networks)
-    let now = world.now()
-    for tunnel in policies.tunnels {
-      let supervisor = supervisor(for: tunnel)
-      let decision = decide(tunnel, evaluator, snapshot, now)
-      if decision.tellsApart(from: decisions[tunnel.name]) {
-        tell(.decision(tunnel: tunnel.name, outcome: decision.outcome.rawValue, rule: decision.rule?.index, because: decision.because))
+    tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: NetworkIdentity(of: snapshot)))
+    for policy in policies.tunnels { makeSupervisor(for: policy) }
+    let verdicts = deliberation.deliberate(on: policies, snapshot, at: world.now(), time: world.wallClock()) { [supervisors] name in
+      supervisors[name]?.machine.isRunning ?? false
+    }
+    for verdict in verdicts {
+      let name = verdict.policy.name
+      let decision = verdict.decision
+      if verdict.isNews {
+        tell(.decision(tunnel: name, outcome: decision.outcome.rawValue, rule: decision.rule?.index, because: decision.because))
       }
-      decisions[tunnel.name] = decision
-      let intent = isStopping ? .down : Intent(tunnel, decision: decision, hold: holds[tunnel.name])
+      guard let supervisor = supervisors[name] else { continue }
+      let intent = isStopping ? .down : verdict.intent
       drive(supervisor) { $0.want(intent, on: snapshot.primaryLink, usedSlots: self.usedSlots) }
     }
     removeSupervisorsWithoutPolicy()
   }
 
-  /// A pending decision waits as long as its policy allows, then ignorance protects.
-  private func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
-    let decision = evaluator.decide(tunnel, on: snapshot)
-    guard decision.outcome == .pending else {
-      waits[tunnel.name] = nil
-      return decision
-    }
-    let wait = waits[tunnel.name] ?? PendingWait(deadline: now + tunnel.onDemand.timing.decideWithin)
-    waits[tunnel.name] = wait
-    return now < wait.deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
-  }
-
-  // MARK: Converging
-
-  /// Makes the kernel what the machines stand for, and tells them what came of it. Ends when nothing more can be done at once.
-  private func converge() {
-    defer { if orderedSupervisors.contains(where: isReadyToGo) { isPassDue = true } }
-    for _ in 0..<8 {
-      guard let observation else { return }
-      for supervisor in orderedSupervisors {
-        drive(supervisor) { $0.hear($0.linkName.flatMap { observation.state.wireGuard[$0] }) }
-      }
-      let desired = desiredState
-      let plan = Plan(from: observation.state, to: desired)
-      let steps = plan.steps.filter { !isInProgress($0) }
-      noteProblems(desired.notes + plan.conflicts)
-      let failures = steps.isEmpty ? [] : execute(steps)
-      if !steps.isEmpty { observe() }
-      let isSettled = report(failures)
-      if isSettled && steps.isEmpty { return }
-      if !failures.isEmpty {
-        retryAt = world.now() + .seconds(1)
-        return
-      }
-    }
-    warn("the machine is not as wanted after eight rounds; it is looked at again in a second")
-    isObservationStale = true
-    retryAt = world.now() + .seconds(1)
-  }
-
-  private var desiredState: DesiredState {
-    let fit = UnderlayFit(observation?.snapshot ?? NetworkSnapshot())
-    return DesiredState(of: orderedSupervisors.map(\.setup), on: fit)
-  }
-
-  /// A userspace device that is being started: nothing about its link can be done until it is there.
-  private func isInProgress(_ step: Step) -> Bool { linksBeingStarted.contains { step.needs(link: $0) } }
-
-  private func execute(_ steps: [Step]) -> [StepFailure] {
-    var now: [Step] = []
-    var postponed = Set<String>()
-    for step in steps {
-      if case .addWireGuardLink(let link, let engine) = step {
-        world.journal.noteLink(link)
-        if engine == .userspace {
-          postponed.insert(link)
-          startUserspaceLink(link)
-          continue
-        }
-      }
-      if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
-    }
-    let failures = world.apply(now)
-    // From here on its alias says whose it is.
-    for case .setAlias(let link, let alias) in now where !failures.contains(where: { $0.step == .setAlias(link: link, alias: alias) }) {
-      world.journal.forgetLink(link)
-    }
-    for case .deleteLink(let link, let engine) in now where !failures.contains(where: { $0.step == .deleteLink(link, engine) }) {
-      if engine == .userspace { world.endUserspaceLink(link) }
-      world.journal.forgetLink(link)
-    }
-    return failures
-  }
-
-  private func startUserspaceLink(_ link: String) {
-    guard linksBeingStarted.insert(link).inserted else { return }
-    world.startUserspaceLink(link) { [weak self] failure in
-      guard let self else { return }
-      linksBeingStarted.remove(link)
-      if let failure, let owner = orderedSupervisors.first(where: { $0.linkName == link }) {
-        drive(owner) { $0.handle(.failed(because: failure), on: self.observation?.snapshot.primaryLink) }
-      }
-      isObservationStale = true
-      pass()
-    }
-  }
-
-  /// Tells each machine whether its part is done or cannot be. True when none of them moved.
-  private func report(_ failures: [StepFailure]) -> Bool {
-    guard let observation else { return true }
-    let open = Plan(from: observation.state, to: desiredState)
-    let before = orderedSupervisors.map(\.machine)
-    for supervisor in orderedSupervisors {
-      let own = { (step: Step) in step.concerns(link: supervisor.linkName, table: Ownership.tables.lowerBound + supervisor.slot) }
-      let failure = failures.first { own($0.step) }
-      drive(supervisor) { supervisor in
-        let primary = observation.snapshot.primaryLink
-        let obstacle = failure?.description ?? open.obstacles[supervisor.policy.name]
-        if let obstacle, supervisor.machine.level > .nothing {
-          supervisor.handle(.failed(because: obstacle), on: primary)
-        } else if !open.steps.contains(where: own) {
-          if supervisor.setup.level == .full { supervisor.handle(.applied, on: primary) }
-          if supervisor.machine.level == .nothing, supervisor.isReleased { supervisor.handle(.removed, on: primary) }
-        }
-      }
-    }
-    for failure in failures { warn("\(failure)") }
-    return before == orderedSupervisors.map(\.machine)
-  }
-
   // MARK: Supervisors
 
-  private var orderedSupervisors: [TunnelSupervisor] {
+  var orderedSupervisors: [TunnelSupervisor] {
     supervisors.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
   }
 
   private var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)) }
 
-  private func supervisor(for tunnel: TunnelPolicy) -> TunnelSupervisor {
-    if let existing = supervisors[tunnel.name] {
-      existing.update(tunnel)
-      return existing
-    }
-    let new = TunnelSupervisor(policy: tunnel, world: world) { [weak self] in
+  private func makeSupervisor(for policy: TunnelPolicy) {
+    if let existing = supervisors[policy.name] { return existing.update(policy) }
+    supervisors[policy.name] = TunnelSupervisor(policy: policy, world: world) { [weak self] in
       self?.isObservationStale = true
       self?.pass()
     }
-    supervisors[tunnel.name] = new
-    return new
   }
 
   private func removeSupervisorsWithoutPolicy() {
@@ -325,19 +216,18 @@ package final class Reconciler {
       drive(supervisor) { $0.want(.down, on: self.observation?.snapshot.primaryLink) }
       if supervisor.machine.state == .disconnected {
         supervisors[name] = nil
-        decisions[name] = nil
-        holds[name] = nil
+        deliberation.forget(name)
       }
     }
   }
 
   /// Whether it is down and only there because another pass has to remove or replace it.
-  private func isReadyToGo(_ supervisor: TunnelSupervisor) -> Bool {
+  func isReadyToGo(_ supervisor: TunnelSupervisor) -> Bool {
     supervisor.machine.state == .disconnected && (supervisor.isToBeReplaced || policies.tunnel(named: supervisor.policy.name) == nil)
   }
 
   /// Moves a machine, and tells of the state that it has come to.
-  private func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
+  func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
     let before = toldStates[supervisor.policy.name] ?? "disconnected"
     move(supervisor)
     let after = supervisor.machine.state.status
@@ -354,9 +244,11 @@ package final class Reconciler {
     let name = supervisor.policy.name
     guard let policy = policies.tunnel(named: name) else { return "its policy is gone" }
     if !policy.isEnabled { return "disabled by its policy" }
-    if let hold = holds[name] { return "held \(hold.wantsUp ? "up" : "down") by hand until the network changes or `roamward resume`" }
+    if let hold = deliberation.holds[name] {
+      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words), or `roamward resume`"
+    }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
-    guard let decision = decisions[name] else { return "not decided yet" }
+    guard let decision = deliberation.decisions[name] else { return "not decided yet" }
     return decision.rule.map { "rule \($0.index): \(decision.because)" } ?? decision.because
   }
 
@@ -364,12 +256,13 @@ package final class Reconciler {
 
   /// The next moment at which something has to be looked at again; with nothing pending, none.
   private func schedule() {
-    let deadlines =
-      [settleUntil, retryAt, underlayEvent.map { _ in world.now() }] + supervisors.values.map(\.machine.nextDeadline)
-      + waits.values.filter { !$0.isOver(at: world.now()) }.map(\.deadline)
+    let now = world.now()
+    let snapshot = observation?.snapshot ?? NetworkSnapshot()
+    let deliberate = deliberation.nextDeadline(of: policies, snapshot, at: now, time: world.wallClock())
+    let deadlines = [settleUntil, retryAt, underlayEvent.map { _ in now }, deliberate] + supervisors.values.map(\.machine.nextDeadline)
     let isAwaiting = supervisors.values.contains { $0.machine.state.isAwaitingAnswer }
     // A handshake makes no event; while one is awaited the device is asked.
-    let poll = isAwaiting ? world.now() + .milliseconds(50) : nil
+    let poll = isAwaiting ? now + .milliseconds(50) : nil
     world.wake((deadlines + [poll]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
 
@@ -391,8 +284,10 @@ package final class Reconciler {
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { loaded.dependencies }
 
-  /// When a hold began, by the clock on the wall.
-  func wallClock(_ hold: Hold) -> Int64 { world.wallClock() - (world.now() - hold.since).components.seconds }
+  /// When the rules will have wanted the tunnel down for long enough, in seconds since 1970.
+  func releaseTime(_ tunnel: String) -> Int64? {
+    deliberation.releaseAt(tunnel).map { world.wallClock() + max(0, ($0 - world.now()).components.seconds) }
+  }
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   package func refresh() {
@@ -402,9 +297,9 @@ package final class Reconciler {
 
   // MARK: Ends
 
-  private func endHold(_ tunnel: String) {
-    guard holds.removeValue(forKey: tunnel) != nil else { return }
-    tell(.hold(tunnel: tunnel, wants: nil))
+  private func tellOfEndedHolds(_ tunnels: [String]) {
+    if !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
+    for tunnel in tunnels { tell(.hold(tunnel: tunnel, wants: nil)) }
   }
 
   /// A command that a dead agent had started gets its `down`, before anything else is started.
@@ -429,24 +324,17 @@ package final class Reconciler {
     done()
   }
 
-  private func noteProblems(_ problems: [String]) {
+  func noteProblems(_ problems: [String]) {
     for problem in problems where !notes.contains(problem) { warn(problem) }
     notes = problems
   }
 
-  private func warn(_ text: String) { tell(.warning(text)) }
+  func warn(_ text: String) { tell(.warning(text)) }
 
   private func noSuchTunnel(_ name: String) -> RequestError {
     let known = policies.tunnels.map(\.name).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
   }
-}
-
-/// How long a decision may stay pending.
-struct PendingWait {
-  let deadline: Moment
-
-  func isOver(at now: Moment) -> Bool { deadline <= now }
 }
 
 /// What a tunnel's packets go through: when it changes, the other side has to be asked whether it still hears us.
@@ -463,27 +351,13 @@ private struct UnderlayPath: Equatable {
   }
 }
 
-extension Decision {
-  /// Whether people should be told: another verdict, rule or reason.
-  fileprivate func tellsApart(from other: Decision?) -> Bool {
-    outcome != other?.outcome || rule != other?.rule || because != other?.because
-  }
-}
-
-extension PolicySet {
-  /// Whether any rule or network asks for an SSID.
-  package var needsSSID: Bool {
-    networks.contains { $0.condition.needsSSID } || tunnels.contains { $0.onDemand.rules.contains { $0.match.needsSSID } }
-  }
-}
-
-extension Condition {
-  fileprivate var needsSSID: Bool {
+extension Hold.Lifetime {
+  /// `until the network changes`.
+  var words: String {
     switch self {
-    case .ssid, .ssidFile: true
-    case .all(let parts), .any(let parts): parts.contains(where: \.needsSSID)
-    case .not(let part): part.needsSSID
-    default: false
+    case .network: "until the network changes"
+    case .time: "for a time"
+    case .resume: "until it is resumed"
     }
   }
 }

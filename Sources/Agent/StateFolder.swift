@@ -33,7 +33,8 @@ package final class StateFolder {
     Journal(
       unfinishedLinks: { [self] in Set(names(withPrefix: "link-")) }, noteLink: { [self] in write("link-\($0)", "") },
       forgetLink: { [self] in forget("link-\($0)") }, startedCommands: { [self] in startedCommands() },
-      noteCommand: { [self] in write("command-\($0)", $1.json.text()) }, forgetCommand: { [self] in forget("command-\($0)") })
+      noteCommand: { [self] in write("command-\($0)", $1.json.text()) }, forgetCommand: { [self] in forget("command-\($0)") },
+      holds: { [self] in HoldFile.read("\(path)/holds.json") }, saveHolds: { [self] in try? HoldFile.write($0, to: "\(path)/holds.json") })
   }
 
   private func startedCommands() -> [String: CommandProviderConfiguration] {

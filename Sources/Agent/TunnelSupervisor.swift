@@ -63,10 +63,11 @@ final class TunnelSupervisor {
   func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
     if successor != nil { return handle(.want(false), on: underlay) }
+    // Another class has another place among the rules.
+    let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
+    if machine.isRunning ? isMisplaced : intent == .up { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
     switch intent {
-    case .up:
-      if !machine.isRunning { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
-      handle(.want(true), on: underlay)
+    case .up: handle(.want(true), on: underlay)
     case .down: handle(.want(false), on: underlay)
     case .unchanged: break
     }

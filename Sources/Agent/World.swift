@@ -129,11 +129,15 @@ package struct Journal {
   package var startedCommands: () -> [String: CommandProviderConfiguration]
   package var noteCommand: (String, CommandProviderConfiguration) -> Void
   package var forgetCommand: (String) -> Void
+  /// What people have said, which outlives the agent and the boot.
+  package var holds: () -> [String: Hold]
+  package var saveHolds: ([String: Hold]) -> Void
 
   package init(
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
     startedCommands: @escaping () -> [String: CommandProviderConfiguration],
-    noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void
+    noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
+    holds: @escaping () -> [String: Hold], saveHolds: @escaping ([String: Hold]) -> Void
   ) {
     self.unfinishedLinks = unfinishedLinks
     self.noteLink = noteLink
@@ -141,5 +145,7 @@ package struct Journal {
     self.startedCommands = startedCommands
     self.noteCommand = noteCommand
     self.forgetCommand = forgetCommand
+    self.holds = holds
+    self.saveHolds = saveHolds
   }
 }

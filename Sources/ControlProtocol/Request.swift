@@ -3,8 +3,8 @@ package enum Request: Hashable, Sendable {
   case status
   /// A reply, and then events, a line each, for as long as the client stays.
   case monitor
-  case up(tunnel: String)
-  case down(tunnel: String)
+  /// Holds the tunnel up or down.
+  case hold(tunnel: String, HoldRequest)
   /// Ends the hold on one tunnel, or all of them.
   case resume(tunnel: String?)
   /// Reads the policies again, as SIGHUP does.
@@ -14,7 +14,7 @@ package enum Request: Hashable, Sendable {
   package var isChange: Bool {
     switch self {
     case .status, .monitor: false
-    case .up, .down, .resume, .reload: true
+    case .hold, .resume, .reload: true
     }
   }
 
@@ -22,8 +22,7 @@ package enum Request: Hashable, Sendable {
     switch self {
     case .status: ["command": "status"]
     case .monitor: ["command": "monitor"]
-    case .up(let tunnel): ["command": "up", "tunnel": .string(tunnel)]
-    case .down(let tunnel): ["command": "down", "tunnel": .string(tunnel)]
+    case .hold(let tunnel, let hold): hold.json(of: tunnel)
     case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
     case .reload: ["command": "reload"]
     }
@@ -34,8 +33,7 @@ package enum Request: Hashable, Sendable {
     switch (json["command"]?.string, tunnel) {
     case ("status", _): self = .status
     case ("monitor", _): self = .monitor
-    case ("up", let tunnel?): self = .up(tunnel: tunnel)
-    case ("down", let tunnel?): self = .down(tunnel: tunnel)
+    case ("up", let tunnel?), ("down", let tunnel?): self = .hold(tunnel: tunnel, try HoldRequest(json))
     case ("resume", let tunnel): self = .resume(tunnel: tunnel)
     case ("reload", _): self = .reload
     case ("up", nil), ("down", nil): throw RequestError(code: .badRequest, message: "the command needs a tunnel's name")

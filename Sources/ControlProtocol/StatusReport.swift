@@ -55,9 +55,14 @@ package struct StatusReport: Hashable, Sendable {
     package var rule: Rule?
     /// Why it is as it is, in a line.
     package var because: String
-    /// `up` or `down`, and since when; with its way out.
+    /// `up` or `down`.
     package var hold: String?
     package var holdSince: Int64?
+    /// When it ends, in words: `when the network changes`.
+    package var holdEnds: String?
+    package var holdReason: String?
+    /// When rules will have wanted the tunnel down for long enough, in seconds since 1970.
+    package var releaseAt: Int64?
     package var link: String?
     package var engine: String?
     package var endpoint: String?
@@ -70,7 +75,9 @@ package struct StatusReport: Hashable, Sendable {
 
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,
-      holdSince: Int64? = nil, link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Int64? = nil,
+      holdSince: Int64? = nil, holdEnds: String? = nil,
+      holdReason: String? = nil, releaseAt: Int64? = nil, link: String? = nil, engine: String? = nil, endpoint: String? = nil,
+      lastHandshake: Int64? = nil,
       receivedBytes: Int64? = nil, sentBytes: Int64? = nil, failure: String? = nil, notes: [String] = []
     ) {
       self.name = name
@@ -82,6 +89,9 @@ package struct StatusReport: Hashable, Sendable {
       self.because = because
       self.hold = hold
       self.holdSince = holdSince
+      self.holdEnds = holdEnds
+      self.holdReason = holdReason
+      self.releaseAt = releaseAt
       self.link = link
       self.engine = engine
       self.endpoint = endpoint

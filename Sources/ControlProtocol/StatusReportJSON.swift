@@ -40,7 +40,8 @@ extension StatusReport.Tunnel {
       rule.map { ["index": JSON($0.index), "name": JSON($0.name), "file": .string($0.file), "line": JSON($0.line)] } ?? .null
     return [
       "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
-      "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince), "link": JSON(link),
+      "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince),
+      "holdEnds": JSON(holdEnds), "holdReason": JSON(holdReason), "releaseAt": number(releaseAt), "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
       "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
     ]
@@ -57,7 +58,8 @@ extension StatusReport.Tunnel {
     self.init(
       name: text("name") ?? "", state: text("state") ?? "", since: json["since"]?.integer ?? 0, isEnabled: json["enabled"]?.bool ?? true,
       decision: text("decision") ?? "", rule: rule, because: text("because") ?? "", hold: text("hold"),
-      holdSince: json["holdSince"]?.integer, link: text("link"), engine: text("engine"), endpoint: text("endpoint"),
+      holdSince: json["holdSince"]?.integer, holdEnds: text("holdEnds"), holdReason: text("holdReason"),
+      releaseAt: json["releaseAt"]?.integer, link: text("link"), engine: text("engine"), endpoint: text("endpoint"),
       lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
       failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))
   }

@@ -4,33 +4,21 @@ import ControlProtocol
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Brings a tunnel up by hand, whatever the rules say.",
-    discussion: "Lasts until the network changes, or until `roamward resume`.")
+    discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
 
-  @OptionGroup var agent: AgentOptions
-  @Argument(help: "The tunnel's name.") var tunnel: String
-  @Option(help: ArgumentHelp("Wait until it is connected, at most this many seconds.", valueName: "seconds")) var wait: Int?
+  @OptionGroup var options: HoldOptions
 
-  func run() throws {
-    _ = try agent.ask(.up(tunnel: tunnel))
-    write("\(tunnel) is held up until the network changes or `roamward resume \(tunnel)`\n")
-    if let wait { try waitFor("connected", of: tunnel, seconds: Double(wait), agent) }
-  }
+  func run() throws { try options.run(wantsUp: true) }
 }
 
 struct Down: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Takes a tunnel down by hand, and keeps it down.",
-    discussion: "Lasts until the network changes, or until `roamward resume`.")
+    discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
 
-  @OptionGroup var agent: AgentOptions
-  @Argument(help: "The tunnel's name.") var tunnel: String
-  @Option(help: ArgumentHelp("Wait until it is down, at most this many seconds.", valueName: "seconds")) var wait: Int?
+  @OptionGroup var options: HoldOptions
 
-  func run() throws {
-    _ = try agent.ask(.down(tunnel: tunnel))
-    write("\(tunnel) is held down until the network changes or `roamward resume \(tunnel)`\n")
-    if let wait { try waitFor("disconnected", of: tunnel, seconds: Double(wait), agent) }
-  }
+  func run() throws { try options.run(wantsUp: false) }
 }
 
 struct Resume: ParsableCommand {
@@ -42,5 +30,41 @@ struct Resume: ParsableCommand {
   func run() throws {
     _ = try agent.ask(.resume(tunnel: tunnel))
     write("\(tunnel ?? "every tunnel") follows its rules\n")
+  }
+}
+
+struct HoldOptions: ParsableArguments {
+  enum End: String, ExpressibleByArgument {
+    case networkChange = "network-change"
+    case resume
+  }
+
+  @OptionGroup var agent: AgentOptions
+  @Argument(help: "The tunnel's name.") var tunnel: String
+  @Option(name: .customLong("for"), help: ArgumentHelp("How long: 30m, 2h.", valueName: "duration")) var duration: String?
+  @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: End?
+  @Option(help: ArgumentHelp("Why; shown wherever the hold is.", valueName: "text")) var reason: String?
+  @Option(help: ArgumentHelp("Wait until it is so, at most this long: 10s.", valueName: "duration")) var wait: String?
+
+  func validate() throws {
+    if duration != nil, until != nil { throw ValidationError("--for and --until are two ends; give one") }
+    if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of a second or more: 30m, 2h") }
+    if let wait, seconds(wait) == nil { throw ValidationError("--wait takes a duration: 500ms, 10s, 5m") }
+  }
+
+  func run(wantsUp: Bool) throws {
+    let length = duration.flatMap(seconds)
+    let end: HoldRequest.Until = length.map { .seconds(Int64($0)) } ?? (until == .resume ? .resume : .networkChange)
+    _ = try agent.ask(.hold(tunnel: tunnel, HoldRequest(wantsUp: wantsUp, until: end, reason: reason)))
+    write("\(tunnel) is held \(wantsUp ? "up" : "down") \(words(end)); `roamward resume \(tunnel)` ends it\n")
+    if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
+  }
+
+  private func words(_ end: HoldRequest.Until) -> String {
+    switch end {
+    case .networkChange: "until the network changes"
+    case .resume: "until it is resumed"
+    case .seconds(let seconds): "for \(age(seconds))"
+    }
   }
 }

@@ -22,7 +22,7 @@ struct Roamward: ParsableCommand {
     do {
       var command = try parseAsRoot()
       try command.run()
-    } catch where exitCode(for: error) == .validationFailure {
+    } catch  where exitCode(for: error) == .validationFailure {
       // The library's own status for it is 64.
       writeError(fullMessage(for: error) + "\n")
       exit(withError: ExitStatus.usage)

@@ -51,10 +51,12 @@ extension StatusReport.Tunnel {
   fileprivate func details(at time: Int64) -> [String] {
     var lines = ["because: \(because)" + (rule.map { "  (\(place($0)))" } ?? "")]
     if let hold {
+      let reason = holdReason.map { " (\($0))" } ?? ""
       lines.append(
-        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time))); ends when the network changes, or with `roamward resume \(name)`")
+        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(holdEnds ?? ""); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
+    if let releaseAt { lines.append("next:    goes down in \(age(releaseAt - time)), unless the rules want it again before") }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {
       lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")

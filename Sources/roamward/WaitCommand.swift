@@ -65,7 +65,7 @@ private func nextEvent(_ client: ControlClient, before deadline: Moment) throws 
 }
 
 /// `500ms`, `10s`, `5m`, `2h`, or a number of seconds.
-private func seconds(_ text: String) -> Double? {
+func seconds(_ text: String) -> Double? {
   let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600)]
   for (unit, factor) in units where text.hasSuffix(unit) {
     if let number = Double(text.dropLast(unit.count)), number >= 0 { return number * factor }

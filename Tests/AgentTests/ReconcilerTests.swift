@@ -96,18 +96,18 @@ import Testing
     let agent = world.agent()
     agent.start()
     world.run(for: .seconds(1))
-    try agent.hold("corp", up: false)
+    try agent.hold("corp", HoldRequest(wantsUp: false))
     world.run(for: .seconds(30))
     #expect(try tunnel(agent).state == "disconnected" && tunnel(agent).hold == "down")
     #expect(try tunnel(agent).because.contains("roamward resume"))
     try agent.resume("corp")
     world.run(for: .seconds(1))
     #expect(try tunnel(agent).state == "connected" && tunnel(agent).hold == nil)
-    try agent.hold("corp", up: false)
+    try agent.hold("corp", HoldRequest(wantsUp: false))
     world.move(to: home, agent)
     world.move(to: cafe, agent)
     #expect(try tunnel(agent).state == "connected" && tunnel(agent).hold == nil)
-    #expect(throws: RequestError.self) { try agent.hold("nope", up: true) }
+    #expect(throws: RequestError.self) { try agent.hold("nope", HoldRequest(wantsUp: true)) }
   }
 
   @Test("a disabled tunnel is started neither by rules nor by hand") func disabled() throws {
@@ -116,7 +116,7 @@ import Testing
     agent.start()
     world.run(for: .seconds(1))
     #expect(try tunnel(agent).state == "disconnected")
-    #expect(throws: RequestError.self) { try agent.hold("corp", up: true) }
+    #expect(throws: RequestError.self) { try agent.hold("corp", HoldRequest(wantsUp: true)) }
   }
 
   @Test("bad policies change nothing: the last good set stays in force") func lastGood() throws {

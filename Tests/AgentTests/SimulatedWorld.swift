@@ -28,6 +28,7 @@ final class SimulatedWorld {
   private var later: [() -> Void] = []
   private var startedCommands: [String: CommandProviderConfiguration] = [:]
   private var unfinishedLinks = Set<String>()
+  private(set) var savedHolds: [String: Hold] = [:]
 
   /// An agent in this world; its events are gathered.
   func agent(settle: Duration = .milliseconds(500)) -> Reconciler {
@@ -124,7 +125,8 @@ final class SimulatedWorld {
       journal: Journal(
         unfinishedLinks: { [unowned self] in unfinishedLinks }, noteLink: { [unowned self] in unfinishedLinks.insert($0) },
         forgetLink: { [unowned self] in unfinishedLinks.remove($0) }, startedCommands: { [unowned self] in startedCommands },
-        noteCommand: { [unowned self] in startedCommands[$0] = $1 }, forgetCommand: { [unowned self] in startedCommands[$0] = nil }),
+        noteCommand: { [unowned self] in startedCommands[$0] = $1 }, forgetCommand: { [unowned self] in startedCommands[$0] = nil },
+        holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] in savedHolds = $0 }),
       wake: { [unowned self] moment, handler in alarm = moment.map { (at: $0, handler: handler) } })
   }
 }

@@ -35,7 +35,9 @@ import Testing
   @Test(
     "requests survive the wire",
     arguments: [
-      Request.status, .monitor, .up(tunnel: "corp"), .down(tunnel: "corp"), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
+      Request.status, .monitor, .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
+      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer")),
+      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
     ])
   func requests(request: Request) throws { #expect(try Request(request.json) == request) }
 

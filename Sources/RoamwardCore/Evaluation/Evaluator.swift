@@ -26,17 +26,20 @@ package struct Evaluator: Sendable {
       return decision
     }
     var trace: [RuleTrace] = []
-    for (i, rule) in tunnel.onDemand.rules.enumerated() {
+    let rules = tunnel.onDemand.rules
+    // By place: a copy of each rule would cost more than judging it.
+    for i in rules.indices {
       var holds: Truth
       if explained {
-        let finding = explain(rule.match, on: scene)
+        let finding = explain(rules[i].match, on: scene)
         holds = finding.truth
-        trace.append(RuleTrace(rule: RuleReference(to: rule, at: i), action: rule.action, holds: holds, finding: finding))
+        trace.append(RuleTrace(rule: RuleReference(to: rules[i], at: i), action: rules[i].action, holds: holds, finding: finding))
       } else {
-        holds = judge(rule.match, on: scene)
+        holds = judge(rules[i].match, on: scene)
       }
-      if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
+      if holds == .unknown, patience == .isOver { holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match) }
       if holds == .no { continue }
+      let rule = rules[i]
       let outcome = holds == .yes ? rule.action.outcome : .pending
       return Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
     }
@@ -46,10 +49,10 @@ package struct Evaluator: Sendable {
   /// The verdict alone; stops at the first key that settles it.
   private func judge(_ condition: Condition, on scene: Scene) -> Truth {
     switch condition {
-    case .all(let parts): all(parts.lazy.map { judge($0, on: scene) })
-    case .any(let parts): any(parts.lazy.map { judge($0, on: scene) })
+    case .all(let parts): all(parts) { judge($0, on: scene) }
+    case .any(let parts): any(parts) { judge($0, on: scene) }
     case .not(let part): !judge(part, on: scene)
-    case .network(let names): any(names.lazy.map { judge(networks[$0] ?? .never, on: scene) })
+    case .network(let names): any(names) { judge(networks[$0] ?? .never, on: scene) }
     default: test(condition, on: scene)
     }
   }
@@ -59,10 +62,10 @@ package struct Evaluator: Sendable {
     switch condition {
     case .all(let parts):
       let findings = parts.map { explain($0, on: scene) }
-      return .all(all(findings.lazy.map(\.truth)), findings)
+      return .all(all(findings, \.truth), findings)
     case .any(let parts):
       let findings = parts.map { explain($0, on: scene) }
-      return .any(any(findings.lazy.map(\.truth)), findings)
+      return .any(any(findings, \.truth), findings)
     case .not(let part):
       let finding = explain(part, on: scene)
       return .not(!finding.truth, finding)
@@ -71,16 +74,17 @@ package struct Evaluator: Sendable {
         let finding = explain(networks[name] ?? .never, on: scene)
         return Finding.network(name, finding.truth, finding)
       }
-      return findings.count == 1 ? findings[0] : .any(any(findings.lazy.map(\.truth)), findings)
+      return findings.count == 1 ? findings[0] : .any(any(findings, \.truth), findings)
     default:
       let truth = test(condition, on: scene)
       return .key(condition.key, truth, found: describe(condition, on: scene))
     }
   }
 
-  private func all(_ parts: some Sequence<Truth>) -> Truth {
+  private func all<Part>(_ parts: [Part], _ truth: (Part) -> Truth) -> Truth {
     var result = Truth.yes
-    for truth in parts {
+    for part in parts {
+      let truth = truth(part)
       if truth == .no { return .no }
       if truth == .unknown { result = .unknown }
     }
@@ -88,9 +92,10 @@ package struct Evaluator: Sendable {
   }
 
   /// An empty list is an absent key: it always holds.
-  private func any(_ parts: some Collection<Truth>) -> Truth {
+  private func any<Part>(_ parts: [Part], _ truth: (Part) -> Truth) -> Truth {
     var result = Truth(parts.isEmpty)
-    for truth in parts {
+    for part in parts {
+      let truth = truth(part)
       if truth == .yes { return .yes }
       if truth == .unknown { result = .unknown }
     }

@@ -2,30 +2,29 @@ import NetworkTypes
 
 /// Whether one key of a match holds.
 func test(_ condition: Condition, on scene: Scene) -> Truth {
-  let link = scene.link
   switch condition {
-  case .interface(let types): return link.type.truth { types.contains($0) }
-  case .interfaceName(let globs): return Truth(globs.contains { $0.matches(link.name) })
-  case .ssid(let names): return link.ssid.truth { ssid in ssid.map(names.contains) ?? false }
+  case .interface(let types): return scene.link.type.truth { types.contains($0) }
+  case .interfaceName(let globs): return Truth(globs.contains { $0.matches(scene.link.name) })
+  case .ssid(let names): return scene.link.ssid.truth { ssid in ssid.map(names.contains) ?? false }
   case .ssidGlob(let globs):
-    return link.ssid.truth { ssid in ssid.map { name in globs.contains { $0.matches(bytes: name.bytes) } } ?? false }
-  case .ssidFile(let file): return test(file, ssid: link.ssid)
-  case .bssid(let addresses): return link.bssid.truth { $0.map(addresses.contains) ?? false }
-  case .wifiSecurity(let kinds): return link.wifiSecurity.truth { $0.map(kinds.contains) ?? false }
+    return scene.link.ssid.truth { ssid in ssid.map { name in globs.contains { $0.matches(bytes: name.bytes) } } ?? false }
+  case .ssidFile(let file): return test(file, ssid: scene.link.ssid)
+  case .bssid(let addresses): return scene.link.bssid.truth { $0.map(addresses.contains) ?? false }
+  case .wifiSecurity(let kinds): return scene.link.wifiSecurity.truth { $0.map(kinds.contains) ?? false }
   case .dnsDomain(let patterns):
-    return link.searchDomains.truth { domains in patterns.contains { pattern in domains.contains(where: pattern.matches) } }
+    return scene.link.searchDomains.truth { domains in patterns.contains { pattern in domains.contains(where: pattern.matches) } }
   case .dnsServer(let patterns, let quantifier):
-    return link.dnsServers.truth { servers in
+    return scene.link.dnsServers.truth { servers in
       let isListed = { (server: IPAddress) in patterns.contains { $0.prefix.contains(server) } }
       return quantifier == .any ? servers.contains(where: isListed) : !servers.isEmpty && servers.allSatisfy(isListed)
     }
-  case .subnet(let prefixes): return Truth(link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } })
-  case .gateway(let addresses): return Truth(link.gateways.contains(where: addresses.contains))
-  case .gatewayMAC(let addresses): return link.gatewayMAC.truth { $0.map(addresses.contains) ?? false }
+  case .subnet(let prefixes): return Truth(scene.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } })
+  case .gateway(let addresses): return Truth(scene.link.gateways.contains(where: addresses.contains))
+  case .gatewayMAC(let addresses): return scene.link.gatewayMAC.truth { $0.map(addresses.contains) ?? false }
   case .probe(let probe): return scene.snapshot.answer(to: probe).truth { $0 }
   case .captivePortal(let wanted): return scene.snapshot.captivePortal.truth { $0 == wanted }
   case .internet(let wanted): return scene.snapshot.internet.truth { $0 == wanted }
-  case .metered(let wanted): return link.metered.truth { $0 == wanted }
+  case .metered(let wanted): return scene.link.metered.truth { $0 == wanted }
   case .time(let window): return scene.snapshot.time.truth(window.contains)
   case .power(let sources): return scene.snapshot.power.truth(sources.contains)
   case .all, .any, .not, .network: return .unknown

@@ -10,6 +10,14 @@ package struct NetworkIdentity: Hashable, Sendable {
   package let gateways: [IPAddress]
   package let gatewayMAC: MACAddress?
 
+  package init(link: String?, type: InterfaceType?, ssid: SSID?, gateways: [IPAddress], gatewayMAC: MACAddress?) {
+    self.link = link
+    self.type = type
+    self.ssid = ssid
+    self.gateways = gateways
+    self.gatewayMAC = gatewayMAC
+  }
+
   package init(of snapshot: NetworkSnapshot) {
     let primary = snapshot.primaryLink
     link = primary?.name

@@ -1,19 +1,37 @@
-package import NetworkTypes
+import NetworkTypes
 
-/// A person's word, which outranks the rules: this tunnel up, or down, until the network changes or `resume`.
+/// A person's word, which outranks the rules: this tunnel up, or down, for as long as was said.
 package struct Hold: Hashable, Sendable {
-  package var wantsUp: Bool
-  package var since: Moment
-  /// The network on which it was said. On another network it ends.
-  package var network: NetworkIdentity
-
-  package init(wantsUp: Bool, since: Moment, network: NetworkIdentity) {
-    self.wantsUp = wantsUp
-    self.since = since
-    self.network = network
+  package enum Lifetime: Hashable, Sendable {
+    /// Until the machine is on another network than this one.
+    case network(NetworkIdentity)
+    /// Until this time, in seconds since 1970.
+    case time(Int64)
+    /// Until `resume`.
+    case resume
   }
 
-  package func holds(on network: NetworkIdentity) -> Bool { self.network.isSame(as: network) }
+  package var wantsUp: Bool
+  /// Seconds since 1970.
+  package var since: Int64
+  package var lifetime: Lifetime
+  package var reason: String?
+
+  package init(wantsUp: Bool, since: Int64, lifetime: Lifetime, reason: String? = nil) {
+    self.wantsUp = wantsUp
+    self.since = since
+    self.lifetime = lifetime
+    self.reason = reason
+  }
+
+  /// Whether it is over at this time on this network. Without a network one that lasts until another network goes on: nothing is known of it.
+  package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
+    switch lifetime {
+    case .network(let identity): network.link != nil && !identity.isSame(as: network)
+    case .time(let end): end <= time
+    case .resume: false
+    }
+  }
 }
 
 /// What a tunnel is to do, after rules, holds and switches have had their say.

@@ -1,0 +1,63 @@
+internal import ControlProtocol
+internal import LinuxIO
+internal import NetworkTypes
+internal import RoamwardCore
+
+/// Holds on disk: a person's word outlives a restart of the agent.
+enum HoldFile {
+  /// Those that can be read; a damaged file holds none.
+  static func read(_ path: String) -> [String: Hold] {
+    guard let bytes = try? TextFile.read(path), let json = try? JSON(parsing: bytes), case .object(let members) = json else { return [:] }
+    return Dictionary(members.compactMap { member in Hold(member.value).map { (member.key, $0) } }) { first, _ in first }
+  }
+
+  static func write(_ holds: [String: Hold], to path: String) throws(SystemError) {
+    guard !holds.isEmpty else { return try TextFile.remove(path) }
+    let json = JSON.object(holds.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: $0.value.json) })
+    try TextFile.replace(path, with: Array(json.text().utf8), mode: 0o600)
+  }
+}
+
+extension Hold {
+  fileprivate var json: JSON {
+    let end: JSON =
+      switch lifetime {
+      case .network(let identity): ["network": identity.json]
+      case .time(let seconds): ["time": .integer(seconds)]
+      case .resume: "resume"
+      }
+    return ["up": .bool(wantsUp), "since": .integer(since), "until": end, "reason": JSON(reason)]
+  }
+
+  fileprivate init?(_ json: JSON) {
+    guard let wantsUp = json["up"]?.bool, let since = json["since"]?.integer, let until = json["until"] else { return nil }
+    let lifetime: Lifetime
+    if let network = until["network"] {
+      lifetime = .network(NetworkIdentity(network))
+    } else if let time = until["time"]?.integer {
+      lifetime = .time(time)
+    } else if until.string == "resume" {
+      lifetime = .resume
+    } else {
+      return nil
+    }
+    self.init(wantsUp: wantsUp, since: since, lifetime: lifetime, reason: json["reason"]?.string)
+  }
+}
+
+extension NetworkIdentity {
+  fileprivate var json: JSON {
+    [
+      "link": JSON(link), "type": JSON(type?.rawValue), "ssid": JSON(ssid?.description), "gateways": JSON(gateways.map(\.description)),
+      "gateway-mac": JSON(gatewayMAC?.description),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    func text(_ key: String) -> String? { json[key]?.string }
+    self.init(
+      link: text("link"), type: text("type").flatMap(InterfaceType.init), ssid: text("ssid").flatMap(SSID.init),
+      gateways: (json["gateways"]?.array ?? []).compactMap { $0.string.flatMap { IPAddress($0) } },
+      gatewayMAC: text("gateway-mac").flatMap { MACAddress($0) })
+  }
+}

@@ -1,0 +1,147 @@
+package import NetworkTypes
+
+/// Turns what is seen (a snapshot), written (policies) and said (holds) into what each tunnel is to do, now and when next to ask.
+///
+/// Everything that depends on time is here: decisions that wait for a fact, releases that come late, holds that end, windows of the clock.
+package struct Deliberation: Hashable, Sendable {
+  package struct Verdict: Hashable, Sendable {
+    package var policy: TunnelPolicy
+    package var decision: Decision
+    /// What to do at once.
+    package var intent: Intent
+    /// The decision is another one than before, or has another reason.
+    package var isNews: Bool
+  }
+
+  package private(set) var decisions: [String: Decision] = [:]
+  package private(set) var holds: [String: Hold]
+  private var waits: [String: Moment] = [:]
+  private var releases: [String: ReleaseMachine] = [:]
+
+  /// `holds`: those of an earlier agent.
+  package init(holds: [String: Hold] = [:]) { self.holds = holds }
+
+  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is anything but down.
+  package mutating func deliberate(
+    on policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment, time: Int64, isRunning: (String) -> Bool
+  ) -> [Verdict] {
+    let evaluator = Evaluator(networks: policies.networks)
+    return policies.tunnels.map { tunnel in
+      let decision = decide(tunnel, evaluator, snapshot, now)
+      let isNews = decision.isNews(after: decisions[tunnel.name])
+      decisions[tunnel.name] = decision
+      let hold = holds[tunnel.name]
+      var intent = Intent(tunnel, decision: decision, hold: hold)
+      if hold == nil, tunnel.isEnabled {
+        intent = releases[tunnel.name, default: ReleaseMachine()].handle(
+          intent, isRunning: isRunning(tunnel.name), delay: tunnel.onDemand.timing.releaseDelay, at: now)
+      } else {
+        releases[tunnel.name]?.cancel()
+      }
+      return Verdict(policy: tunnel, decision: decision, intent: intent, isNews: isNews)
+    }
+  }
+
+  /// When the rules will have wanted a tunnel down for long enough.
+  package func releaseAt(_ tunnel: String) -> Moment? { releases[tunnel]?.releaseAt }
+
+  /// The next moment at which the same facts may give another answer; `nil`: none.
+  package func nextDeadline(
+    of policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment, time: Int64
+  ) -> Moment? {
+    let holdEnds = holds.values.compactMap { hold -> Moment? in
+      if case .time(let end) = hold.lifetime { now + .seconds(max(0, end - time)) } else { nil }
+    }
+    let open = waits.values.filter { now < $0 }
+    return (open + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, now)).min()
+  }
+
+  // MARK: Holds
+
+  package mutating func hold(_ tunnel: String, _ hold: Hold) { holds[tunnel] = hold }
+
+  /// Ends the hold on one tunnel, or on all; gives those that had one.
+  package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
+
+  /// Ends the holds whose time has come, or that were for another network; gives their tunnels.
+  package mutating func endHolds(at time: Int64, on network: NetworkIdentity) -> [String] { end { $1.isOver(at: time, on: network) } }
+
+  /// The tunnel's policy is gone, and with it all that was decided about it.
+  package mutating func forget(_ tunnel: String) {
+    decisions[tunnel] = nil
+    holds[tunnel] = nil
+    waits[tunnel] = nil
+    releases[tunnel] = nil
+  }
+
+  /// On another network waiting begins anew.
+  package mutating func restartWaits() { waits = [:] }
+
+  private mutating func end(_ isOver: (String, Hold) -> Bool) -> [String] {
+    let ended = holds.filter(isOver).keys.sorted()
+    for name in ended { holds[name] = nil }
+    return ended
+  }
+
+  // MARK: Time
+
+  /// A pending decision waits as long as its policy allows, then ignorance protects.
+  private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
+    let decision = evaluator.decide(tunnel, on: snapshot)
+    guard decision.outcome == .pending else {
+      waits[tunnel.name] = nil
+      return decision
+    }
+    let deadline = waits[tunnel.name] ?? now + tunnel.onDemand.timing.decideWithin
+    waits[tunnel.name] = deadline
+    return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
+  }
+
+  private func clockEdges(_ policies: PolicySet, _ snapshot: NetworkSnapshot, _ now: Moment) -> [Moment] {
+    guard let time = snapshot.time.value else { return [] }
+    return policies.timeWindows.map { now + .seconds($0.secondsToEdge(after: time)) }
+  }
+}
+
+extension Decision {
+  fileprivate func isNews(after other: Decision?) -> Bool {
+    outcome != other?.outcome || rule != other?.rule || because != other?.because
+  }
+}
+
+extension PolicySet {
+  /// Whether any rule or network asks for an SSID.
+  package var needsSSID: Bool {
+    contains { condition in
+      switch condition {
+      case .ssid, .ssidFile, .ssidGlob: true
+      default: false
+      }
+    }
+  }
+
+  /// All windows of the clock that rules or networks ask for.
+  package var timeWindows: [TimeWindow] {
+    var windows: [TimeWindow] = []
+    _ = contains { condition in
+      if case .time(let window) = condition { windows.append(window) }
+      return false
+    }
+    return windows.uniqued()
+  }
+
+  private func contains(_ isMeant: (Condition) -> Bool) -> Bool {
+    networks.contains { $0.condition.contains(isMeant) } || tunnels.contains { $0.onDemand.rules.contains { $0.match.contains(isMeant) } }
+  }
+}
+
+extension Condition {
+  /// Whether the condition or any part of it is meant.
+  fileprivate func contains(_ isMeant: (Condition) -> Bool) -> Bool {
+    switch self {
+    case .all(let parts), .any(let parts): parts.contains { $0.contains(isMeant) }
+    case .not(let part): part.contains(isMeant)
+    default: isMeant(self)
+    }
+  }
+}
