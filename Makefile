@@ -7,7 +7,7 @@ bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
 unitdir = $(PREFIX)/lib/systemd/system
 release = .build/release
-shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests .ci)
+shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
 .PHONY: help build demo test lint bench install clean
 
@@ -29,13 +29,15 @@ test: ## all tests, then those in a virtual machine
 	scripts/vm --module wireguard --module 'mac80211_hwsim radios=3' --time-limit 600 -- Tests/VM/roam
 
 lint: ## format of the Swift sources, the shell scripts, blanks at the ends of lines
-	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
 	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
 	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
 
-bench: ## benchmarks, against their thresholds
-	swift package --package-path Benchmarks benchmark
+bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
+	scripts/setup
+	$(MAKE) --no-print-directory build
+	Benchmarks/run
 
 install: ## programs and systemd unit, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
@@ -46,4 +48,4 @@ install: ## programs and systemd unit, under DESTDIR and PREFIX
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/.build
+	rm -rf .build Benchmarks/results

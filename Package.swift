@@ -83,6 +83,9 @@ let package = Package(
         "TunnelProviders", "Agent", argumentParser,
       ], swiftSettings: strict),
 
+    // The agent in a machine in memory: for `roamward simulate`, and for tests.
+    rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
     .executableTarget(
@@ -90,8 +93,9 @@ let package = Package(
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes"]),
     tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),
-    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "TestKit"]),
-    tests("AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
+    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit"]),
+    tests(
+      "AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit"]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "RoamwardCore", "TestKit"]),
     tests("ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),

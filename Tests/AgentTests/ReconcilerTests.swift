@@ -3,6 +3,7 @@ import ControlProtocol
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import Simulation
 import TestKit
 import Testing
 
@@ -13,212 +14,170 @@ import Testing
   let offline = NetworkSnapshot()
   let rules = [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.interface([.wifi]), .connect)]
 
-  func world(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) -> SimulatedWorld {
-    let world = SimulatedWorld()
-    world.policies = PolicySet(tunnels: tunnels)
-    world.network = network
-    return world
-  }
-
-  func tunnel(_ agent: Reconciler, _ name: String = "corp") throws -> StatusReport.Tunnel {
-    try #require(agent.status(at: 0, process: 1).tunnels.first { $0.name == name })
-  }
-
   @Test("at home nothing, in the café the tunnel, home again nothing, and nothing left") func walk() throws {
-    let world = world(Sample.tunnel(rules: rules, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])), on: home)
-    let before = world.state.observed
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    #expect(world.applied.isEmpty && world.isIdle)
-    world.move(to: cafe, agent)
-    #expect(try tunnel(agent).state == "connected")
-    #expect(world.isIdle, "with nothing to wait for, no timer is set")
-    #expect(world.state.observed.kernel.rules.count == 1)
-    world.move(to: home, agent)
-    #expect(world.states == ["corp connecting", "corp connected", "corp disconnecting", "corp disconnected"])
-    #expect(world.state.observed == before)
-    #expect(world.isIdle)
+    let life = WatchedAgent(Sample.tunnel(rules: rules, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])), on: home)
+    let before = life.machine.state.observed
+    life.start()
+    #expect(life.machine.applied.isEmpty && life.machine.isIdle)
+    life.move(to: cafe)
+    #expect(try life.tunnel().state == "connected")
+    #expect(life.machine.isIdle, "with nothing to wait for, no timer is set")
+    #expect(life.machine.state.observed.kernel.rules.count == 1)
+    life.move(to: home)
+    #expect(life.states == ["corp connecting", "corp connected", "corp disconnecting", "corp disconnected"])
+    #expect(life.machine.state.observed == before)
+    #expect(life.machine.isIdle)
   }
 
   @Test("what happens in one settle time is looked at once") func settles() {
-    let world = world(Sample.tunnel(rules: rules), on: home)
-    let agent = world.agent()
-    agent.start()
-    let before = world.observations
-    for _ in 0..<1000 { agent.networkChanged() }
-    world.run(for: .seconds(5))
-    #expect(world.observations == before + 1)
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: home)
+    life.start(for: .zero)
+    let before = life.machine.observations
+    for _ in 0..<1000 { life.agent.networkChanged() }
+    life.machine.run(for: .seconds(5))
+    #expect(life.machine.observations == before + 1)
   }
 
   @Test("until the peer has answered no route leads into the tunnel; then it gives up and tries again") func unreachable() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    world.peersAnswer = false
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(10))
-    #expect(try tunnel(agent).state == "connecting")
-    #expect(world.state.observed.kernel.link(named: "corp") != nil)
-    #expect(world.state.observed.kernel.rules.isEmpty && world.state.observed.kernel.routes.isEmpty)
-    world.run(for: .milliseconds(5500))
-    #expect(world.state.observed.kernel.link(named: "corp") == nil)
-    #expect(try tunnel(agent).failure == "the peer did not answer within 15.0 seconds")
-    world.peersAnswer = true
-    world.run(for: .seconds(2))
-    #expect(try tunnel(agent).state == "connected")
-    #expect(try tunnel(agent).failure == nil)
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.machine.peersAnswer = false
+    life.start(for: .seconds(10))
+    #expect(try life.tunnel().state == "connecting")
+    #expect(life.machine.state.observed.kernel.link(named: "corp") != nil)
+    #expect(life.machine.state.observed.kernel.rules.isEmpty && life.machine.state.observed.kernel.routes.isEmpty)
+    life.machine.run(for: .milliseconds(5500))
+    #expect(life.machine.state.observed.kernel.link(named: "corp") == nil)
+    #expect(try life.tunnel().failure == "the peer did not answer within 15.0 seconds")
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(2))
+    #expect(try life.tunnel().state == "connected")
+    #expect(try life.tunnel().failure == nil)
   }
 
   @Test("on another network the tunnel stays, and its peers begin anew there") func roams() throws {
-    let world = world(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    world.move(to: Sample.network(Sample.wired()), agent)
-    #expect(world.renewals == 1)
-    #expect(world.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
-    #expect(!world.applied.contains { if case .deleteLink = $0 { true } else { false } })
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
+    life.start()
+    life.move(to: Sample.network(Sample.wired()))
+    #expect(life.machine.renewals == 1)
+    #expect(life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
+    #expect(!life.machine.applied.contains { if case .deleteLink = $0 { true } else { false } })
   }
 
   @Test("without a network it waits, without a timer") func loses() throws {
-    let world = world(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    world.move(to: offline, agent)
-    #expect(try tunnel(agent).state == "reasserting" && world.isIdle)
-    world.move(to: cafe, agent)
-    #expect(try tunnel(agent).state == "connected")
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
+    life.start()
+    life.move(to: offline)
+    #expect(try life.tunnel().state == "reasserting" && life.machine.isIdle)
+    life.move(to: cafe)
+    #expect(try life.tunnel().state == "connected")
   }
 
   @Test("a hold outranks the rules, and ends with the network or by hand") func holds() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    try agent.hold("corp", HoldRequest(wantsUp: false))
-    world.run(for: .seconds(30))
-    #expect(try tunnel(agent).state == "disconnected" && tunnel(agent).hold == "down")
-    #expect(try tunnel(agent).because.contains("roamward resume"))
-    try agent.resume("corp")
-    world.run(for: .seconds(1))
-    #expect(try tunnel(agent).state == "connected" && tunnel(agent).hold == nil)
-    try agent.hold("corp", HoldRequest(wantsUp: false))
-    world.move(to: home, agent)
-    world.move(to: cafe, agent)
-    #expect(try tunnel(agent).state == "connected" && tunnel(agent).hold == nil)
-    #expect(throws: RequestError.self) { try agent.hold("nope", HoldRequest(wantsUp: true)) }
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.start()
+    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    life.machine.run(for: .seconds(30))
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().hold == "down")
+    #expect(try life.tunnel().because.contains("roamward resume"))
+    try life.agent.resume("corp")
+    life.machine.run(for: .seconds(1))
+    #expect(try life.tunnel().state == "connected" && life.tunnel().hold == nil)
+    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    life.move(to: home)
+    life.move(to: cafe)
+    #expect(try life.tunnel().state == "connected" && life.tunnel().hold == nil)
+    #expect(throws: RequestError.self) { try life.agent.hold("nope", HoldRequest(wantsUp: true)) }
   }
 
   @Test("a disabled tunnel is started neither by rules nor by hand") func disabled() throws {
-    let world = world(Sample.tunnel(rules: [Sample.rule(.always, .connect)], isEnabled: false), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    #expect(try tunnel(agent).state == "disconnected")
-    #expect(throws: RequestError.self) { try agent.hold("corp", HoldRequest(wantsUp: true)) }
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], isEnabled: false), on: cafe)
+    life.start()
+    #expect(try life.tunnel().state == "disconnected")
+    #expect(throws: RequestError.self) { try life.agent.hold("corp", HoldRequest(wantsUp: true)) }
   }
 
   @Test("bad policies change nothing: the last good set stays in force") func lastGood() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    world.policies = PolicySet()
-    world.problems = [Diagnostic(.error, "unknown key", at: Sample.place(3))]
-    agent.policiesChanged()
-    world.run(for: .seconds(1))
-    #expect(try tunnel(agent).state == "connected")
-    #expect(agent.status(at: 0, process: 1).problems.map(\.line) == [3])
-    world.problems = []
-    agent.policiesChanged()
-    world.run(for: .seconds(1))
-    #expect(agent.status(at: 0, process: 1).tunnels.isEmpty)
-    #expect(world.state.observed == SimulatedState().observed)
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.start()
+    life.machine.policies = PolicySet()
+    life.machine.problems = [Diagnostic(.error, "unknown key", at: Sample.place(3))]
+    life.agent.policiesChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(try life.tunnel().state == "connected")
+    #expect(life.status.problems.map(\.line) == [3])
+    life.machine.problems = []
+    life.agent.policiesChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(life.status.tunnels.isEmpty)
+    #expect(life.machine.state.observed == SimulatedState().observed)
   }
 
   @Test("another provider means another tunnel; other settings follow by themselves") func changes() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    world.policies = PolicySet(tunnels: [Sample.tunnel(rules: rules, routes: RoutePolicy(include: [Sample.prefix("10.5.0.0/16")]))])
-    agent.policiesChanged()
-    world.run(for: .seconds(1))
-    #expect(world.state.observed.kernel.routes.map(\.destination) == [Sample.prefix("10.5.0.0/16")])
-    #expect(world.states == ["corp connecting", "corp connected"])
-    world.policies = PolicySet(tunnels: [Sample.tunnel(rules: rules, wireGuard: Sample.wireGuard(endpoint: "203.0.113.99:51820"))])
-    agent.policiesChanged()
-    world.run(for: .seconds(1))
-    #expect(world.state.observed.wireGuard["corp"]?.peers.first?.endpoint == Sample.endpoint("203.0.113.99:51820"))
-    #expect(world.states.suffix(4) == ["corp disconnecting", "corp disconnected", "corp connecting", "corp connected"])
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.start()
+    life.policiesChange(to: Sample.tunnel(rules: rules, routes: RoutePolicy(include: [Sample.prefix("10.5.0.0/16")])))
+    #expect(life.machine.state.observed.kernel.routes.map(\.destination) == [Sample.prefix("10.5.0.0/16")])
+    #expect(life.states == ["corp connecting", "corp connected"])
+    life.policiesChange(to: Sample.tunnel(rules: rules, wireGuard: Sample.wireGuard(endpoint: "203.0.113.99:51820")))
+    #expect(life.machine.state.observed.wireGuard["corp"]?.peers.first?.endpoint == Sample.endpoint("203.0.113.99:51820"))
+    #expect(life.states.suffix(4) == ["corp disconnecting", "corp disconnected", "corp connecting", "corp connected"])
   }
 
   @Test("what others take away comes back") func repairs() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    let good = world.state.observed
-    world.state.apply(good.kernel.rules.map { .removeRule($0) } + good.kernel.routes.map { .removeRoute($0) })
-    agent.networkChanged()
-    world.run(for: .seconds(1))
-    #expect(world.state.observed == good)
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.start()
+    let good = life.machine.state.observed
+    life.machine.state.apply(good.kernel.rules.map { .removeRule($0) } + good.kernel.routes.map { .removeRoute($0) })
+    life.agent.networkChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.state.observed == good)
   }
 
   @Test("what a dead agent left is taken away") func leftOvers() throws {
-    let world = world(Sample.tunnel(rules: rules), on: home)
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: home)
     let left = Sample.tunnel("old", rules: [])
-    world.state.apply([
+    life.machine.state.apply([
       .addWireGuardLink("old", .kernel), .setAlias(link: "old", alias: "roamward:old"), .addWireGuardLink("half", .kernel),
       .addRoute(Route(to: Sample.prefix("10.0.0.0/8"), on: "old", table: 21_500)),
       .addRule(RoutingRule(family: .v4, priority: 21_500, table: 21_500)),
       .writeResolvConf(ResolvConf(nameServers: [Sample.address("10.0.0.53")])),
     ])
-    world.keepNotes(link: "half")
-    world.keepNotes(command: left.name, CommandProviderConfiguration(up: ["up"], down: ["down"]))
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
-    #expect(world.state.observed == SimulatedState().observed)
-    #expect(world.commands == ["old down"])
+    life.machine.unfinishedLinks = ["half"]
+    life.machine.startedCommands = [left.name: CommandProviderConfiguration(up: ["up"], down: ["down"])]
+    life.start()
+    #expect(life.machine.state.observed == SimulatedState().observed)
+    #expect(life.machine.commands == ["old down"])
   }
 
   @Test("stopping takes everything down, then says so") func stops() throws {
-    let world = world(Sample.tunnel(rules: rules), on: cafe)
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(1))
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.start()
     var isDone = false
-    agent.stop { isDone = true }
-    world.run(for: .seconds(1))
-    #expect(isDone && world.state.observed == SimulatedState().observed)
+    life.agent.stop { isDone = true }
+    life.machine.run(for: .seconds(1))
+    #expect(isDone && life.machine.state.observed == SimulatedState().observed)
   }
 
   @Test("a step that fails takes the tunnel down with the reason; DNS never does") func failures() throws {
-    let world = world(Sample.tunnel(rules: rules, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])), on: cafe)
-    world.failingSteps = { if case .writeResolvConf = $0 { "read-only file system" } else { nil } }
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(3))
-    #expect(try tunnel(agent).state == "connected")
-    world.failingSteps = { if case .addRule = $0 { "operation not permitted" } else { nil } }
-    world.state.apply(world.state.observed.kernel.rules.map { .removeRule($0) })
-    agent.networkChanged()
-    world.run(for: .seconds(1))
-    #expect(try tunnel(agent).state == "connecting")
-    #expect(try #require(tunnel(agent).failure).contains("operation not permitted"))
+    let life = WatchedAgent(Sample.tunnel(rules: rules, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])), on: cafe)
+    life.machine.failingSteps = { if case .writeResolvConf = $0 { "read-only file system" } else { nil } }
+    life.start(for: .seconds(3))
+    #expect(try life.tunnel().state == "connected")
+    life.machine.failingSteps = { if case .addRule = $0 { "operation not permitted" } else { nil } }
+    life.machine.state.apply(life.machine.state.observed.kernel.rules.map { .removeRule($0) })
+    life.agent.networkChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(try life.tunnel().state == "connecting")
+    #expect(try #require(life.tunnel().failure).contains("operation not permitted"))
   }
 
   @Test("an unknown fact keeps the tunnel as it is until the waiting ends; then ignorance protects") func pending() throws {
     var link = Sample.wifi("Cafe")
     link.ssid = .unknown(because: "nl80211 is busy")
-    let world = world(Sample.tunnel(rules: rules), on: Sample.network(link))
-    let agent = world.agent()
-    agent.start()
-    world.run(for: .seconds(4))
-    #expect(try tunnel(agent).state == "disconnected" && tunnel(agent).decision == "pending")
-    world.run(for: .seconds(2))
-    #expect(try tunnel(agent).state == "connected")
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
+    life.start(for: .seconds(4))
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == "pending")
+    life.machine.run(for: .seconds(2))
+    #expect(try life.tunnel().state == "connected")
   }
 }

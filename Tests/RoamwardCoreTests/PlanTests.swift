@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import Simulation
 import TestKit
 import Testing
 

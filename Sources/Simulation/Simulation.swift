@@ -1,0 +1,102 @@
+internal import Agent
+package import ControlProtocol
+internal import NetworkTypes
+package import RoamwardCore
+
+/// Lives through a timeline: the real agent in a simulated machine, a week of travel in milliseconds.
+package final class Simulation {
+  /// Something that happened, and when.
+  package struct Entry: Sendable {
+    /// Since the beginning.
+    package let at: Duration
+    package let clock: LocalTime
+    package let event: Event.Kind
+  }
+
+  /// An expectation of the timeline that was not met.
+  package struct Failure: Hashable, Sendable {
+    package let location: SourceLocation
+    package let message: String
+  }
+
+  private let machine = SimulatedMachine()
+  private let timeline: Timeline
+  private let agent: Reconciler
+  private var failures: [Failure] = []
+  private let tell: (Entry) -> Void
+
+  /// `tell` is called for everything that happens, in order. Names resolve, and peers answer until the timeline says otherwise.
+  package init(_ timeline: Timeline, policies: PolicySet, settle: Duration = .milliseconds(500), tell: @escaping (Entry) -> Void) {
+    self.timeline = timeline
+    self.tell = tell
+    machine.policies = policies
+    machine.start = timeline.start
+    machine.otherNames = IPAddress("192.0.2.254")
+    agent = Reconciler(world: machine.world, settle: settle)
+  }
+
+  /// Runs to the timeline's last step, and gives the expectations that were not met.
+  package func run() -> [Failure] {
+    agent.tell = { [unowned self] event in
+      let elapsed = machine.now - Moment(nanoseconds: 0)
+      tell(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
+    }
+    // The network at the beginning is there when the agent starts.
+    let first = timeline.steps.prefix { $0.at == .zero }
+    for case .network(let network) in first.map(\.act) { machine.network = network }
+    agent.start()
+    for step in timeline.steps {
+      machine.run(until: Moment(nanoseconds: 0) + step.at)
+      act(step)
+      machine.run()
+    }
+    return failures
+  }
+
+  private func act(_ step: Timeline.Step) {
+    do throws(RequestError) {
+      switch step.act {
+      case .network(let network):
+        guard machine.network != network else { return }
+        machine.network = network
+        agent.networkChanged()
+      case .hold(let tunnel, let wantsUp, let lifetime, let reason):
+        try agent.hold(tunnel, HoldRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
+      case .resume(let tunnel): try agent.resume(tunnel)
+      case .peers(let answer): machine.peersAnswer = answer
+      case .expect(let expectations): check(expectations, at: step.location)
+      case .wait: break
+      }
+    } catch {
+      failures.append(Failure(location: step.location, message: error.message))
+    }
+  }
+
+  private func check(_ expectations: [String: Timeline.Expectation], at location: SourceLocation) {
+    let tunnels = agent.status(at: machine.wallClock, process: 0).tunnels
+    for (name, expected) in expectations.sorted(by: { $0.key < $1.key }) {
+      guard let found = tunnels.first(where: { $0.name == name }) else {
+        failures.append(Failure(location: location, message: "no tunnel is named \"\(name)\""))
+        continue
+      }
+      if let decision = expected.decision, decision.rawValue != found.decision {
+        fail("the decision", decision.rawValue, found.decision)
+      }
+      if let state = expected.state, state != found.state { fail("the state", state, found.state) }
+      func fail(_ what: String, _ wanted: String, _ is: String) {
+        let message = "\(name): expected \(what) \(wanted), found \(`is`), because \(found.because)"
+        failures.append(Failure(location: location, message: message))
+      }
+    }
+  }
+}
+
+extension Timeline.SaidLifetime {
+  fileprivate var until: HoldRequest.Until {
+    switch self {
+    case .networkChange: .networkChange
+    case .resume: .resume
+    case .seconds(let seconds): .seconds(seconds)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Agent
+import ControlProtocol
+import NetworkTypes
+import RoamwardCore
+import Simulation
+import Testing
+
+/// An agent in a simulated machine, with what it told.
+final class WatchedAgent {
+  let machine = SimulatedMachine()
+  private(set) var events: [Event.Kind] = []
+  private(set) lazy var agent = make()
+
+  init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) {
+    machine.policies = PolicySet(tunnels: tunnels)
+    machine.network = network
+  }
+
+  func start(for duration: Duration = .seconds(1)) {
+    agent.start()
+    machine.run(for: duration)
+  }
+
+  /// The machine moves to another network, and the kernel tells the agent.
+  func move(to network: NetworkSnapshot) {
+    machine.network = network
+    agent.networkChanged()
+    machine.run(for: .seconds(1))
+  }
+
+  func policiesChange(to tunnels: TunnelPolicy...) {
+    machine.policies = PolicySet(tunnels: tunnels)
+    agent.policiesChanged()
+    machine.run(for: .seconds(1))
+  }
+
+  var status: StatusReport { agent.status(at: 0, process: 1) }
+
+  func tunnel(_ name: String = "corp") throws -> StatusReport.Tunnel { try #require(status.tunnels.first { $0.name == name }) }
+
+  var states: [String] {
+    events.compactMap { if case .state(let tunnel, _, let to, _) = $0 { "\(tunnel) \(to)" } else { nil } }
+  }
+
+  private func make() -> Reconciler {
+    let agent = Reconciler(world: machine.world, settle: .milliseconds(500))
+    agent.tell = { [unowned self] in events.append($0) }
+    return agent
+  }
+}
