@@ -32,7 +32,7 @@ final class ControlServer {
   /// Sends an event to every monitor.
   func publish(_ event: Event) {
     let line = event.json.text() + "\n"
-    for client in clients.values where client.isMonitor { client.send(line) }
+    for client in clients.values where client.monitors.includes(event.kind) { client.send(line) }
   }
 
   private func acceptAll() {
@@ -63,7 +63,7 @@ final class ControlServer {
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
         reply = answer(request)
-        if request == .monitor { client.isMonitor = true }
+        if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
       }
     } catch let error as RequestError {
       reply = .refused(error)
@@ -76,6 +76,17 @@ final class ControlServer {
   private func mayChange(_ peer: PeerCredentials) -> Bool { peer.user == 0 || peer.user == geteuid() }
 }
 
+/// What a client is told without asking again.
+private enum Monitoring {
+  case nothing, events
+  /// Events, and every network that is seen.
+  case everything
+
+  func includes(_ event: Event.Kind) -> Bool {
+    if case .snapshot = event { self == .everything } else { self != .nothing }
+  }
+}
+
 /// One connection. What it does not read in time it loses: the agent keeps a bounded backlog, and then hangs up.
 private final class Client {
   private static let longestBacklog = 1 << 20
@@ -83,7 +94,7 @@ private final class Client {
   let peer: PeerCredentials
   /// Counts up from the first.
   let number: Int
-  var isMonitor = false
+  var monitors = Monitoring.nothing
   var whenLine: ([UInt8]) -> Void = { _ in }
   var whenGone: () -> Void = {}
   private let connection: FileDescriptor

@@ -171,7 +171,8 @@ package final class Daemon {
       case .status:
         reconciler.refresh()
         return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
-      case .monitor: break
+      case .monitor(let snapshots):
+        if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
       case .resume(let tunnel): try reconciler.resume(tunnel)
       case .reload: reloadPolicies()

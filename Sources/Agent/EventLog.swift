@@ -11,7 +11,8 @@ extension Logger {
         metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
     case .state(let tunnel, let from, let to, let because):
       info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
-    case .hold(let tunnel, let wants): info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(wants ?? "ended")"])
+    case .hold(let tunnel, let hold, _):
+      info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):
       info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
     case .policy(let generation, let errors, let warnings):
@@ -19,6 +20,7 @@ extension Logger {
       errors == 0
         ? info("policies are in force", metadata: metadata)
         : error("policies have errors; the last good set stays in force", metadata: metadata)
+    case .snapshot: break
     case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
     }
   }

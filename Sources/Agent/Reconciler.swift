@@ -1,7 +1,7 @@
 package import ControlProtocol
 internal import NetworkTypes
 internal import PolicySource
-internal import RoamwardCore
+package import RoamwardCore
 
 /// The one converging loop. Whatever happens only wakes it; then it looks at the machine anew, decides, plans, applies and looks again.
 ///
@@ -87,14 +87,14 @@ package final class Reconciler {
       }
     deliberation.hold(tunnel, Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason))
     world.journal.saveHolds(deliberation.holds)
-    tell(.hold(tunnel: tunnel, wants: request.wantsUp ? "up" : "down"))
+    tell(.hold(tunnel: tunnel, request, isSaid: true))
     pass()
   }
 
   /// Ends the hold on one tunnel, or on all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
-    tellOfEndedHolds(deliberation.resume(tunnel))
+    tellOfEndedHolds(deliberation.resume(tunnel), areSaid: true)
     pass()
   }
 
@@ -155,6 +155,7 @@ package final class Reconciler {
   }
 
   private func underlayChanged(from old: NetworkSnapshot, to new: NetworkSnapshot) {
+    if !new.isSameButForTime(as: old) { tell(.snapshot(new.json)) }
     let (before, after) = (NetworkIdentity(of: old), NetworkIdentity(of: new))
     if !before.isSame(as: after) || before.type != after.type {
       let primary = new.primaryLink
@@ -281,6 +282,9 @@ package final class Reconciler {
     pass()
   }
 
+  /// The network as the last pass saw it.
+  package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
+
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { loaded.dependencies }
 
@@ -297,9 +301,9 @@ package final class Reconciler {
 
   // MARK: Ends
 
-  private func tellOfEndedHolds(_ tunnels: [String]) {
+  private func tellOfEndedHolds(_ tunnels: [String], areSaid: Bool = false) {
     if !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
-    for tunnel in tunnels { tell(.hold(tunnel: tunnel, wants: nil)) }
+    for tunnel in tunnels { tell(.hold(tunnel: tunnel, nil, isSaid: areSaid)) }
   }
 
   /// A command that a dead agent had started gets its `down`, before anything else is started.

@@ -4,11 +4,14 @@ package struct Event: Hashable, Sendable {
     /// The rules' verdict on a tunnel is another one, or has another reason.
     case decision(tunnel: String, outcome: String, rule: Int?, because: String)
     case state(tunnel: String, from: String, to: String, because: String)
-    case hold(tunnel: String, wants: String?)
+    /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
+    case hold(tunnel: String, HoldRequest?, isSaid: Bool)
     case network(link: String?, type: String?, ssid: String?)
     /// A new set is in force, or (with errors) was refused.
     case policy(generation: Int, errors: Int, warnings: Int)
     case warning(String)
+    /// The network as it was seen, in the form of a snapshot file.
+    case snapshot(JSON)
   }
 
   /// Seconds since 1970.
@@ -30,12 +33,15 @@ package struct Event: Hashable, Sendable {
       ])
     case .state(let tunnel, let from, let to, let because):
       add(["event": "state", "tunnel": .string(tunnel), "from": .string(from), "to": .string(to), "because": .string(because)])
-    case .hold(let tunnel, let wants): add(["event": "hold", "tunnel": .string(tunnel), "hold": JSON(wants)])
+    case .hold(let tunnel, let hold, let isSaid):
+      add(["event": "hold", "tunnel": .string(tunnel), "hold": JSON(hold.map { $0.wantsUp ? "up" : "down" }), "said": .bool(isSaid)])
+      if let hold { add(["until": hold.until.json, "reason": JSON(hold.reason)]) }
     case .network(let link, let type, let ssid):
       add(["event": "network", "link": JSON(link), "type": JSON(type), "ssid": JSON(ssid)])
     case .policy(let generation, let errors, let warnings):
       add(["event": "policy", "generation": JSON(generation), "errors": JSON(errors), "warnings": JSON(warnings)])
     case .warning(let text): add(["event": "warning", "message": .string(text)])
+    case .snapshot(let network): add(["event": "snapshot", "network": network])
     }
     return .object(members)
   }

@@ -21,13 +21,7 @@ package struct HoldRequest: Hashable, Sendable {
   package static let longest: Int64 = 366 * 86_400
 
   func json(of tunnel: String) -> JSON {
-    let end: JSON =
-      switch until {
-      case .networkChange: "network-change"
-      case .resume: "resume"
-      case .seconds(let seconds): .integer(seconds)
-      }
-    return ["command": wantsUp ? "up" : "down", "tunnel": .string(tunnel), "until": end, "reason": JSON(reason)]
+    ["command": wantsUp ? "up" : "down", "tunnel": .string(tunnel), "until": until.json, "reason": JSON(reason)]
   }
 
   init(_ json: JSON) throws(RequestError) {
@@ -38,6 +32,16 @@ package struct HoldRequest: Hashable, Sendable {
     case (.string("resume"), _): until = .resume
     case (_, let seconds?) where (1...Self.longest).contains(seconds): until = .seconds(seconds)
     default: throw RequestError(code: .badRequest, message: "`until` is network-change, resume, or a number of seconds up to a year")
+    }
+  }
+}
+
+extension HoldRequest.Until {
+  var json: JSON {
+    switch self {
+    case .networkChange: "network-change"
+    case .resume: "resume"
+    case .seconds(let seconds): .integer(seconds)
     }
   }
 }

@@ -2,7 +2,8 @@
 package enum Request: Hashable, Sendable {
   case status
   /// A reply, and then events, a line each, for as long as the client stays.
-  case monitor
+  /// With `snapshots`, also every network that is seen, whole: what `simulate` can live through again.
+  case monitor(snapshots: Bool = false)
   /// Holds the tunnel up or down.
   case hold(tunnel: String, HoldRequest)
   /// Ends the hold on one tunnel, or all of them.
@@ -21,7 +22,7 @@ package enum Request: Hashable, Sendable {
   package var json: JSON {
     switch self {
     case .status: ["command": "status"]
-    case .monitor: ["command": "monitor"]
+    case .monitor(let snapshots): ["command": "monitor", "snapshots": .bool(snapshots)]
     case .hold(let tunnel, let hold): hold.json(of: tunnel)
     case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
     case .reload: ["command": "reload"]
@@ -32,7 +33,7 @@ package enum Request: Hashable, Sendable {
     let tunnel = json["tunnel"]?.string
     switch (json["command"]?.string, tunnel) {
     case ("status", _): self = .status
-    case ("monitor", _): self = .monitor
+    case ("monitor", _): self = .monitor(snapshots: json["snapshots"]?.bool ?? false)
     case ("up", let tunnel?), ("down", let tunnel?): self = .hold(tunnel: tunnel, try HoldRequest(json))
     case ("resume", let tunnel): self = .resume(tunnel: tunnel)
     case ("reload", _): self = .reload

@@ -41,6 +41,20 @@ package enum TextFile {
     syncFolder(of: path)
   }
 
+  /// Makes a file that is not there yet (EEXIST), with its mode from the first instant.
+  package static func create(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
+    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+    guard number >= 0 else { throw .last("create \(path)") }
+    try FileDescriptor(owning: number).writeAll(bytes)
+  }
+
+  /// Adds to the end of a file that is there.
+  package static func append(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
+    let number = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+    guard number >= 0 else { throw .last("open \(path)") }
+    try FileDescriptor(owning: number).writeAll(bytes)
+  }
+
   /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
     let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import LinuxIO
 import NetworkTypes
 import RoamwardCore
 
@@ -11,9 +12,21 @@ struct Network: ParsableCommand {
 
   @OptionGroup var sources: SourceOptions
   @Flag(help: "Print the snapshot as JSON.") var json = false
+  @Option(help: ArgumentHelp("Write the snapshot to a file that does not exist yet.", valueName: "file")) var save: String?
 
   func run() throws {
     let snapshot = try sources.snapshot()
-    write(json ? snapshot.json.text(indented: true) + "\n" : report(snapshot))
+    if let save { try keep(snapshot, in: save) }
+    if save == nil || json { write(json ? snapshot.json.text(indented: true) + "\n" : report(snapshot)) }
+  }
+
+  private func keep(_ snapshot: NetworkSnapshot, in path: String) throws {
+    do throws(SystemError) {
+      try TextFile.create(path, with: Array((snapshot.json.text(indented: true) + "\n").utf8), mode: 0o644)
+      writeError("saved in \(path); decide on it with `roamward evaluate --network \(path)`\n")
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
   }
 }

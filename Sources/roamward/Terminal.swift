@@ -41,6 +41,16 @@ func localTime(_ seconds: Int64) -> String {
   return String(decoding: buffer.prefix(count), as: UTF8.self)
 }
 
+/// `mon 14:03` in local time, as a timeline begins.
+func weekTime(_ seconds: Int64) -> String {
+  var time = time_t(seconds)
+  var parts = tm()
+  localtime_r(&time, &parts)
+  let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+  func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+  return "\(days[Int(parts.tm_wday) % 7]) \(two(parts.tm_hour)):\(two(parts.tm_min))"
+}
+
 /// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
 func age(_ seconds: Int64) -> String {
   switch max(0, seconds) {

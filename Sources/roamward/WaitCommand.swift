@@ -31,7 +31,7 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
   let client = try agent.connect()
   do throws(ControlClient.Failure) {
     // Events from here on; then the state as it is now, so that none is missed between.
-    _ = try client.ask(.monitor)
+    _ = try client.ask(.monitor())
   } catch {
     writeError("roamward: \(error)\n")
     throw ExitStatus.refused

@@ -35,7 +35,7 @@ import Testing
   @Test(
     "requests survive the wire",
     arguments: [
-      Request.status, .monitor, .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
+      Request.status, .monitor(), .monitor(snapshots: true), .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
       .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer")),
       .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
     ])

@@ -46,6 +46,15 @@ package struct Evaluator: Sendable {
     return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
   }
 
+  /// What was found for every rule, also for those after the one that decides. Empty without a network.
+  package func trace(_ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> [RuleTrace] {
+    guard let scene = Scene(snapshot) else { return [] }
+    return tunnel.onDemand.rules.enumerated().map { i, rule in
+      let finding = explain(rule.match, on: scene)
+      return RuleTrace(rule: RuleReference(to: rule, at: i), action: rule.action, holds: finding.truth, finding: finding)
+    }
+  }
+
   /// The verdict alone; stops at the first key that settles it.
   private func judge(_ condition: Condition, on scene: Scene) -> Truth {
     switch condition {

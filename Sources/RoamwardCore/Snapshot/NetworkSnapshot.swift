@@ -30,6 +30,13 @@ package struct NetworkSnapshot: Hashable, Sendable {
     self.power = power
   }
 
+  /// Whether only the clock tells them apart.
+  package func isSameButForTime(as other: NetworkSnapshot) -> Bool {
+    var other = other
+    other.time = time
+    return self == other
+  }
+
   package func answer(to probe: Probe) -> Fact<Bool> { probes[probe.url] ?? otherProbes }
 
   /// What rules judge.

@@ -1,0 +1,65 @@
+/// Without blanks and line ends around it.
+func trimmed(_ text: some StringProtocol) -> String {
+  let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
+  guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) }) else { return "" }
+  return String(text[first...last])
+}
+
+/// What a file says, short, and with all replaced that could steer a terminal or turn the order of its characters around.
+func shown(_ text: String) -> String {
+  let scalars = text.unicodeScalars.prefix(121)
+  var result = String.UnicodeScalarView()
+  for scalar in scalars.prefix(120) { result.append(isUnprintable(scalar) ? "\u{fffd}" : scalar) }
+  return String(result) + (scalars.count > 120 ? "…" : "")
+}
+
+func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.value {
+  case 0..<0x20, 0x7f..<0xa0, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xfffb: true
+  default: false
+  }
+}
+
+/// Bytes of RFC 4648 base64; white space counts for nothing. `nil` for anything else.
+func bytes(fromBase64 text: some StringProtocol) -> [UInt8]? {
+  var result: [UInt8] = []
+  var bits: UInt32 = 0
+  var digits = 0
+  var padding = 0
+  for byte in text.utf8 {
+    let value: UInt8
+    switch byte {
+    case 9, 10, 13, 32: continue
+    case UInt8(ascii: "="):
+      padding += 1
+      continue
+    case 65...90: value = byte - 65
+    case 97...122: value = byte - 97 + 26
+    case 48...57: value = byte - 48 + 52
+    case UInt8(ascii: "+"): value = 62
+    case UInt8(ascii: "/"): value = 63
+    default: return nil
+    }
+    guard padding == 0 else { return nil }
+    bits = bits << 6 | UInt32(value)
+    digits += 1
+    if digits.isMultiple(of: 4) {
+      result += [UInt8(truncatingIfNeeded: bits >> 16), UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits)]
+      bits = 0
+    }
+  }
+  switch digits % 4 {
+  case 0: return padding == 0 ? result : nil
+  case 2: return result + [UInt8(truncatingIfNeeded: bits >> 4)]
+  case 3: return result + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
+  default: return nil
+  }
+}
+
+/// Lines without their ends, CRLF or LF; numbers from 1. What is not UTF-8 is repaired.
+func numberedLines(_ bytes: [UInt8]) -> [(number: Int, text: String)] {
+  let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]
+  return text.split(separator: 10, omittingEmptySubsequences: false).enumerated().map { index, line in
+    (index + 1, String(decoding: line.last == 13 ? line.dropLast() : line, as: UTF8.self))
+  }
+}

@@ -1,0 +1,115 @@
+import NetworkTypes
+import RoamwardCore
+
+extension PolicyPrinter {
+  /// A condition as the keys of a match; empty where it always holds.
+  static func criteria(of condition: Condition) -> YAMLMapping {
+    var parts: [Condition] = []
+    flatten(condition, into: &parts)
+    var mapping = YAMLMapping()
+    var keys: Set<String> = []
+    // A mapping holds each key once. What is left over goes into one `not`, as the others' negations, so that one has to be free.
+    let isCrowded = Set(parts.map(\.key)).count < parts.count
+    var rest: [Condition] = []
+    for part in parts {
+      if isCrowded, part.key == "not" || !keys.insert(part.key).inserted {
+        rest.append(part)
+      } else {
+        mapping.add(part.key, value(of: part))
+      }
+    }
+    if !rest.isEmpty { mapping.add("not", .mapping(YAMLMapping([("any-of", .list(rest.map { .mapping(negation(of: $0)) }))]))) }
+    return mapping
+  }
+
+  private static func negation(of condition: Condition) -> YAMLMapping {
+    if case .not(let part) = condition { return criteria(of: part) }
+    return YAMLMapping([("not", .mapping(criteria(of: condition)))])
+  }
+
+  /// The keys that all have to hold. Left out is what always does; a list without entries, which holds nowhere, becomes `never`.
+  private static func flatten(_ condition: Condition, into parts: inout [Condition]) {
+    switch condition {
+    case .all(let inner): for part in inner { flatten(part, into: &parts) }
+    case .any([]), .network([]): break
+    case .interface([]), .interfaceName([]), .ssid([]), .ssidGlob([]), .bssid([]), .wifiSecurity([]), .dnsDomain([]), .dnsServer([], _),
+      .subnet([]), .gateway([]), .gatewayMAC([]), .power([]):
+      parts.append(.never)
+    default: parts.append(condition)
+    }
+  }
+
+  private static func value(of condition: Condition) -> YAMLValue {
+    switch condition {
+    case .all: return .mapping(criteria(of: condition))
+    case .any(let parts): return .list(parts.map { .mapping(criteria(of: $0)) })
+    case .not(let part):
+      let inner = criteria(of: part)
+      // An empty `not` is not considered; one over an alternative that says nothing never holds.
+      return .mapping(inner.isEmpty ? YAMLMapping([("any-of", .list([.mapping(YAMLMapping())]))]) : inner)
+    case .network(let names): return one(names)
+    case .interface(let types): return one(types.map(\.rawValue))
+    case .interfaceName(let globs), .ssidGlob(let globs): return one(globs)
+    case .ssid(let names): return one(names.map(printable))
+    case .bssid(let addresses), .gatewayMAC(let addresses): return one(addresses)
+    case .ssidFile(let file): return .text(file.path)
+    case .wifiSecurity(let kinds): return one(kinds.map(\.rawValue))
+    case .dnsDomain(let patterns): return one(patterns)
+    case .dnsServer(let patterns, .each): return one(patterns)
+    case .dnsServer(let patterns, .any): return .mapping(YAMLMapping([("any", one(patterns))]))
+    case .subnet(let prefixes): return one(prefixes)
+    case .gateway(let addresses): return one(addresses)
+    case .probe(let probe): return yaml(of: probe)
+    case .captivePortal(let wanted), .internet(let wanted), .metered(let wanted): return .word(String(wanted))
+    case .time(let window): return yaml(of: window)
+    case .power(let sources): return one(sources.map(\.rawValue))
+    }
+  }
+
+  private static func one(_ items: [some CustomStringConvertible]) -> YAMLValue { .oneOrMore(items.map { .text($0.description) }) }
+
+  /// The URL alone where nothing else is said.
+  static func yaml(of probe: Probe) -> YAMLValue {
+    let plain = Probe(url: probe.url)
+    if probe == plain { return .text(probe.url) }
+    var mapping = YAMLMapping([("url", .text(probe.url))])
+    if probe.status != plain.status { mapping.add("status", .word(String(probe.status))) }
+    if !probe.pins.isEmpty { mapping.add("pin", one(probe.pins)) }
+    if probe.timeout != plain.timeout { mapping.add("timeout", duration(probe.timeout)) }
+    return .mapping(mapping)
+  }
+
+  private static func yaml(of window: TimeWindow) -> YAMLValue {
+    var mapping = YAMLMapping()
+    if !window.days.isEmpty { mapping.add("days", one(dayRanges(window.days))) }
+    // A window that says nothing at all would not be considered.
+    if window.from != 0 || mapping.isEmpty && window.to == 1440 { mapping.add("from", .text(clockText(minute: window.from))) }
+    if window.to != 1440 { mapping.add("to", .text(clockText(minute: window.to))) }
+    return .mapping(mapping)
+  }
+
+  /// `mon-fri`, `sun`: runs of three days and more are written as ranges.
+  private static func dayRanges(_ days: Set<Weekday>) -> [String] {
+    var runs: [[Weekday]] = []
+    for day in days.sorted() {
+      if let last = runs.last?.last, last.rawValue + 1 == day.rawValue {
+        runs[runs.count - 1].append(day)
+      } else {
+        runs.append([day])
+      }
+    }
+    return runs.flatMap { run -> [String] in
+      guard run.count > 2, let first = run.first, let last = run.last else { return run.map { "\($0)" } }
+      return ["\(first)-\(last)"]
+    }
+  }
+
+  /// An SSID whose text an editor would not show, or a file may not hold, is written in bytes.
+  private static func printable(_ ssid: SSID) -> String {
+    let text = ssid.description
+    return PolicySource.printable(text) == text ? text : "hex:" + ssid.bytes.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+}

@@ -1,0 +1,55 @@
+package import RoamwardCore
+
+/// A tunnel to be written into a policy file. Unlike a `TunnelPolicy` it names its wg-quick file without having read it.
+package struct PrintableTunnel: Hashable, Sendable {
+  package enum Provider: Hashable, Sendable {
+    /// The wg-quick file, as the policy is to name it: a relative path begins at the policy's folder.
+    case wireGuard(config: String)
+    case command(CommandProviderConfiguration)
+  }
+
+  package var name: String
+  package var about: String?
+  package var isEnabled: Bool
+  package var precedence: TunnelClass
+  package var provider: Provider
+  package var onDemand: OnDemand
+  package var routes: RoutePolicy?
+  package var dns: DNSPolicy?
+  package var mtu: MTUPolicy?
+  package var proxy: ProxyPolicy?
+  package var killSwitch: KillSwitch
+  package var includesAllNetworks: Bool
+
+  package init(
+    name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: Provider,
+    onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil, proxy: ProxyPolicy? = nil,
+    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false
+  ) {
+    self.name = name
+    self.about = about
+    self.isEnabled = isEnabled
+    self.precedence = precedence
+    self.provider = provider
+    self.onDemand = onDemand
+    self.routes = routes
+    self.dns = dns
+    self.mtu = mtu
+    self.proxy = proxy
+    self.killSwitch = killSwitch
+    self.includesAllNetworks = includesAllNetworks
+  }
+
+  /// What was read, with the wg-quick file by its absolute path.
+  package init(_ policy: TunnelPolicy) {
+    let provider: Provider =
+      switch policy.provider {
+      case .wireGuard(let wireGuard): .wireGuard(config: wireGuard.path)
+      case .command(let command): .command(command)
+      }
+    self.init(
+      name: policy.name, about: policy.about, isEnabled: policy.isEnabled, precedence: policy.precedence, provider: provider,
+      onDemand: policy.onDemand, routes: policy.routes, dns: policy.dns, mtu: policy.mtu, proxy: policy.proxy,
+      killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks)
+  }
+}

@@ -1,0 +1,117 @@
+import NetworkTypes
+import RoamwardCore
+
+extension PolicyPrinter {
+  static func yaml(of tunnel: PrintableTunnel) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    mapping.add("description", tunnel.about.map { .text($0) })
+    if !tunnel.isEnabled { mapping.add("enabled", .word("false")) }
+    if tunnel.precedence != .personal { mapping.add("class", .word(tunnel.precedence.rawValue)) }
+    mapping.add("provider", .mapping(yaml(of: tunnel.provider)))
+    let onDemand = yaml(of: tunnel.onDemand)
+    if !onDemand.isEmpty { mapping.add("on-demand", .mapping(onDemand)) }
+    mapping.add("routes", tunnel.routes.map { .mapping(yaml(of: $0)) })
+    mapping.add("dns", tunnel.dns.map { .mapping(yaml(of: $0)) })
+    mapping.add("proxy", tunnel.proxy.map { .mapping(yaml(of: $0)) })
+    switch tunnel.mtu {
+    case .fixed(let bytes): mapping.add("mtu", .word(String(bytes)))
+    case .overhead(let bytes): mapping.add("overhead", .word(String(bytes)))
+    case nil: break
+    }
+    if tunnel.killSwitch != .off { mapping.add("kill-switch", .word(tunnel.killSwitch.rawValue)) }
+    if tunnel.includesAllNetworks { mapping.add("include-all-networks", .word("true")) }
+    return mapping
+  }
+
+  private static func yaml(of provider: PrintableTunnel.Provider) -> YAMLMapping {
+    switch provider {
+    case .wireGuard(let config): return YAMLMapping([("wireguard", .mapping(YAMLMapping([("config", .text(config))])))])
+    case .command(let command):
+      var mapping = YAMLMapping([("up", texts(command.up)), ("down", texts(command.down))])
+      if !command.status.isEmpty { mapping.add("status", texts(command.status)) }
+      mapping.add("interface", command.interface.map { .text($0) })
+      if command.timeout != CommandProviderConfiguration(up: [], down: []).timeout { mapping.add("timeout", duration(command.timeout)) }
+      return YAMLMapping([("command", .mapping(mapping))])
+    }
+  }
+
+  private static func yaml(of onDemand: OnDemand) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    if !onDemand.isEnabled { mapping.add("enabled", .word("false")) }
+    if !onDemand.rules.isEmpty { mapping.add("rules", .list(onDemand.rules.map { .mapping(yaml(of: $0)) })) }
+    let defaults = Timing()
+    var timing = YAMLMapping()
+    timing.add("settle", onDemand.timing.settle.map(duration))
+    if onDemand.timing.releaseDelay != defaults.releaseDelay { timing.add("release-delay", duration(onDemand.timing.releaseDelay)) }
+    timing.add("idle", onDemand.timing.idle.map(duration))
+    if onDemand.timing.decideWithin != defaults.decideWithin { timing.add("decide-within", duration(onDemand.timing.decideWithin)) }
+    if !timing.isEmpty { mapping.add("timing", .mapping(timing)) }
+    return mapping
+  }
+
+  private static func yaml(of rule: Rule) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    mapping.add("name", rule.name.map { .text($0) })
+    let match = criteria(of: rule.match)
+    if !match.isEmpty { mapping.add("match", .mapping(match)) }
+    mapping.add("action", .word(rule.action.rawValue))
+    if !rule.connections.isEmpty { mapping.add("connections", .list(rule.connections.map { .mapping(yaml(of: $0)) })) }
+    mapping.add("on-unknown", rule.onUnknown.map { .word($0.rawValue) })
+    return mapping
+  }
+
+  private static func yaml(of rule: ConnectionRule) -> YAMLMapping {
+    var mapping = YAMLMapping([("domains", texts(rule.domains)), ("action", .word(rule.action.rawValue))])
+    if !rule.servers.isEmpty { mapping.add("dns-servers", texts(rule.servers)) }
+    mapping.add("probe", rule.probe.map(yaml))
+    return mapping
+  }
+
+  private static func yaml(of routes: RoutePolicy) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    if !routes.include.isEmpty { mapping.add("include", destinations(routes.include)) }
+    if !routes.exclude.isEmpty { mapping.add("exclude", destinations(routes.exclude)) }
+    if routes.lan != .allow { mapping.add("lan", .word(routes.lan.rawValue)) }
+    if routes.onOverlap != .preferLocal { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }
+    return mapping
+  }
+
+  /// Everything of both families is `default`.
+  private static func destinations(_ prefixes: [IPPrefix]) -> YAMLValue {
+    var items: [YAMLValue] = []
+    var i = 0
+    while i < prefixes.count {
+      let isDefault = i + 1 < prefixes.count && prefixes[i] == .everything(.v4) && prefixes[i + 1] == .everything(.v6)
+      items.append(isDefault ? .word("default") : .text(prefixes[i].description))
+      i += isDefault ? 2 : 1
+    }
+    return .list(items)
+  }
+
+  /// Empty lists are printed: an absent key stands for what the provider's own configuration says.
+  private static func yaml(of dns: DNSPolicy) -> YAMLMapping {
+    var mapping = YAMLMapping([("servers", texts(dns.servers)), ("search-domains", texts(dns.searchDomains))])
+    if !dns.matchDomains.isEmpty { mapping.add("match-domains", texts(dns.matchDomains)) }
+    return mapping
+  }
+
+  private static func yaml(of proxy: ProxyPolicy) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    mapping.add("pac", proxy.pac.map { .text($0) })
+    mapping.add("http", proxy.http.map { .text($0) })
+    mapping.add("https", proxy.https.map { .text($0) })
+    if !proxy.exclude.isEmpty { mapping.add("exclude", texts(proxy.exclude)) }
+    return mapping
+  }
+
+  static func texts(_ items: [some CustomStringConvertible]) -> YAMLValue { .list(items.map { .text($0.description) }) }
+
+  /// In the largest unit that leaves nothing over; what is less than a millisecond is dropped.
+  static func duration(_ duration: Duration) -> YAMLValue {
+    let (seconds, attoseconds) = duration.components
+    let rest = attoseconds / 1_000_000_000_000_000
+    if rest != 0 { return .word("\(seconds * 1000 + rest)ms") }
+    if seconds != 0, seconds % 3600 == 0 { return .word("\(seconds / 3600)h") }
+    return seconds != 0 && seconds % 60 == 0 ? .word("\(seconds / 60)m") : .word("\(seconds)s")
+  }
+}

@@ -1,0 +1,146 @@
+/// A mapping to be printed, in its order.
+struct YAMLMapping {
+  private(set) var entries: [(key: String, value: YAMLValue)]
+
+  init(_ entries: [(key: String, value: YAMLValue)] = []) { self.entries = entries }
+
+  mutating func add(_ key: String, _ value: YAMLValue) { entries.append((key, value)) }
+
+  mutating func add(_ key: String, _ value: YAMLValue?) { if let value { entries.append((key, value)) } }
+
+  var isEmpty: Bool { entries.isEmpty }
+}
+
+/// A value to be printed.
+indirect enum YAMLValue {
+  /// A number, a boolean or a word of the language, which needs no quotes.
+  case word(String)
+  /// Somebody's text: in quotes wherever a reader of YAML could take it for something else.
+  case text(String)
+  case list([YAMLValue])
+  case mapping(YAMLMapping)
+
+  /// One value stands for itself, several are a list.
+  static func oneOrMore(_ values: [YAMLValue]) -> YAMLValue { values.count == 1 ? values[0] : .list(values) }
+}
+
+extension YAMLMapping {
+  /// In block style, with a newline at the end; `{}` where it is empty.
+  var text: String {
+    var text = ""
+    write(to: &text, indent: 0)
+    return text
+  }
+
+  private func write(to text: inout String, indent: Int) {
+    for (i, entry) in entries.enumerated() {
+      if i > 0 { text += String(repeating: " ", count: indent) }
+      text += yamlScalar(entry.key) + ":"
+      entry.value.write(to: &text, indent: indent)
+    }
+  }
+
+  /// On one line, in braces; `nil` where that would get long or nests lists of mappings.
+  fileprivate var flow: String? {
+    var parts: [String] = []
+    for entry in entries {
+      guard let value = entry.value.flow else { return nil }
+      parts.append("\(yamlScalar(entry.key)): \(value)")
+    }
+    let line = parts.isEmpty ? "{}" : "{ \(parts.joined(separator: ", ")) }"
+    return line.utf8.count <= 100 ? line : nil
+  }
+
+  fileprivate func writeBlock(to text: inout String, indent: Int) { write(to: &text, indent: indent) }
+}
+
+extension YAMLValue {
+  /// What stands behind a colon, and the end of its line.
+  fileprivate func write(to text: inout String, indent: Int) {
+    if let flow {
+      text += " \(flow)\n"
+      return
+    }
+    let inner = String(repeating: " ", count: indent + 2)
+    text += "\n"
+    switch self {
+    case .word, .text: break
+    case .mapping(let mapping):
+      text += inner
+      mapping.writeBlock(to: &text, indent: indent + 2)
+    case .list(let items):
+      for item in items {
+        text += inner + "-"
+        if let flow = item.flow {
+          text += " \(flow)\n"
+        } else if case .mapping(let mapping) = item {
+          text += " "
+          mapping.writeBlock(to: &text, indent: indent + 4)
+        } else {
+          item.write(to: &text, indent: indent + 2)
+        }
+      }
+    }
+  }
+
+  /// On one line; `nil` for what is too long, and for mappings that hold more than scalars and lists of them.
+  fileprivate var flow: String? {
+    switch self {
+    case .word(let word): return word
+    case .text(let text): return yamlScalar(text)
+    case .mapping(let mapping): return mapping.flow
+    case .list(let items):
+      var parts: [String] = []
+      var length = 0
+      for item in items {
+        if case .mapping = item { return nil }
+        guard let part = item.flow else { return nil }
+        length += part.utf8.count + 2
+        if length > 100 { return nil }
+        parts.append(part)
+      }
+      return "[\(parts.joined(separator: ", "))]"
+    }
+  }
+}
+
+/// The text as a scalar: plain where nothing could take it for anything else, in double quotes otherwise.
+func yamlScalar(_ text: String) -> String {
+  isPlain(text) ? text : doubleQuoted(text)
+}
+
+/// Words that some reader of YAML takes for a boolean or for nothing.
+private let reservedWords: Set<String> = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"]
+
+private func isPlain(_ text: String) -> Bool {
+  func isLetter(_ c: UInt8) -> Bool { (97...122).contains(c | 0x20) }
+  func isDigit(_ c: UInt8) -> Bool { (48...57).contains(c) }
+  let bytes = Array(text.utf8)
+  guard let first = bytes.first, let last = bytes.last, last != UInt8(ascii: ":"), last != 0x20 else { return false }
+  guard isLetter(first) || isDigit(first) || first == UInt8(ascii: "/") || first == UInt8(ascii: "_") else { return false }
+  // A colon makes `08:00` a number to some; only what begins with a letter may hold one, as URLs do.
+  let allowed = isLetter(first) ? "./_-+*=:@ ".utf8.map { $0 } : "./_-".utf8.map { $0 }
+  guard bytes.allSatisfy({ isLetter($0) || isDigit($0) || allowed.contains($0) }) else { return false }
+  for i in bytes.indices.dropLast() where bytes[i] == UInt8(ascii: ":") && bytes[i + 1] == 0x20 { return false }
+  if reservedWords.contains(text.lowercased()) { return false }
+  // Numbers, in any base, with exponents or underscores; dates. A prefix such as 10.0.0.0/8 is none.
+  return isLetter(first) || first == UInt8(ascii: "/") || first == UInt8(ascii: "_") || bytes.contains(UInt8(ascii: "/"))
+    || bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 4
+}
+
+private func doubleQuoted(_ text: String) -> String {
+  var quoted = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar.value {
+    case 0x22: quoted += "\\\""
+    case 0x5c: quoted += "\\\\"
+    case 9: quoted += "\\t"
+    case 10: quoted += "\\n"
+    case 0..<0x20, 0x7f..<0xa0, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xffff:
+      let digits = String(scalar.value, radix: 16)
+      quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    default: quoted.unicodeScalars.append(scalar)
+    }
+  }
+  return quoted + "\""
+}

@@ -1,0 +1,30 @@
+/// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key, what was found, and the verdict.
+package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
+  var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.because)"]
+  if !tunnel.isEnabled { lines.append("It is disabled by its policy, so nothing starts it.") }
+  if !tunnel.onDemand.isEnabled { lines.append("Its on-demand switch is off, so its rules do not act.") }
+  if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }
+  for entry in trace {
+    let name = entry.rule.name.map { " \"\($0)\"" } ?? ""
+    let isDeciding = entry.rule.index == decision.rule?.index
+    lines.append("")
+    lines.append(
+      "\(isDeciding ? ">" : " ") rule \(entry.rule.index)\(name): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
+    )
+    lines += keys(entry.finding, depth: 2)
+  }
+  return lines.map { $0 + "\n" }.joined()
+}
+
+/// The condition's tree, a key a line.
+private func keys(_ finding: Finding, depth: Int) -> [String] {
+  let indent = String(repeating: "  ", count: depth)
+  func line(_ truth: Truth, _ text: String) -> String { "\(indent)\(pad(truth.rawValue, 7)) \(text)" }
+  switch finding {
+  case .key(let key, let truth, let found): return [line(truth, found.hasPrefix(key + " ") ? found : "\(key): \(found)")]
+  case .all(_, let parts): return parts.isEmpty ? [line(.yes, "always")] : parts.flatMap { keys($0, depth: depth) }
+  case .any(let truth, let parts): return [line(truth, "any-of:")] + parts.flatMap { keys($0, depth: depth + 1) }
+  case .not(let truth, let part): return [line(truth, "not:")] + keys(part, depth: depth + 1)
+  case .network(let name, let truth, let part): return [line(truth, "network \(name):")] + keys(part, depth: depth + 1)
+  }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import ControlProtocol
+import RoamwardCore
+
+struct Explain: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Why a tunnel is as it is: every rule, every key, what was found, and where it is written.",
+    discussion: "Judges this machine's network as it is now, or another one, as `evaluate` does. Needs neither root nor the agent.")
+
+  @Argument(help: "The tunnel's name.") var tunnel: String
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var facts: FactOptions
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() throws {
+    let set = try policies.load()
+    guard let policy = set.tunnel(named: tunnel) else {
+      let known = set.tunnels.map(\.name).joined(separator: ", ")
+      throw ValidationError("no policy describes a tunnel named \"\(tunnel)\"; there are: \(known.isEmpty ? "none" : known)")
+    }
+    let snapshot = try facts.snapshot()
+    let evaluator = Evaluator(networks: set.networks)
+    let decision = evaluator.decide(policy, on: snapshot)
+    let trace = evaluator.trace(policy, on: snapshot)
+    if json {
+      var whole = decision
+      whole.trace = trace
+      let members: JSON = ["version": 1, "decision": whole.json, "network": snapshot.json]
+      write(members.text(indented: true) + "\n")
+    } else {
+      write(explanation(of: policy, decision: decision, trace: trace))
+    }
+  }
+}
