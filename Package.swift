@@ -80,7 +80,7 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
-        "TunnelProviders", "Agent", argumentParser,
+        "TunnelProviders", "Agent", argumentParser, "Simulation",
       ], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.

@@ -246,7 +246,7 @@ package final class Reconciler {
     guard let policy = policies.tunnel(named: name) else { return "its policy is gone" }
     if !policy.isEnabled { return "disabled by its policy" }
     if let hold = deliberation.holds[name] {
-      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words), or `roamward resume`"
+      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words); `roamward resume` ends it"
     }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision = deliberation.decisions[name] else { return "not decided yet" }

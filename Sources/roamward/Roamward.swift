@@ -14,7 +14,8 @@ struct Roamward: ParsableCommand {
     version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Wait.self]),
-      CommandGroup(name: "Without the agent", subcommands: [Evaluate.self, Explain.self, Plan.self, Network.self, Check.self]),
+      CommandGroup(
+        name: "Without the agent", subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self]),
     ],
     defaultSubcommand: Status.self)
 

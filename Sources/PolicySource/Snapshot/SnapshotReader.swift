@@ -11,7 +11,7 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
-private func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
+func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
   guard var fields = Fields(root, of: "a snapshot", &reading), readVersion(&fields, &reading) else { return nil }
   let primary = fields.take("primary")
   let links = entries(of: fields.take("links"), "links by name", &reading).compactMap { readLink($0, &reading) }

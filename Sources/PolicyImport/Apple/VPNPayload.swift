@@ -1,0 +1,72 @@
+import NetworkTypes
+import RoamwardCore
+
+/// Reads `com.apple.vpn.managed`. Most of it is in the dictionary named after the type; rules are accepted beside it too.
+func readVPNPayload(
+  _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
+) -> ImportedTunnel {
+  var tunnel = start
+  let type = fields.text("VPNType", &report)
+  let subtype = fields.text("VPNSubType", &report)
+  var inner = type.flatMap { fields.take($0.value == "TransparentProxy" ? "TransparentProxy" : $0.value) }.flatMap { Fields($0, &report) }
+  if type != nil, inner == nil { report.note("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line) }
+  // The rules first: nothing after them can change what they are.
+  var payload = OnDemandFields(inner: inner, outer: fields)
+  payload.read(into: &tunnel, options: options, &report)
+  inner = payload.inner
+  fields = payload.outer
+  notePlaceholders(fields, inner, &tunnel, &report)
+  let vendor = fields.take("VendorConfig") ?? inner?.take("VendorConfig")
+  switch (type?.value, subtype?.value) {
+  case ("VPN", "com.wireguard.ios"?), ("VPN", "com.wireguard.macos"?):
+    readWireGuardVendor(vendor, &inner, &tunnel, &report)
+  case ("VPN", "net.openvpn.connect.app"?), ("VPN", "net.openvpn.OpenVPN-Connect.vpnplugin"?):
+    readOpenVPNVendor(vendor, &inner, &tunnel, folder: options.folder, &report)
+  case ("IKEv2", _), ("IPSec", _):
+    readIPsec(&inner, &tunnel, type: type?.value ?? "", &report)
+  default:
+    tunnel.obstacles.append("this version has no provider for its kind of VPN; name a command that builds it")
+    if let vendor { keepVendorSecret(vendor, &tunnel, &report) }
+  }
+  if let type { report.changed(type.place, "the provider of the policy") }
+  if let subtype { report.changed(subtype.place, "the provider of the policy") }
+  readTunnelSettings(&fields, &inner, &tunnel, &report)
+  keepSecrets(&inner, &tunnel, &report)
+  inner?.finish(&report)
+  return tunnel
+}
+
+/// A declaration of OS 27: wrappers are renamed, rules are key for key the same.
+func readVPNDeclaration(
+  _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
+) -> ImportedTunnel {
+  var tunnel = start
+  if let item = fields.take("OnDemand"), var demand = Fields(item, &report) {
+    let isEnabled = demand.flag("Enabled", &report)
+    if let isEnabled { report.taken(isEnabled.place, "on-demand enabled: \(isEnabled.value)") }
+    tunnel.onDemand = isEnabled?.value ?? false
+    if let rules = demand.take("Rules") {
+      let read = readOnDemandRules(rules, dialect: .vpn, legacy: LegacyDomains(), reading: options.reading, &report)
+      tunnel.rules = read.rules
+      tunnel.ruleObstacle = read.problem
+    }
+    demand.drop(["DisableUserOverride"], because: "a person can always outrank the rules here, visibly (roamward up, down)", weight: .warning, &report)
+    demand.finish(&report)
+  }
+  if let item = fields.take("Idle"), var idle = Fields(item, &report) {
+    readIdle(&idle, switchKey: "Disconnect", timerKey: "Timer", &tunnel, &report)
+    idle.finish(&report)
+  }
+  var none: Fields?
+  readTunnelSettings(&fields, &none, &tunnel, &report)
+  tunnel.obstacles.append("a declaration says when the tunnel is wanted; name the command that builds it")
+  fields.drop(fields.keys, because: "how the tunnel is built has to be said by hand", weight: .warning, &report)
+  return tunnel
+}
+
+/// Vendor settings that nothing here understands may hold keys: they are kept, for root alone.
+private func keepVendorSecret(_ vendor: Item, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
+  let lines = vendor.leaves.compactMap { leaf in leaf.text.map { "\(leaf.place.text) = \($0)\n" } }
+  let file = tunnel.addSecret("vendor", Array(lines.joined().utf8))
+  for leaf in vendor.leaves { report.changed(leaf.place, "kept in \(file), for root alone: it may hold secrets") }
+}

@@ -1,0 +1,67 @@
+/// What a person decides about an import.
+package struct ImportOptions: Hashable, Sendable {
+  /// The tunnel's name, instead of one made from the file; of several tunnels, the first.
+  package var name: String?
+  /// Where the files will be, from the root: programs are told so.
+  package var folder: String
+  /// Check the signature of a signed profile; refuted, nothing is imported.
+  package var verify: Bool
+  /// Files of certificates to trust, besides those of this machine.
+  package var trusted: [String]
+  /// A payload type to read as if it were Apple's VPN payload.
+  package var acceptedPayloadType: String?
+  package var reading: RuleReading
+
+  package init(
+    name: String? = nil, folder: String = "/etc/roamward/policies", verify: Bool = false, trusted: [String] = [],
+    acceptedPayloadType: String? = nil, reading: RuleReading = RuleReading()
+  ) {
+    self.name = name
+    self.folder = folder
+    self.verify = verify
+    self.trusted = trusted
+    self.acceptedPayloadType = acceptedPayloadType
+    self.reading = reading
+  }
+}
+
+/// The kinds of files that can be imported.
+package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
+  /// A profile, plain or signed, or a declaration of OS 27.
+  case apple
+  case wireGuard = "wg-quick"
+  case openVPN = "openvpn"
+  case networkManager = "nmconnection"
+}
+
+/// By the name's end, or else by what is in it. `nil`: none of them.
+package func detectFormat(_ bytes: [UInt8], file: String) -> ImportFormat? {
+  let name = file.lowercased()
+  if name.hasSuffix(".mobileconfig") || name.hasSuffix(".plist") { return .apple }
+  if name.hasSuffix(".ovpn") { return .openVPN }
+  if name.hasSuffix(".nmconnection") { return .networkManager }
+  if isSignedMessage(bytes) || bytes.starts(with: Array("bplist".utf8)) { return .apple }
+  let lines = numberedLines(Array(bytes.prefix(65_536))).map { trimmed($0.text) }.filter { !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix(";") }
+  if let first = lines.first, first.hasPrefix("{") || first.hasPrefix("<?xml") || first.hasPrefix("<!DOCTYPE") || first.hasPrefix("<plist") {
+    return .apple
+  }
+  if lines.contains("[connection]") { return .networkManager }
+  if lines.contains(where: { $0.lowercased() == "[interface]" }) { return .wireGuard }
+  if lines.contains(where: { $0 == "client" || $0.hasPrefix("remote ") }) { return .openVPN }
+  return nil
+}
+
+/// Reads a file of any of the formats. Nothing is written, and nothing outside the bytes is looked at (but certificates, to verify).
+package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
+  guard bytes.count <= ImportLimits.file else { throw ImportFailure("the file is larger than 16 MiB") }
+  switch detectFormat(bytes, file: file) {
+  case .apple: return try importProfile(bytes, file: file, options: options)
+  case .wireGuard: return try importWireGuard(bytes, file: file, options: options)
+  case .openVPN: return try importOpenVPN(bytes, file: file, options: options)
+  case .networkManager: return try importNetworkManager(bytes, file: file, options: options)
+  case nil:
+    throw ImportFailure(
+      "this is none of the files that can be imported",
+      help: "Apple profiles (.mobileconfig), wg-quick files (.conf), .ovpn and .nmconnection can be")
+  }
+}

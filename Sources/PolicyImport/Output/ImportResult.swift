@@ -1,0 +1,55 @@
+import PolicySource
+import RoamwardCore
+
+/// What an import wants to write, and what it has to say. Nothing is on disk yet.
+package struct ImportResult: Sendable {
+  /// One tunnel: its policy, and what stands beside it.
+  package struct Tunnel: Hashable, Sendable {
+    package var name: String
+    /// `false`: it has to be completed by hand first.
+    package var isEnabled: Bool
+    /// The policy file last.
+    package var files: [OutputFile]
+  }
+
+  package var tunnels: [Tunnel] = []
+  package var report: ImportReport
+
+  package var files: [OutputFile] { tunnels.flatMap(\.files) }
+}
+
+extension ImportResult {
+  /// Prints the policy, and reads it back as the agent would: what would not load is not written.
+  mutating func add(_ tunnel: ImportedTunnel, source: String) {
+    let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)
+    let files = tunnel.files + [policy]
+    let problems = loadingErrors(files)
+    for problem in problems {
+      report.note(
+        "the policy of \(tunnel.name) was not written, because it would not load: \(problem.message)", weight: .error)
+    }
+    guard problems.isEmpty else { return }
+    for obstacle in tunnel.obstacles { report.note("tunnel \(tunnel.name) is off: \(obstacle)", weight: .warning) }
+    if let obstacle = tunnel.ruleObstacle { report.note("the rules of \(tunnel.name) are off: \(obstacle)", weight: .warning) }
+    tunnels.append(Tunnel(name: tunnel.name, isEnabled: tunnel.obstacles.isEmpty, files: files))
+  }
+}
+
+/// The errors that these files have as policies of a folder of their own.
+package func loadingErrors(_ files: [OutputFile]) -> [Diagnostic] {
+  let folder = "/import"
+  let byPath = Dictionary(files.map { ("\(folder)/\($0.name)", $0) }) { first, _ in first }
+  let system = PolicyFileSystem(
+    names: { _ in files.map(\.name) },
+    status: { path throws(FileFailure) in
+      if path == folder { return .init(kind: .folder, mode: 0o755) }
+      guard let file = byPath[path] else { throw FileFailure("No such file or directory", isMissing: true) }
+      return .init(kind: .regular, mode: file.isSecret ? 0o600 : 0o644)
+    },
+    read: { path, limit throws(FileFailure) in
+      guard let file = byPath[path] else { throw FileFailure("No such file or directory", isMissing: true) }
+      return (Array(file.bytes.prefix(limit)), .init(kind: .regular, mode: file.isSecret ? 0o600 : 0o644))
+    },
+    workingDirectory: { folder })
+  return loadPolicies(layers: [folder], files: system, requireRootOwnership: true).diagnostics.filter { $0.severity == .error }
+}

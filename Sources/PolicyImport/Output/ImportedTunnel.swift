@@ -1,0 +1,71 @@
+import NetworkTypes
+import RoamwardCore
+
+/// A file that an import makes.
+package struct OutputFile: Hashable, Sendable {
+  /// A name in the folder of the output, without a slash.
+  package var name: String
+  package var bytes: [UInt8]
+  /// Whether it is for root alone (0600) from its first instant.
+  package var isSecret: Bool
+
+  package init(name: String, bytes: [UInt8], isSecret: Bool) {
+    self.name = name
+    self.bytes = bytes
+    self.isSecret = isSecret
+  }
+}
+
+/// A rule as it was translated, and the words that it came from.
+struct ImportedRule {
+  var rule: Rule
+  var original: String?
+}
+
+/// One tunnel on its way into a policy file.
+struct ImportedTunnel {
+  enum Provider {
+    case wireGuard(file: String)
+    case command(up: [String], down: [String], status: [String])
+    /// Nothing can build it yet: the policy keeps the rules, disabled, and says what is missing.
+    case missing
+  }
+
+  var name: String
+  var about: String?
+  /// Why the tunnel is not to be used as it is; empty where it can be.
+  var obstacles: [String] = []
+  var provider = Provider.missing
+  var onDemand: Bool?
+  /// Why the rules must not act, whatever the file says.
+  var ruleObstacle: String?
+  var rules: [ImportedRule] = []
+  var idle: Int64?
+  var routes: RoutePolicy?
+  var dns: DNSPolicy?
+  var proxy: ProxyPolicy?
+  var mtu: UInt32?
+  var includesAllNetworks = false
+  /// Of the file, for people; printed as comments at the top. Never secrets.
+  var remarks: [String] = []
+  /// Beside the policy.
+  var files: [OutputFile] = []
+
+  init(name: String) { self.name = name }
+
+  mutating func addSecret(_ suffix: String, _ bytes: [UInt8]) -> String {
+    addFile("\(name).\(suffix)", bytes, isSecret: true)
+  }
+
+  /// A name that no other file of this tunnel has.
+  mutating func addFile(_ wanted: String, _ bytes: [UInt8], isSecret: Bool) -> String {
+    var file = wanted
+    var number = 2
+    while files.contains(where: { $0.name == file }) {
+      file = "\(wanted)-\(number)"
+      number += 1
+    }
+    files.append(OutputFile(name: file, bytes: bytes, isSecret: isSecret))
+    return file
+  }
+}

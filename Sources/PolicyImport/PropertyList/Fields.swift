@@ -1,0 +1,109 @@
+/// A value, and where it is.
+struct Item {
+  let property: Property
+  let place: KeyPath
+
+  var text: String? { property.text }
+
+  var items: [Item]? {
+    property.items?.enumerated().map { Item(property: $1, place: place.item($0, line: $1.line ?? place.line)) }
+  }
+
+  /// Every value below it that is no container.
+  var leaves: [Item] {
+    if let items { return items.isEmpty ? [self] : items.flatMap(\.leaves) }
+    guard let entries = property.entries else { return [self] }
+    return entries.isEmpty
+      ? [self]
+      : entries.flatMap { Item(property: $0.value, place: place.key($0.key, line: $0.value.line ?? place.line)).leaves }
+  }
+}
+
+/// The keys of a dictionary while they are being taken out of it. Whatever takes one tells the report of it; `finish` tells of the rest.
+struct Fields {
+  let place: KeyPath
+  private var entries: [Property.Entry]
+
+  /// `nil`, and reported, where the value is no dictionary.
+  init?(_ item: Item, _ report: inout ImportReport) {
+    guard let entries = item.property.entries else {
+      report.dropped(item.place, "expected a dictionary, found \(item.property.kind)", weight: .error)
+      return nil
+    }
+    place = item.place
+    self.entries = entries
+  }
+
+  var keys: [String] { entries.map(\.key) }
+
+  func has(_ key: String) -> Bool { entries.contains { $0.key == key } }
+
+  mutating func take(_ key: String) -> Item? {
+    guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+    let entry = entries.remove(at: index)
+    return Item(property: entry.value, place: place.key(key, line: entry.value.line))
+  }
+
+  /// A text; anything else is reported and dropped.
+  mutating func text(_ key: String, _ report: inout ImportReport) -> (value: String, place: KeyPath)? {
+    guard let item = take(key) else { return nil }
+    if let text = item.text { return (text, item.place) }
+    report.dropped(item.place, "expected a text, found \(item.property.kind)", weight: .error)
+    return nil
+  }
+
+  /// A switch: true and false, or a number that is 0 or not, as profiles have it both ways.
+  mutating func flag(_ key: String, _ report: inout ImportReport) -> (value: Bool, place: KeyPath)? {
+    guard let item = take(key) else { return nil }
+    switch item.property.content {
+    case .boolean(let value): return (value, item.place)
+    case .integer(let number) where number == 0 || number == 1: return (number == 1, item.place)
+    case .real(let number) where number == 0 || number == 1: return (number == 1, item.place)
+    default:
+      report.dropped(item.place, "expected true or false (or 1 or 0), found \(item.property.kind)", weight: .error)
+      return nil
+    }
+  }
+
+  mutating func number(_ key: String, _ range: ClosedRange<Int64>, _ report: inout ImportReport) -> (value: Int64, place: KeyPath)? {
+    guard let item = take(key) else { return nil }
+    let value: Int64? =
+      switch item.property.content {
+      case .integer(let number): number
+      case .real(let number): Int64(exactly: number)
+      default: nil
+      }
+    if let value, range.contains(value) { return (value, item.place) }
+    report.dropped(item.place, "expected a whole number from \(range.lowerBound) to \(range.upperBound)", weight: .error)
+    return nil
+  }
+
+  /// A list of texts. One text alone counts as a list of it, with a warning; what is no text is an error and left out.
+  mutating func texts(_ key: String, _ report: inout ImportReport) -> (values: [Item], place: KeyPath)? {
+    guard let item = take(key) else { return nil }
+    if item.text != nil {
+      report.changed(item.place, "a text where a list was expected; read as a list of one", weight: .warning)
+      return ([item], item.place)
+    }
+    guard let items = item.items else {
+      report.dropped(item.place, "expected a list of texts, found \(item.property.kind)", weight: .error)
+      return nil
+    }
+    for item in items where item.text == nil {
+      report.dropped(item.place, "expected a text, found \(item.property.kind)", weight: .error)
+    }
+    return (items.filter { $0.text != nil }, item.place)
+  }
+
+  /// Drops keys for a reason that is known.
+  mutating func drop(_ keys: [String], because reason: String, weight: ImportReport.Weight = .plain, _ report: inout ImportReport) {
+    for key in keys {
+      if let item = take(key) { report.dropped(item.place, reason, weight: weight) }
+    }
+  }
+
+  /// Reports what was not taken.
+  mutating func finish(_ report: inout ImportReport, reason: String = "not a key that this importer knows", weight: ImportReport.Weight = .warning) {
+    drop(keys, because: reason, weight: weight, &report)
+  }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import ControlProtocol
+import LinuxIO
+import PolicySource
+import RoamwardCore
+import Simulation
+
+struct Simulate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Lives through a timeline in virtual time: a week of travel in milliseconds.",
+    discussion: """
+      Runs the agent itself in a machine in memory, with the policies given. A timeline lists networks, things people say and expectations;
+      `roamward monitor --record` writes one. Exit status 1 when an expectation is not met.
+      """)
+
+  @Argument(help: "The timeline.") var timeline: String
+  @OptionGroup var policies: PolicyOptions
+  @Flag(help: "A JSON object a line.") var json = false
+
+  func run() throws {
+    let set = try policies.load()
+    let timeline = try readTimeline()
+    let simulation = Simulation(timeline, policies: set) { entry in
+      if let line = json ? entry.json.text() : entry.line { write(line + "\n") }
+    }
+    let failures = simulation.run()
+    for failure in failures { writeError("\(failure.location): error: \(failure.message)\n") }
+    if !failures.isEmpty { throw ExitStatus.policyErrors }
+  }
+
+  private func readTimeline() throws -> Timeline {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try TextFile.read(timeline)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.policyErrors
+    }
+    let folder = Folder.parent(of: timeline)
+    let (read, problems) = PolicySource.readTimeline(text: bytes, file: timeline) { path in
+      try? TextFile.read(path.hasPrefix("/") ? path : "\(folder)/\(path)")
+    }
+    for problem in problems { writeError(problem.rendered(color: usesColor) + "\n") }
+    guard let read else { throw ExitStatus.policyErrors }
+    return read
+  }
+}
+
+extension Simulation.Entry {
+  /// `mon 08:00:12  corp: disconnected -> connecting (rule 2: …)`; `nil` for what is only for machines.
+  fileprivate var line: String? {
+    if case .snapshot = event { return nil }
+    return "\(clock.day) \(clockText(minute: clock.second / 60)):\(two(clock.second % 60))  \(Event.line(Event(time: 0, kind: event).json))"
+  }
+
+  fileprivate var json: JSON {
+    guard case .object(let members) = Event(time: 0, kind: event).json else { return .null }
+    let at: JSON = .integer(self.at.components.seconds * 1000 + self.at.components.attoseconds / 1_000_000_000_000_000)
+    return .object([JSON.Member(key: "atMilliseconds", value: at)] + members.filter { $0.key != "time" })
+  }
+}
+
+private func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
