@@ -9,7 +9,7 @@ package struct Forecast {
   /// that is planned whatever the rules say. Endpoint names are left as names: nothing is looked up.
   package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
     let evaluator = Evaluator(networks: policies.networks)
-    let setups = Self.setups(policies, engine: machine.wireGuardEngine)
+    let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine)
     let need = Need(ssid: false, tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link))
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in

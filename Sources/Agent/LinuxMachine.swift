@@ -39,7 +39,7 @@ package final class LinuxMachine {
   package func observe(_ need: Need) throws(WorldError) -> Observation {
     let kernel: KernelState
     do throws(NetlinkError) {
-      kernel = try reader.read(extraTables: Set(need.tables))
+      kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere)
     } catch {
       throw WorldError(error.description)
     }
@@ -54,12 +54,17 @@ package final class LinuxMachine {
     return Observation(snapshot: snapshot, state: ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe()))
   }
 
-  /// The kernel's own WireGuard, else wireguard-go where it is installed.
-  package private(set) lazy var wireGuardEngine: EngineChoice = {
-    if wireGuard.isSupported() { return .engine(.kernel) }
+  /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.
+  package private(set) lazy var wireGuardEngine = engine(isKernels: wireGuard.isSupported())
+
+  /// The same for a dry run: nothing is made.
+  package var likelyWireGuardEngine: EngineChoice { engine(isKernels: wireGuard.isLikely()) }
+
+  private func engine(isKernels: Bool) -> EngineChoice {
+    if isKernels { return .engine(.kernel) }
     if isInstalled("wireguard-go") { return .engine(.userspace) }
     return .none(because: "this kernel has no WireGuard, and wireguard-go is not installed; cure: apt install wireguard-go")
-  }()
+  }
 
   /// Carries out the steps in order; gives those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {

@@ -136,6 +136,7 @@ package final class Reconciler {
     settleUntil = nil
     let need = Need(
       ssid: policies.needsSSID, tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
+      everywhere: observation == nil,
       wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
     let new: Observation
     do throws(WorldError) {

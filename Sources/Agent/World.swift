@@ -59,12 +59,15 @@ package struct Need: Hashable, Sendable {
   package var ssid: Bool
   /// Tables that tunnels may have routes in.
   package var tables: [UInt32]
+  /// Also what is ours in tables that nobody knows of: what a killed agent has left.
+  package var everywhere: Bool
   /// WireGuard links to ask about.
   package var wireGuardLinks: [String]
 
-  package init(ssid: Bool = true, tables: [UInt32] = [], wireGuardLinks: [String] = []) {
+  package init(ssid: Bool = true, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = []) {
     self.ssid = ssid
     self.tables = tables
+    self.everywhere = everywhere
     self.wireGuardLinks = wireGuardLinks
   }
 }

@@ -14,9 +14,10 @@ package struct KernelReader: Sendable {
   private static let firstPause: UInt32 = 5000
 
   /// Everything, each table as it was at one moment. Of routes: the main table, the tables that our rules name, and `extraTables`; never all
-  /// tables, for a router's may hold a hundred thousand routes.
-  package func read(extraTables: Set<UInt32> = []) throws(NetlinkError) -> KernelState {
-    try retrying { () throws(NetlinkError) in try readOnce(extraTables) }
+  /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
+  /// them, which the kernel picks out.
+  package func read(extraTables: Set<UInt32> = [], everywhere: Bool = false) throws(NetlinkError) -> KernelState {
+    try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere) }
   }
 
   /// One table, both families; empty where it does not exist.
@@ -44,15 +45,15 @@ package struct KernelReader: Sendable {
     }
   }
 
-  private func readOnce(_ extraTables: Set<UInt32>) throws(NetlinkError) -> KernelState {
+  private func readOnce(_ extraTables: Set<UInt32>, everywhere: Bool) throws(NetlinkError) -> KernelState {
     var state = KernelState(links: try socket.readLinks())
     let names = state.links.names
     state.addresses = try socket.readAddresses(linkNames: names)
     state.rules = try socket.readRules()
     let ours = state.rules.lazy.filter { $0.origin == Ownership.routeProtocol }.map(\.table)
-    for table in extraTables.union(ours).union([Route.mainTable]).sorted() {
-      state.routes += try socket.readRoutes(table: table, linkNames: names)
-    }
+    let tables = extraTables.union(ours).union([Route.mainTable])
+    for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
+    if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
     state.neighbours = try socket.readNeighbours(linkNames: names)
     return state
   }
@@ -92,6 +93,20 @@ extension NetlinkSocket {
       try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
         try dump("read routes of table \(table)", { $0.dumpRoutes(family, table: table, sequence: $1) }) {
           if let route = Route($0, linkNames: linkNames), route.table == table, route.destination.family == family { routes.append(route) }
+        }
+      }
+    }
+    return routes
+  }
+
+  /// Ours, of every table; without those of `tables`, which have been read.
+  func readOwnRoutes(besides tables: Set<UInt32>, linkNames: [UInt32: String]) throws(NetlinkError) -> [Route] {
+    var routes: [Route] = []
+    for family in IPAddress.Family.allCases {
+      try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
+        try dump("read our routes", { $0.dumpRoutes(family, madeBy: Ownership.routeProtocol, sequence: $1) }) {
+          guard let route = Route($0, linkNames: linkNames), route.origin == Ownership.routeProtocol else { return }
+          if route.destination.family == family, !tables.contains(route.table) { routes.append(route) }
         }
       }
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+import LinuxIO
 package import NetworkTypes
 package import RoamwardCore
 import Wire
@@ -25,6 +26,19 @@ package struct WireGuardKernel: Sendable {
       return true
     } catch {
       return false
+    }
+  }
+
+  /// Whether this kernel seems to have WireGuard, asked without making anything: the family is there, or a module of that name is.
+  package func isLikely() -> Bool {
+    if let family = try? generic.resolve(family: WireGuardMessage.family), family > 0 { return true }
+    var system = utsname()
+    uname(&system)
+    let release = withUnsafeBytes(of: &system.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let modules = "/lib/modules/\(release)"
+    return ["modules.dep", "modules.builtin"].contains { list in
+      let text = (try? TextFile.read("\(modules)/\(list)", limit: 8 << 20)) ?? []
+      return String(decoding: text, as: UTF8.self).contains("/wireguard.ko")
     }
   }
 

@@ -23,9 +23,9 @@ import Testing
     #expect(loaded.policies.tunnels.map(\.name) == ["corp", "lab"])
     let corp = try #require(loaded.policies.tunnel(named: "corp"))
     #expect(
-      corp.about == "Company network" && corp.isEnabled && corp.precedence == .enterprise && corp.mtu == 1420
+      corp.about == "Company network" && corp.isEnabled && corp.precedence == .enterprise && corp.mtu == .fixed(1420)
         && corp.location == place(11, 3))
-    #expect(corp.onDemand.isEnabled && corp.onDemand.decideWithin == .milliseconds(1500))
+    #expect(corp.onDemand.isEnabled && corp.onDemand.timing.decideWithin == .milliseconds(1500))
     let rules = corp.onDemand.rules
     #expect(rules.map(\.action) == [.disconnect, .connect, .disconnect, .ignore, .ignore])
     #expect(rules.map(\.name) == ["at home", nil, nil, nil, nil] && rules.map(\.onUnknown) == [nil, .noMatch, nil, nil, nil])
@@ -99,7 +99,7 @@ import Testing
   @Test("durations", arguments: [("500ms", 500), ("10s", 10_000), ("5m", 300_000), ("2h", 7_200_000), ("0s", 0)])
   func durations(text: String, milliseconds: Int) {
     let loaded = load(Self.tunnel("on-demand: { timing: { decide-within: \(text) } }"))
-    #expect(loaded.policies.tunnels.first?.onDemand.decideWithin == .milliseconds(milliseconds) && loaded.diagnostics == [])
+    #expect(loaded.policies.tunnels.first?.onDemand.timing.decideWithin == .milliseconds(milliseconds) && loaded.diagnostics == [])
   }
 
   @Test("what is no duration", arguments: ["5", "s", "-5s", "+5s", "5 s", "1.5s", "5d", "99999999999h", "9999999999h", "5S", "[5s]"])

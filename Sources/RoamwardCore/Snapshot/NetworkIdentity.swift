@@ -30,7 +30,13 @@ package struct NetworkIdentity: Hashable, Sendable {
   /// Whether both may be the same network: what one of them does not know yet does not tell them apart.
   package func isSame(as other: NetworkIdentity) -> Bool {
     func agree<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
-    return link == other.link && agree(type, other.type) && ssid == other.ssid && gateways == other.gateways
-      && agree(gatewayMAC, other.gatewayMAC)
+    return link == other.link && agree(type, other.type) && ssid == other.ssid && agree(gatewayMAC, other.gatewayMAC)
+      && IPAddress.Family.allCases.allSatisfy { agree(gateways(of: $0), other.gateways(of: $0)) }
+  }
+
+  /// `nil` where the family has none (yet): IPv4 and IPv6 come up one after the other.
+  private func gateways(of family: IPAddress.Family) -> [IPAddress]? {
+    let own = gateways.filter { $0.family == family }
+    return own.isEmpty ? nil : own
   }
 }

@@ -117,6 +117,14 @@ extension NetlinkWriter {
     }
   }
 
+  /// Those of every table that a program with this protocol number made; the kernel leaves the others out by itself.
+  package mutating func dumpRoutes(_ family: IPAddress.Family, madeBy origin: UInt8, sequence: UInt32) {
+    message(RouteMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
+      writer.raw([family.addressFamily, 0, 0, 0, 0, origin, 0, 0])
+      writer.host32(0)
+    }
+  }
+
   /// EEXIST where a route of the same prefix and metric is in the table, whatever it leads to.
   package mutating func addRoute(_ route: Route, linkIndex: UInt32?, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive

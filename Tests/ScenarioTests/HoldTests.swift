@@ -1,0 +1,120 @@
+import Testing
+
+@Suite("A person's word outranks the rules", .needsLab)
+struct HoldTests {
+  @Test("down stays down through a flap of the same network, and until resume")
+  func down() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      roamward down corp --wait 5
+      say "$(field corp state) $(field corp hold) $(field corp decision)"
+      roamward status | grep -E 'hold: |rules: '
+      ip link set wlan0 down && sleep 0.4
+      say "$(field corp hold) while the link is down"
+      "$lab" lease cafe wlan0 && sleep 0.6
+      say "$(field corp state) $(field corp hold)"
+      kill -HUP $(agent_pid) && sleep 0.3
+      say "$(field corp state) $(field corp hold)"
+      roamward resume corp && tunnel_is corp connected
+      say "$(field corp hold)"
+      """)
+    #expect(
+      seen.lines.filter { $0.hasPrefix("[") } == [
+        "[disconnected down connect]", "[down while the link is down]", "[disconnected down]", "[disconnected down]", "[null]",
+      ])
+    #expect(seen.contains("hold:    down by hand for"))
+    #expect(seen.contains("until the network changes; `roamward resume corp` ends it"))
+    #expect(seen.contains("rules:   would say connect"))
+  }
+
+  @Test("down lasts while the same network comes back piece by piece")
+  func piecemeal() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      roamward down corp --wait 5
+      ip -6 route del default
+      sleep 0.4
+      say "$(field corp hold)"
+      ip route del default
+      ip -6 route add default via 2001:db8:2::1 dev wlan0
+      sleep 0.4
+      say "$(field corp hold)"
+      ip route add default via 198.51.100.1 dev wlan0
+      sleep 0.4
+      say "$(field corp hold)"
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[down]", "[down]", "[down]"])
+  }
+
+  @Test("up at home stays up, and ends on another network")
+  func up() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go home
+      remember
+      start_agent
+      roamward up corp --wait 8 && within 3 intranet_loads
+      say "$(field corp state) $(field corp hold) $(field corp decision)"
+      sleep 0.5
+      say "$(field corp state)"
+      go cafe
+      within 3 field_is corp hold null
+      tunnel_is corp connected
+      go home
+      tunnel_is corp disconnected
+      within 3 as_before
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[connected up disconnect]", "[connected]"])
+  }
+
+  @Test("about a tunnel that does not exist, or is disabled, is refused with the reason")
+  func refused() throws {
+    let scene = try Scene([
+      "corp.yaml": corp,
+      "off.yaml": corp.with("corp:\n    class: enterprise", "off:\n    enabled: false"),
+    ])
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      for words in 'up nope' 'down nope' 'resume nope' 'up off' 'up' 'wait nope'; do
+        roamward $words 2>&1 || say "$?"
+      done
+      say "$(field off state)"
+      kill_agent
+      roamward status 2>&1 || say "$?"
+      """)
+    let lines = seen.lines
+    #expect(lines.filter { $0.contains("no tunnel is named \"nope\"") }.count == 4)
+    #expect(lines.filter { $0.contains("; known: corp, off") }.count == 3)
+    #expect(lines.contains { $0.contains("off is disabled by its policy (enabled: false, ") })
+    #expect(lines.contains { $0.contains("no agent answers at") })
+    #expect(lines.filter { $0.hasPrefix("[") } == ["[1]", "[1]", "[1]", "[1]", "[2]", "[1]", "[disconnected]", "[8]"])
+  }
+
+  @Test("on a tunnel whose on-demand is off is all there is")
+  func onDemandOff() throws {
+    let scene = try Scene(["corp.yaml": corp.with("on-demand:\n", "on-demand:\n      enabled: false\n")])
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      sleep 0.5
+      say "$(field corp state)"
+      roamward up corp --wait 8 && say "$(field corp state)"
+      roamward resume corp && sleep 0.4 && say "$(field corp state)"
+      roamward down corp --wait 5 && say "$(field corp state)"
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[disconnected]", "[connected]", "[connected]", "[disconnected]"])
+  }
+}

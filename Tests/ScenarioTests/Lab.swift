@@ -1,0 +1,60 @@
+import Glibc
+import LinuxIO
+import Testing
+
+/// Where the lab and the programs are, and whether a lab can be built here.
+enum Lab {
+  private static let folder = #filePath.parent
+  static let script = folder.parent.parent + "/examples/walk/lab"
+  static let words = folder + "/scene.bash"
+
+  /// The folder of `roamward` and `roamwardd`: ROAMWARD_BIN, or that of the test bundle.
+  static let programs: String = {
+    if let chosen = getenv("ROAMWARD_BIN") { return String(cString: chosen) }
+    guard let path = realpath("/proc/self/exe", nil) else { return "" }
+    defer { free(path) }
+    return String(cString: path).parent
+  }()
+
+  /// Why not; `nil` where it can be.
+  static let refusal: String? = {
+    for program in ["roamward", "roamwardd"] where access("\(programs)/\(program)", X_OK) != 0 { return "no \(program) in \(programs)" }
+    guard let stream = popen("exec '\(script)' run true 2>&1", "re") else { return "popen does not work" }
+    var said: [UInt8] = []
+    while case let byte = fgetc(stream), byte != EOF { said.append(UInt8(truncatingIfNeeded: byte)) }
+    return pclose(stream) == 0 ? nil : String(decoding: said, as: UTF8.self)
+  }()
+}
+
+extension Trait where Self == ConditionTrait {
+  static var needsLab: Self { .enabled(if: Lab.refusal == nil, Comment(rawValue: Lab.refusal ?? "a lab can be built")) }
+}
+
+/// The company's tunnel: down on cables, up on the café's Wi-Fi and on mobile data.
+let corp = """
+  version: 1
+  tunnels:
+    corp:
+      class: enterprise
+      provider: { wireguard: { config: corp.conf } }
+      on-demand:
+        rules:
+          - { match: { interface-name: "eth*" }, action: disconnect }
+          - { match: { ssid: Cafe }, action: connect }
+          - { match: { interface-name: "wwan*" }, action: connect }
+          - { action: ignore }
+      routes: { include: [10.77.0.0/16] }
+      dns: { servers: [10.77.0.1], search-domains: [corp.example] }
+
+  """
+
+extension String {
+  /// The text with one part of it, which has to be there, replaced.
+  func with(_ part: String, _ other: String) -> String {
+    let parts = split(separator: part, omittingEmptySubsequences: false)
+    precondition(parts.count > 1, "\(part) is not in \(self)")
+    return parts.joined(separator: other)
+  }
+
+  fileprivate var parent: String { lastIndex(of: "/").map { String(self[..<$0]) } ?? "." }
+}

@@ -1,0 +1,101 @@
+import Glibc
+import LinuxIO
+import NetworkTypes
+
+/// A laptop in a lab of its own (`examples/walk/lab`), with policies, and an agent where a script starts one.
+///
+/// Everything happens in the lab's namespaces. They end with the value, and, as their first process waits for the end of a pipe from
+/// here, with this process, however that ends.
+final class Scene {
+  let folder: String
+  private let box: UnsafeMutablePointer<FILE>
+  /// The lab's, as `lab enter` wants it.
+  private var process = ""
+  private var scripts = 0
+
+  /// Builds the lab, with these policy files (name: text) and the WireGuard configuration of its gateway beside them, as `corp.conf`.
+  init(_ policies: [String: String] = ["corp.yaml": corp]) throws {
+    var template = Array("/tmp/roamward-scene-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
+    folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    chmod(folder, 0o755)
+    let hold = "touch '\(folder)/ready'; exec cat"
+    let command = "cd '\(folder)'; echo $$ >process; exec '\(Lab.script)' run sh -c \"\(hold)\" >lab.log 2>&1"
+    guard let box = start(command, "we") else { throw SystemError.last("popen") }
+    self.box = box
+    let end = Moment.now + .seconds(30)
+    while access("\(folder)/ready", F_OK) != 0 {
+      guard Moment.now < end else { throw SceneFailure("the lab is not built: \(read("lab.log"))") }
+      usleep(5_000)
+    }
+    process = read("process").filter(\.isNumber)
+    for name in ["policies", "local", "state"] { mkdir("\(folder)/\(name)", 0o755) }
+    for (name, text) in policies { try write("policies/\(name)", text) }
+    try run("umask 077; \"$lab\" config >\"$policies/corp.conf\"")
+  }
+
+  deinit {
+    pclose(box)
+    // What is left is files alone; their names are ours.
+    _ = popen("exec rm -rf '\(folder)'", "re").map { pclose($0) }
+  }
+
+  /// Runs a script of bash as the laptop, with the words of `scene.bash`; gives what it wrote. A status other than 0 throws, with that.
+  @discardableResult
+  func run(_ script: String, limit: Int = 40) throws -> String {
+    let (status, output) = try finish(script, limit: limit)
+    guard status == 0 else {
+      throw SceneFailure("status \(status) of:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(3000))")
+    }
+    return output
+  }
+
+  /// As `run`, whatever the status.
+  func finish(_ script: String, limit: Int = 40) throws -> (status: Int32, output: String) {
+    scripts += 1
+    let file = "script-\(scripts).bash"
+    let words = "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)'\nsource '\(Lab.words)'\n"
+    try write(file, words + script + "\n")
+    // Into a file: a pipe would stay open as long as anything that the script has left running.
+    let output = "output-\(scripts)"
+    let bash = "timeout --kill-after=2 \(limit) '\(Lab.script)' enter \(process) bash \(file)"
+    let command = "cd '\(folder)'; exec \(bash) >\(output) 2>&1 </dev/null"
+    guard let stream = start(command, "re") else { throw SystemError.last("popen") }
+    let status = pclose(stream)
+    return (status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, read(output).trimmed)
+  }
+
+  /// A file of the scene's folder; empty where there is none.
+  func read(_ name: String) -> String {
+    (try? TextFile.read("\(folder)/\(name)", limit: 1 << 26)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  /// Replaces a file of the scene's folder in one step.
+  func write(_ name: String, _ text: String) throws {
+    try TextFile.replace("\(folder)/\(name)", with: Array(text.utf8), mode: 0o644)
+  }
+}
+
+/// popen(3) with no signal blocked: the threads of tests block most, and what is started would inherit that.
+private func start(_ command: String, _ mode: String) -> UnsafeMutablePointer<FILE>? {
+  var (none, before) = (sigset_t(), sigset_t())
+  sigemptyset(&none)
+  pthread_sigmask(SIG_SETMASK, &none, &before)
+  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+  return popen(command, mode)
+}
+
+struct SceneFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    var text = self[...]
+    while text.last?.isNewline == true { text.removeLast() }
+    return String(text)
+  }
+
+  var lines: [String] { split(whereSeparator: \.isNewline).map(String.init) }
+}

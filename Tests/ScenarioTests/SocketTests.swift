@@ -1,0 +1,88 @@
+import Glibc
+import LinuxIO
+import Testing
+
+@Suite("The local socket", .needsLab)
+struct SocketTests {
+  private let somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+
+  @Test(
+    "shows everybody the status and lets none but root change anything", .enabled(if: geteuid() == 0, "other users are root's to become"))
+  func access() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      cp $bin/roamward .
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      \(somebody) ./roamward status --json | jq -r '.tunnels[0].state'
+      for command in 'down corp' 'up corp' 'resume corp'; do \(somebody) ./roamward $command 2>&1 || say "$?"; done
+      sleep 0.3
+      say "$(field corp state) $(field corp hold)"
+      \(somebody) ./roamward wait corp --timeout 1s && say "waiting is looking"
+      """)
+    #expect(seen.lines[0] == "connected")
+    let words = "roamward: only root and the agent's own user may change what it does; you are user 65534"
+    #expect(seen.lines.dropFirst() == [words, "[1]", words, "[1]", words, "[1]", "[connected null]", "[waiting is looking]"])
+  }
+
+  @Test("bears a thousand connections, half frames, long frames and garbage")
+  func abuse() throws {
+    let scene = try Scene()
+    try scene.run("go cafe; start_agent; tunnel_is corp connected")
+    let socket = "\(scene.folder)/agent.socket"
+    for _ in 0..<4 {
+      var connections: [FileDescriptor] = []
+      for i in 0..<250 {
+        let connection = try FileDescriptor.connect(to: socket, nonBlocking: true)
+        let text = ["{\"command\":", "", "\u{0}\n", "{}\n[]\n", String(repeating: "x", count: 70_000)][i % 5]
+        _ = try? connection.write(Array(text.utf8)[...])
+        connections.append(connection)
+      }
+      let seen = try scene.run("roamward status --json | jq -r '.tunnels[0].state'")
+      #expect(seen == "connected")
+      withExtendedLifetime(connections) {}
+    }
+    let seen = try scene.run("sleep 0.2; ls /proc/$(agent_pid)/fd | wc -l; grep VmRSS /proc/$(agent_pid)/status | grep -o '[0-9]*'")
+    #expect(try #require(Int(seen.lines[0])) < 40, "descriptors are given back")
+    #expect(try #require(Int(seen.lines[1])) < 100_000, "kB of memory")
+  }
+
+  @Test("is not taken from root by another user's many clients", .enabled(if: geteuid() == 0, "other users are root's to become"))
+  func crowd() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      cp $bin/roamward .
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      for _ in {1..80}; do \(somebody) ./roamward monitor >/dev/null 2>&1 & done
+      sleep 1
+      say "$(ss -Hxp state connected src $ROAMWARD_SOCKET | wc -l)"
+      roamward down corp --wait 5
+      """)
+    #expect(try #require(Int(seen.lines[0].filter(\.isNumber))) > 10)
+    #expect(seen.contains("corp is held down"))
+  }
+
+  @Test("and the state folder are one agent's: a second one is refused, and the first unharmed")
+  func secondAgent() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      for options in "--state-dir state --socket other.socket" "--state-dir other --socket agent.socket" "--state-dir state --cleanup"; do
+        timeout 5 $bin/roamwardd --policies $policies "${inputs[@]}" $options 2>&1 || say "$?"
+      done
+      say "$(field corp state)"
+      within 2 intranet_loads
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[1]", "[1]", "[1]", "[connected]"])
+    #expect(seen.lines.filter { $0.contains("another agent uses this state folder") }.count == 2)
+    #expect(seen.lines.filter { $0.contains("another agent answers") }.count == 1)
+  }
+}

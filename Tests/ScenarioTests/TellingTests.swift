@@ -1,0 +1,55 @@
+import Testing
+
+@Suite("What the agent tells", .needsLab)
+struct TellingTests {
+  @Test("monitors is each state once and in order, with the decisions that led there")
+  func monitor() throws {
+    let scene = try Scene()
+    try scene.run(
+      """
+      go home
+      start_agent
+      roamward monitor --json >events &
+      roamward monitor >lines &
+      sleep 0.3
+      go cafe
+      tunnel_is corp connected
+      go home
+      tunnel_is corp disconnected
+      sleep 0.2
+      jq -r 'select(.event == "state") | .to' events >states
+      jq -r 'select(.event == "decision") | "\\(.tunnel) \\(.decision) \\(.rule)"' events >decisions
+      jq -r 'select(.event == "network") | "\\(.link) \\(.ssid)"' events >networks
+      """)
+    #expect(scene.read("states").lines == ["connecting", "connected", "disconnecting", "disconnected"])
+    #expect(scene.read("decisions").lines.filter { !$0.contains("null") } == ["corp connect 2", "corp disconnect 1"])
+    #expect(scene.read("networks").lines.filter { $0 != "null null" } == ["wlan0 Cafe", "eth0 null"])
+    #expect(scene.read("lines").contains("corp: connecting -> connected (rule 2: ssid \"Cafe\" is \"Cafe\")"))
+  }
+
+  @Test("its log at the usual level is no place, address or name, and at no level a key")
+  func privacy() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      walk() {
+        start_agent "$@"
+        go cafe
+        tunnel_is corp connected
+        go home
+        tunnel_is corp disconnected
+        stop_agent >/dev/null
+      }
+      key=$(sed -n 's/^PrivateKey = //p' $policies/corp.conf)
+      go home
+      walk --log-level info
+      mv agent.log info.log
+      walk --log-level trace
+      grep -cE 'Cafe|198\\.51\\.|203\\.0\\.|10\\.77\\.|example' info.log || true
+      grep -c 'tunnel=corp' info.log | grep -qv '^0$' && say "but tunnels"
+      grep -q 'Cafe' agent.log && say "and all of it when asked"
+      grep -cF "$key" info.log agent.log || true
+      """)
+    #expect(seen.lines == ["0", "[but tunnels]", "[and all of it when asked]", "info.log:0", "agent.log:0"])
+  }
+}

@@ -1,0 +1,150 @@
+# Words for the scenes: read by bash before each of their scripts, as the laptop of examples/walk/lab.
+#
+# $scene is the scene's own folder: policies/ and local/ (the layers), state/, agent.log, agent.socket.
+# shellcheck shell=bash disable=SC2154
+set -euo pipefail
+
+laptop=$ROAMWARD_LAB/laptop
+policies=$scene/policies
+inputs=(--ssid-file "$laptop/ssid" --resolv-conf "$laptop/resolv.conf")
+export ROAMWARD_SOCKET=$scene/agent.socket NO_COLOR=1
+
+go() { "$lab" connect "$1"; }
+
+# Runs a command on home, cafe, mobile, internet or gateway.
+on() { "$lab" on "$@"; }
+
+# Repeats a command until it succeeds; after that many seconds, and half of one for a busy machine, says what it said last, and fails.
+within() {
+  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000 + 500000)) output
+  shift
+  until output=$("$@" 2>&1); do
+    if ((${EPOCHREALTIME/./} > deadline)); then
+      echo "not in time: $*"
+      echo "$output"
+      return 1
+    fi
+    sleep 0.02
+  done
+}
+
+not() { ! "$@"; }
+
+say() { echo "[$1]"; }
+
+# --- the agent ---------------------------------------------------------------------------------------------------
+
+# Starts it, with options; its end is written to agent.exit.
+start_agent() {
+  rm -f "$scene/agent.exit"
+  {
+    status=0
+    # shellcheck disable=SC2016 # expanded over there
+    bash -c 'echo $BASHPID >"$0/agent.pid"; exec "${@:1}"' "$scene" "$bin/roamwardd" --policies "$policies" --policies "$scene/local" \
+      --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" --settle "${SETTLE:-100ms}" --log-level debug "$@" || status=$?
+    echo "$status" >"$scene/agent.exit"
+  } </dev/null >/dev/null 2>>"$scene/agent.log" &
+  within 5 roamward status
+}
+
+agent_pid() { cat "$scene/agent.pid"; }
+
+stop_agent() {
+  kill -TERM "$(agent_pid)"
+  within 10 test -s "$scene/agent.exit"
+  cat "$scene/agent.exit"
+}
+
+kill_agent() {
+  kill -KILL "$(agent_pid)"
+  within 5 test -s "$scene/agent.exit"
+}
+
+cleanup_agent() {
+  "$bin/roamwardd" --cleanup --policies "$policies" --policies "$scene/local" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" \
+    "${inputs[@]}" 2>>"$scene/agent.log"
+}
+
+roamward() { "$bin/roamward" "$@"; }
+
+# evaluate and plan with the scene's policies and facts, network with its facts.
+dry() {
+  local layers=(--policies "$policies" --policies "$scene/local")
+  [[ $1 != network ]] || layers=()
+  roamward "$1" "${layers[@]}" "${inputs[@]}" --state-dir "$scene/state" "${@:2}"
+}
+
+tunnel_is() { roamward wait "$1" --for "$2" --timeout "${3:-10s}"; }
+
+# A field of a tunnel's status.
+field() { roamward status --json | jq -r --arg tunnel "$1" ".tunnels[] | select(.name == \$tunnel) | .$2"; }
+
+field_is() { [[ $(field "$1" "$2") == "$3" ]]; }
+
+count_in_log() { grep -c -- "$1" "$scene/agent.log" || true; }
+
+# --- looking -----------------------------------------------------------------------------------------------------
+
+state() { "$lab" state; }
+
+remember() { state >"$scene/before"; }
+
+as_before() {
+  state >"$scene/after"
+  diff "$scene/before" "$scene/after"
+}
+
+fetch() { "$lab" on laptop curl --silent --show-error --fail --max-time 2 "$@"; }
+
+# The address from which a web server sees the laptop.
+seen_by() { fetch "http://$1/cgi-bin/whoami"; }
+
+intranet_loads() { fetch http://10.77.0.1/ | grep -q intranet; }
+
+way_to() { ip route get "$1" 2>&1 | grep -o 'dev [^ ]*' || echo none; }
+
+way_is() { [[ $(way_to "$1") == "${2:+dev }$2" ]]; }
+
+gateway_sees() { [[ $(on gateway wg show gw0 endpoints) == *"$1":* ]]; }
+
+
+link_index() { ip -j link show "$1" | jq '.[0].ifindex'; }
+
+# The process that runs a userspace tunnel; nothing where the kernel does.
+engine_pid() {
+  local process
+  for process in /proc/[0-9]*; do
+    [[ $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) != "wireguard-go $1 " ]] || echo "${process#/proc/}"
+  done
+}
+
+# --- changing the lab --------------------------------------------------------------------------------------------
+
+# Another WireGuard server on the gateway: link, its address, UDP port, what the laptop may send from. Prints the laptop's configuration.
+second_gateway() {
+  local link=$1 address=$2 port=$3 client=$4
+  (
+    umask 077
+    wg genkey >"$scene/$link.key"
+    wg genkey >"$scene/$link.client"
+  )
+  if ! ip -n gateway link add "$link" type wireguard 2>/dev/null; then
+    on gateway wireguard-go "$link" </dev/null >/dev/null 2>&1
+  fi
+  on gateway wg set "$link" private-key "$scene/$link.key" listen-port "$port" \
+    peer "$(wg pubkey <"$scene/$link.client")" allowed-ips "$client"
+  ip -n gateway address add "$address" dev "$link"
+  ip -n gateway link set "$link" up
+  printf '[Interface]\nPrivateKey = %s\nAddress = %s\n[Peer]\nPublicKey = %s\nEndpoint = 203.0.113.10:%s\nAllowedIPs = 0.0.0.0/0\nPersistentKeepalive = 25\n' \
+    "$(<"$scene/$link.client")" "$client" "$(wg pubkey <"$scene/$link.key")" "$port"
+}
+
+# Takes the place of a place's DNS server with one that gives vpn.corp.example this address.
+answer_endpoint_with() {
+  local place=$1 address=$2 server
+  server=$(on "$place" ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | head -n 1)
+  kill "${server#pid=}"
+  within 2 not kill -0 "${server#pid=}"
+  on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --interface=lan0 --pid-file= \
+    --host-record="vpn.corp.example,$address" --address=/#/ --log-queries --log-facility="$scene/dns-$place.log"
+}
