@@ -29,7 +29,8 @@ extension Reconciler {
   }
 
   private var desiredState: DesiredState {
-    let fit = UnderlayFit(observation?.snapshot ?? NetworkSnapshot())
+    let fit = UnderlayFit(
+      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false)
     return DesiredState(of: orderedSupervisors.map(\.setup), on: fit)
   }
 

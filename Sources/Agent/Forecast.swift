@@ -23,7 +23,7 @@ package struct Forecast {
       }
       return setup
     }
-    let desired = DesiredState(of: wanted, on: UnderlayFit(snapshot))
+    let desired = DesiredState(of: wanted, on: UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict))
     plan = Plan(from: observed, to: desired)
     notes = desired.notes
   }

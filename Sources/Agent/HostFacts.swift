@@ -14,6 +14,16 @@ extension LocalTime {
   }
 }
 
+/// Whether the kernel checks on this link that packets come back by the way an answer would go: the greater of `all` and the link counts,
+/// and 1 is strict (ip-sysctl, `rp_filter`).
+func checksReversePathStrictly(_ link: String) -> Bool {
+  let values = ["all", link].map { name -> UInt8 in
+    let bytes = (try? TextFile.read("/proc/sys/net/ipv4/conf/\(name)/rp_filter", limit: 16)) ?? []
+    return bytes.first ?? UInt8(ascii: "0")
+  }
+  return values.max() == UInt8(ascii: "1")
+}
+
 /// What the machine runs on, by `/sys/class/power_supply`: mains that is online, else a battery that discharges, else mains.
 func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> {
   func text(_ supply: String, _ attribute: String) -> String {

@@ -51,7 +51,9 @@ package final class LinuxMachine {
     gateways = Set(snapshot.primaryLink?.gateways ?? [])
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
-    return Observation(snapshot: snapshot, state: ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe()))
+    var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
+    state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
+    return Observation(snapshot: snapshot, state: state)
   }
 
   /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.

@@ -16,6 +16,7 @@ package final class Reconciler {
   private(set) var policies = PolicySet()
   private(set) var generation = 0
   private(set) var observation: Observation?
+  private var observedAt = Moment(nanoseconds: 0)
   private(set) var deliberation = Deliberation()
   private(set) var supervisors: [String: TunnelSupervisor] = [:]
   private(set) var notes: [String] = []
@@ -23,6 +24,7 @@ package final class Reconciler {
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
+  private var toldStates: [String: String] = [:]
   private var isPassing = false
   var isPassDue = false
   private var isStopping = false
@@ -40,6 +42,9 @@ package final class Reconciler {
   /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
   package func start() {
     deliberation = Deliberation(holds: world.journal.holds())
+    // What a killed agent has left goes first: a handshake of its time would prove nothing.
+    observe()
+    converge()
     endLeftOverCommands { [weak self] in self?.policiesChanged() }
   }
 
@@ -48,7 +53,7 @@ package final class Reconciler {
     endLeftOverCommands { [weak self] in self?.stop(then: done) }
   }
 
-  /// The kernel or a watched file of facts has changed. The pass comes when nothing has changed for the settle time.
+  /// The kernel or a watched file of facts has changed. The pass comes a settle time after the first of several changes.
   package func networkChanged() {
     isObservationStale = true
     let now = world.now()
@@ -151,6 +156,7 @@ package final class Reconciler {
     }
     let old = observation?.snapshot
     observation = new
+    observedAt = world.now()
     guard new.snapshot != old else { return }
     underlayChanged(from: old ?? NetworkSnapshot(), to: new.snapshot)
   }
@@ -238,8 +244,6 @@ package final class Reconciler {
     tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
   }
 
-  private var toldStates: [String: String] = [:]
-
   /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
   func reason(for supervisor: TunnelSupervisor) -> String {
     if isStopping { return "the agent is stopping" }
@@ -260,10 +264,9 @@ package final class Reconciler {
   private func schedule() {
     let now = world.now()
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
-    let deliberate = deliberation.nextDeadline(of: policies, snapshot, at: now, time: world.wallClock())
+    let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let deadlines = [settleUntil, retryAt, underlayEvent.map { _ in now }, deliberate] + supervisors.values.map(\.machine.nextDeadline)
     let isAwaiting = supervisors.values.contains { $0.machine.state.isAwaitingAnswer }
-    // A handshake makes no event; while one is awaited the device is asked.
     let poll = isAwaiting ? now + .milliseconds(50) : nil
     world.wake((deadlines + [poll]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -275,7 +278,8 @@ package final class Reconciler {
       retryAt = nil
       isObservationStale = true
     }
-    if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) { isObservationStale = true }
+    // A handshake makes no event, and neither does the clock.
+    if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
     for supervisor in orderedSupervisors {
       supervisor.askAgain()
       drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
@@ -353,16 +357,5 @@ private struct UnderlayPath: Equatable {
     link = primary?.name
     addresses = primary?.addresses.filter { !$0.address.isLinkLocal } ?? []
     gateways = primary?.gateways ?? []
-  }
-}
-
-extension Hold.Lifetime {
-  /// `until the network changes`.
-  var words: String {
-    switch self {
-    case .network: "until the network changes"
-    case .time: "for a time"
-    case .resume: "until it is resumed"
-    }
   }
 }

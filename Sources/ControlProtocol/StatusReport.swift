@@ -60,6 +60,8 @@ package struct StatusReport: Hashable, Sendable {
     package var holdSince: Int64?
     /// When it ends, in words: `when the network changes`.
     package var holdEnds: String?
+    /// When it ends by the clock, in seconds since 1970.
+    package var holdUntil: Int64?
     package var holdReason: String?
     /// When rules will have wanted the tunnel down for long enough, in seconds since 1970.
     package var releaseAt: Int64?
@@ -75,7 +77,7 @@ package struct StatusReport: Hashable, Sendable {
 
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,
-      holdSince: Int64? = nil, holdEnds: String? = nil,
+      holdSince: Int64? = nil, holdEnds: String? = nil, holdUntil: Int64? = nil,
       holdReason: String? = nil, releaseAt: Int64? = nil, link: String? = nil, engine: String? = nil, endpoint: String? = nil,
       lastHandshake: Int64? = nil,
       receivedBytes: Int64? = nil, sentBytes: Int64? = nil, failure: String? = nil, notes: [String] = []
@@ -90,6 +92,7 @@ package struct StatusReport: Hashable, Sendable {
       self.hold = hold
       self.holdSince = holdSince
       self.holdEnds = holdEnds
+      self.holdUntil = holdUntil
       self.holdReason = holdReason
       self.releaseAt = releaseAt
       self.link = link

@@ -41,7 +41,8 @@ extension StatusReport.Tunnel {
     return [
       "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
       "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince),
-      "holdEnds": JSON(holdEnds), "holdReason": JSON(holdReason), "releaseAt": number(releaseAt), "link": JSON(link),
+      "holdEnds": JSON(holdEnds), "holdUntil": number(holdUntil), "holdReason": JSON(holdReason), "releaseAt": number(releaseAt),
+      "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
       "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
     ]
@@ -58,7 +59,8 @@ extension StatusReport.Tunnel {
     self.init(
       name: text("name") ?? "", state: text("state") ?? "", since: json["since"]?.integer ?? 0, isEnabled: json["enabled"]?.bool ?? true,
       decision: text("decision") ?? "", rule: rule, because: text("because") ?? "", hold: text("hold"),
-      holdSince: json["holdSince"]?.integer, holdEnds: text("holdEnds"), holdReason: text("holdReason"),
+      holdSince: json["holdSince"]?.integer, holdEnds: text("holdEnds"), holdUntil: json["holdUntil"]?.integer,
+      holdReason: text("holdReason"),
       releaseAt: json["releaseAt"]?.integer, link: text("link"), engine: text("engine"), endpoint: text("endpoint"),
       lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
       failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))

@@ -52,8 +52,9 @@ extension StatusReport.Tunnel {
     var lines = ["because: \(because)" + (rule.map { "  (\(place($0)))" } ?? "")]
     if let hold {
       let reason = holdReason.map { " (\($0))" } ?? ""
+      let end = holdUntil.map { "until \(localTime($0))" } ?? holdEnds ?? ""
       lines.append(
-        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(holdEnds ?? ""); `roamward resume \(name)` ends it")
+        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
     if let releaseAt { lines.append("next:    goes down in \(age(releaseAt - time)), unless the rules want it again before") }

@@ -181,3 +181,55 @@ import Testing
     #expect(try life.tunnel().state == "connected")
   }
 }
+
+@Suite struct TimeTests {
+  let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
+  let work = TimeWindow(days: [.mon, .tue, .wed, .thu, .fri], from: 8 * 60, to: 18 * 60)
+
+  @Test("rules by the clock act at the minute, day after day, without a network event") func clock() throws {
+    let rules = [Sample.rule(.time(work), .connect), Sample.rule(.always, .disconnect)]
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    life.machine.start = LocalTime(day: .fri, second: 7 * 3600 + 17)
+    life.start(for: .seconds(3500))
+    #expect(try life.tunnel().state == "disconnected")
+    life.machine.run(for: .seconds(100))
+    #expect(try life.tunnel().state == "connected")
+    life.machine.run(for: .seconds(10 * 3600))
+    #expect(try life.tunnel().state == "disconnected")
+    // Saturday and Sunday nothing, Monday again.
+    life.machine.run(for: .seconds(48 * 3600))
+    #expect(try life.tunnel().state == "disconnected")
+    life.machine.run(for: .seconds(14 * 3600))
+    #expect(try life.tunnel().state == "connected")
+  }
+
+  @Test("rules release late, a person at once; status says when") func release() throws {
+    let home = Sample.network(Sample.wifi("Home"))
+    var tunnel = Sample.tunnel(rules: [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)])
+    tunnel.onDemand.timing.releaseDelay = .seconds(5)
+    let life = WatchedAgent(tunnel, on: cafe)
+    life.start()
+    life.move(to: home)
+    #expect(try life.tunnel().state == "connected" && life.tunnel().releaseAt != nil)
+    life.machine.run(for: .seconds(6))
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().releaseAt == nil)
+    life.move(to: cafe)
+    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    #expect(try life.tunnel().state == "disconnected")
+  }
+
+  @Test("a hold for a time ends by itself, and is remembered by the next agent") func timedHold() throws {
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
+    life.start()
+    try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
+    #expect(life.machine.savedHolds["corp"]?.reason == "printer")
+    life.machine.run(for: .seconds(30))
+    let next = Reconciler(world: life.machine.world, settle: .zero)
+    next.start()
+    life.machine.run(for: .seconds(1))
+    #expect(next.status(at: 0, process: 1).tunnels.first?.hold == "down")
+    life.machine.run(for: .seconds(40))
+    #expect(next.status(at: 0, process: 1).tunnels.first?.state == "connected")
+    #expect(life.machine.savedHolds.isEmpty)
+  }
+}

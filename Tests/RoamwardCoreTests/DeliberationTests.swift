@@ -95,7 +95,7 @@ import Testing
     deliberation.hold("corp", Hold(wantsUp: false, since: 1000, lifetime: .time(2800)))
     let verdict = deliberation.deliberate(on: set, cafe, at: start, time: 1000) { _ in false }
     #expect(verdict.map(\.intent) == [.down])
-    #expect(deliberation.nextDeadline(of: set, cafe, at: start, time: 1000) == start + .seconds(1800))
+    #expect(deliberation.nextDeadline(of: set, cafe, seen: start, at: start, time: 1000) == start + .seconds(1800))
     #expect(deliberation.endHolds(at: 2799, on: NetworkIdentity(of: cafe)) == [])
     #expect(deliberation.endHolds(at: 2800, on: NetworkIdentity(of: cafe)) == ["corp"])
     #expect(deliberation.deliberate(on: set, cafe, at: start, time: 2800) { _ in false }.map(\.intent) == [.up])
@@ -113,7 +113,7 @@ import Testing
     var deliberation = Deliberation()
     let set = policies([Sample.rule(.always, .disconnect)])
     #expect(deliberation.deliberate(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.unchanged])
-    #expect(deliberation.nextDeadline(of: set, cafe, at: start, time: 0) == start + .seconds(5))
+    #expect(deliberation.nextDeadline(of: set, cafe, seen: start, at: start, time: 0) == start + .seconds(5))
     deliberation.hold("corp", Hold(wantsUp: false, since: 0, lifetime: .resume))
     #expect(deliberation.deliberate(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.down])
   }
@@ -124,7 +124,10 @@ import Testing
     let set = policies([Sample.rule(.time(TimeWindowTests.work), .connect), Sample.rule(.always, .disconnect)])
     var deliberation = Deliberation()
     #expect(deliberation.deliberate(on: set, network, at: start, time: 0) { _ in false }.map(\.intent) == [.down])
-    #expect(deliberation.nextDeadline(of: set, network, at: start, time: 0) == start + .seconds(3600))
+    #expect(deliberation.nextDeadline(of: set, network, seen: start, at: start, time: 0) == start + .seconds(3600))
+    // Half an hour later, without a new look at the clock, it is still eight o'clock that counts.
+    let later = start + .seconds(1800)
+    #expect(deliberation.nextDeadline(of: set, network, seen: start, at: later, time: 1800) == start + .seconds(3600))
   }
 
   @Test("only news is news") func news() {

@@ -139,6 +139,16 @@ import Testing
       ])
   }
 
+  @Test("where return paths are checked strictly, the gateway's address stays outside a tunnel that would take it") func strictReversePath()
+  {
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [.everything(.v4)]))
+    let state = DesiredState(of: [setup(tunnel)], on: UnderlayFit(cafe, isReversePathStrict: true))
+    #expect(state.routes.map(\.description).contains("throw 203.0.113.10/32 table 21500 proto 82"))
+    #expect(state.notes.count == 1)
+    let split = DesiredState(of: [setup(Sample.tunnel(rules: []))], on: UnderlayFit(cafe, isReversePathStrict: true))
+    #expect(!split.routes.contains { $0.kind == .throw } && split.notes.isEmpty)
+  }
+
   @Test("no key is ever in a plan's text") func secrets() {
     let plan = Plan(from: ObservedState(), to: desired([setup(Sample.tunnel(rules: []))]))
     let text = "\(plan) \(String(reflecting: plan)) \(lines(plan))"

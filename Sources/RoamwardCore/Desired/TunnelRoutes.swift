@@ -30,6 +30,14 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
   // Link-local destinations never leave their link.
   if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
   for prefix in policy.exclude { kinds[prefix] = .throw }
+  if underlay.isReversePathStrict {
+    for endpoint in tunnel.endpoints where endpoint.family == .v4 && wanted.contains(where: { $0.contains(endpoint) }) {
+      notes.append(
+        "\(name): all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
+      )
+      kinds[.host(endpoint)] = .throw
+    }
+  }
   let routes = kinds.map { prefix, kind in
     Route(
       to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
@@ -45,6 +53,12 @@ extension TunnelSetup {
     if let include = policy.routes?.include, !include.isEmpty { return include }
     guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
     return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+  }
+
+  /// Where its peers listen.
+  fileprivate var endpoints: [IPAddress] {
+    guard case .wireGuard(let device) = device else { return [] }
+    return device.peers.compactMap { $0.endpoint?.address }.uniqued()
   }
 
   /// Whether the tunnel has an address of the family; a command's link is taken to have both.

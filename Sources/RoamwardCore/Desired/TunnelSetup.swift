@@ -44,8 +44,11 @@ package struct UnderlayFit: Hashable, Sendable {
   /// What the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]
   package var searchDomains: [DomainName]
+  /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.
+  package var isReversePathStrict: Bool
 
-  package init(_ snapshot: NetworkSnapshot) {
+  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false) {
+    self.isReversePathStrict = isReversePathStrict
     mtu = snapshot.primaryLink?.mtu ?? 1500
     attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
       .uniqued().sorted()

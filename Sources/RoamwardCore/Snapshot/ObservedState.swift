@@ -6,6 +6,8 @@ package struct ObservedState: Hashable, Sendable {
   package var resolvConf: ObservedResolvConf
   /// Names of links that the journal says we were making when an agent died: ours, though they may not carry the alias yet.
   package var unfinishedLinks: Set<String>
+  /// The kernel drops IPv4 packets that come in by another way than an answer would go out (`rp_filter` 1, RFC 3704 strict).
+  package var isReversePathStrict = false
 
   package init(
     kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent,

@@ -45,15 +45,15 @@ package struct Deliberation: Hashable, Sendable {
   /// When the rules will have wanted a tunnel down for long enough.
   package func releaseAt(_ tunnel: String) -> Moment? { releases[tunnel]?.releaseAt }
 
-  /// The next moment at which the same facts may give another answer; `nil`: none.
+  /// The next moment at which the same facts, seen at `seen`, may give another answer; `nil`: none.
   package func nextDeadline(
-    of policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment, time: Int64
+    of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Int64
   ) -> Moment? {
     let holdEnds = holds.values.compactMap { hold -> Moment? in
       if case .time(let end) = hold.lifetime { now + .seconds(max(0, end - time)) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
-    return (open + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, now)).min()
+    return (open + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
   // MARK: Holds
@@ -97,9 +97,9 @@ package struct Deliberation: Hashable, Sendable {
     return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
   }
 
-  private func clockEdges(_ policies: PolicySet, _ snapshot: NetworkSnapshot, _ now: Moment) -> [Moment] {
+  private func clockEdges(_ policies: PolicySet, _ snapshot: NetworkSnapshot, _ seen: Moment) -> [Moment] {
     guard let time = snapshot.time.value else { return [] }
-    return policies.timeWindows.map { now + .seconds($0.secondsToEdge(after: time)) }
+    return policies.timeWindows.map { seen + .seconds($0.secondsToEdge(after: time)) }
   }
 }
 

@@ -34,6 +34,20 @@ package struct Hold: Hashable, Sendable {
   }
 }
 
+extension Hold.Lifetime {
+  /// For people: `until the network changes`.
+  package var words: String {
+    switch self {
+    case .network: "until the network changes"
+    case .time: "for a time"
+    case .resume: "until it is resumed"
+    }
+  }
+
+  /// When it ends by the clock, in seconds since 1970.
+  package var end: Int64? { if case .time(let end) = self { end } else { nil } }
+}
+
 /// What a tunnel is to do, after rules, holds and switches have had their say.
 package enum Intent: Hashable, Sendable {
   case up, down
