@@ -16,8 +16,8 @@ package final class LinuxMachine {
   private let wireGuard: WireGuardKernel
   private let applier: KernelApplier
   private let ssidFile: String?
-  /// Of the last observation: whose neighbour entries matter.
-  package private(set) var gateways = Set<IPAddress>()
+  /// Of the last observation: whose neighbour entries matter, and what they said.
+  package private(set) var gateways: [IPAddress: MACAddress?] = [:]
   private var busFacts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread.
@@ -48,7 +48,11 @@ package final class LinuxMachine {
       kernel: kernel, types: types(of: kernel.links, radios: Set(radios.keys)), wifi: radios, resolvConf: underlayResolver,
       ssidFile: need.ssid ? ssidFile.map(ssidFact) : nil, time: .known(.now), power: powerSource())
     let snapshot = NetworkSnapshot(sources)
-    gateways = Set(snapshot.primaryLink?.gateways ?? [])
+    gateways = [:]
+    for gateway in snapshot.primaryLink?.gateways ?? [] {
+      let entry = kernel.neighbours.first { $0.link == snapshot.primary && $0.address == gateway }
+      gateways[gateway] = .some(entry?.macAddress)
+    }
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())

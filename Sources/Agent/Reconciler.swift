@@ -24,6 +24,7 @@ package final class Reconciler {
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
+  private var awaitingSince: Moment?
   private var toldStates: [String: String] = [:]
   private var isPassing = false
   var isPassDue = false
@@ -57,6 +58,8 @@ package final class Reconciler {
   package func networkChanged() {
     isObservationStale = true
     let now = world.now()
+    // Without a time to settle there is nothing to wait for.
+    if settle == .zero { return pass() }
     // The first event begins the wait; more of them do not put it off.
     if settleUntil == nil { settleUntil = now + settle }
     schedule()
@@ -266,9 +269,18 @@ package final class Reconciler {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let deadlines = [settleUntil, retryAt, underlayEvent.map { _ in now }, deliberate] + supervisors.values.map(\.machine.nextDeadline)
-    let isAwaiting = supervisors.values.contains { $0.machine.state.isAwaitingAnswer }
-    let poll = isAwaiting ? now + .milliseconds(50) : nil
-    world.wake((deadlines + [poll]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
+    world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
+  }
+
+  /// While an answer is awaited the device is asked: often at first, then twenty times a second.
+  private func nextPoll(at now: Moment) -> Moment? {
+    guard supervisors.values.contains(where: \.machine.state.isAwaitingAnswer) else {
+      awaitingSince = nil
+      return nil
+    }
+    let since = awaitingSince ?? now
+    awaitingSince = since
+    return now + min(.milliseconds(50), max(.milliseconds(2), (now - since) / 2))
   }
 
   private func timeHasCome() {

@@ -57,8 +57,9 @@ package final class KernelEvents: Sendable {
   /// To be watched for readability; then call `drain`.
   package var descriptors: [Int32] { [route.descriptor, wifi.descriptor] }
 
-  /// Reads what has been announced, and says whether it can matter. Of neighbours those at the `gateways` count.
-  package func drain(watching gateways: Set<IPAddress> = []) -> KernelChange {
+  /// Reads what has been announced, and says whether it can matter. Of neighbours those at the `gateways` count, where they are not known yet
+  /// or turn out to have another hardware address.
+  package func drain(watching gateways: [IPAddress: MACAddress?] = [:]) -> KernelChange {
     var change = KernelChange()
     drain(route, into: &change) { EventRelevance.reason(of: $0, gateways: gateways) }
     // A radio's driver may be loaded at any time, and nl80211 with it.

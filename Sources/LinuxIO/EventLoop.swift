@@ -53,13 +53,13 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once, no earlier than `deadline` and up to 10 ms after it. Suspended time counts.
+  /// Calls back once, no earlier than `deadline` and up to 1 ms after it. Suspended time counts.
   package func at(_ deadline: Moment, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { _ in handler() }
     let microseconds = deadline.nanoseconds / 1000
     try source.attach("set a timer") { slot, context in
       sd_event_add_time(
-        event, slot, CLOCK_BOOTTIME, microseconds, 10_000, { _, _, context in EventSource.fire(context, .timer) }, context)
+        event, slot, CLOCK_BOOTTIME, microseconds, 1000, { _, _, context in EventSource.fire(context, .timer) }, context)
     }
     return source
   }

@@ -27,8 +27,8 @@ struct KernelEventsTests {
       let gateway = try #require(IPAddress("192.0.2.1"))
       func reasons(_ command: String) throws -> KernelChange.Reasons {
         try shell(command)
-        let change = events.drain(watching: [gateway])
-        #expect(!change.overflowed && events.drain(watching: [gateway]).isQuiet)
+        let change = events.drain(watching: [gateway: nil])
+        #expect(!change.overflowed && events.drain(watching: [gateway: nil]).isQuiet)
         return change.reasons.subtracting(command.hasPrefix("ip link") ? [] : .links)
       }
       try shell(Self.withoutIPv6)
