@@ -48,6 +48,8 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Ring 0: the vocabulary.
     pure("NetworkTypes"),
@@ -59,6 +61,7 @@ let package = Package(
     // Text in, values out; and the words of the local socket.
     rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML", "CSodium"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
+    rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
@@ -80,7 +83,7 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "Simulation",
+        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation",
       ], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
@@ -93,11 +96,14 @@ let package = Package(
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes"]),
     tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),
+    tests(
+      "PolicyImportTests", uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore"],
+      resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit"]),
     tests(
       "AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit"]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
-    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "RoamwardCore", "TestKit"]),
+    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests("ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),
     .target(name: "CNamespace", path: "Tests/CNamespace"),
     .target(
@@ -107,5 +113,6 @@ let package = Package(
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit"]),
   ]
 )

@@ -14,3 +14,8 @@ static inline void roamward_free_certificate_list(STACK_OF(X509) * certificates)
 static inline CMS_ContentInfo *roamward_read_cms_pem(BIO *input) { return PEM_read_bio_CMS(input, NULL, NULL, NULL); }
 
 static inline long roamward_bio_contents(BIO *memory, char **start) { return BIO_get_mem_data(memory, start); }
+
+/// Writes the certificate's subject as RFC 2253 has it, but with UTF-8 left as it is.
+static inline int roamward_print_subject(BIO *output, X509 *certificate) {
+  return X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+}

@@ -41,8 +41,11 @@ package func detectFormat(_ bytes: [UInt8], file: String) -> ImportFormat? {
   if name.hasSuffix(".ovpn") { return .openVPN }
   if name.hasSuffix(".nmconnection") { return .networkManager }
   if isSignedMessage(bytes) || bytes.starts(with: Array("bplist".utf8)) { return .apple }
-  let lines = numberedLines(Array(bytes.prefix(65_536))).map { trimmed($0.text) }.filter { !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix(";") }
-  if let first = lines.first, first.hasPrefix("{") || first.hasPrefix("<?xml") || first.hasPrefix("<!DOCTYPE") || first.hasPrefix("<plist") {
+  let lines = numberedLines(Array(bytes.prefix(65_536))).map { trimmed($0.text) }.filter {
+    !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix(";")
+  }
+  if let first = lines.first, first.hasPrefix("{") || first.hasPrefix("<?xml") || first.hasPrefix("<!DOCTYPE") || first.hasPrefix("<plist")
+  {
     return .apple
   }
   if lines.contains("[connection]") { return .networkManager }

@@ -6,26 +6,70 @@ import RoamwardCore
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Reads policies and tells everything that is wrong with them, at once.",
-    discussion: "Needs neither root nor the agent. Exit status 1 when there is an error.")
+    abstract: "Reads policies and tells everything that is wrong with them, or probably not meant, at once.",
+    discussion: """
+      Needs neither root nor the agent. Warnings tell of rules that no network reaches, of tunnels that go down on weak evidence, of tunnels
+      that get in each other's way, and the like.
+
+      Exit status: 0 without errors; 1 with one, or with --strict with a warning; 2 usage, or a path that is not there.
+      """)
 
   @Argument(help: "Policy files or folders; without any, the agent's folders.") var paths: [String] = []
   @Flag(help: "Print JSON.") var json = false
+  @Flag(help: "Fail on warnings too.") var strict = false
   @Flag(name: .shortAndLong, help: "Also tell which files are ignored, and why.") var verbose = false
 
   func run() throws {
+    for path in paths {
+      do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(path) } catch {
+        throw ValidationError("\(path): \(error.reason)")
+      }
+    }
     let loaded = loadPolicies(layers: paths.isEmpty ? PolicyLayers.standard : paths, requireRootOwnership: false)
+    let problems = problems(of: loaded)
+    let errors = problems.count { $0.diagnostic.severity == .error }
     if json {
-      let members: JSON = ["version": 1, "files": JSON(loaded.files), "problems": .array(loaded.diagnostics.map(\.problem.json))]
+      let members: JSON = [
+        "version": 1, "files": JSON(loaded.files), "tunnels": JSON(loaded.policies.tunnels.count), "errors": JSON(errors),
+        "warnings": JSON(problems.count - errors), "problems": .array(problems.map(\.json)),
+        "ignored": .array(loaded.ignored.map { ["file": .string($0.path), "reason": .string($0.reason)] }),
+      ]
       write(members.text(indented: true) + "\n")
     } else {
-      for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
+      for problem in problems { writeError(problem.diagnostic.rendered(color: usesColor) + "\n") }
       if verbose { for file in loaded.ignored { write("ignored: \(file.path): \(file.reason)\n") } }
-      let errors = loaded.diagnostics.count { $0.severity == .error }
-      write(
-        "\(loaded.files.count) files, \(loaded.policies.tunnels.count) tunnels, \(errors) errors, \(loaded.diagnostics.count - errors) warnings\n"
-      )
+      let counts = [
+        (loaded.files.count, "file"), (loaded.policies.tunnels.count, "tunnel"), (errors, "error"), (problems.count - errors, "warning"),
+      ]
+      write(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", ") + "\n")
     }
-    if loaded.hasErrors { throw ExitStatus.policyErrors }
+    if errors > 0 || strict && !problems.isEmpty { throw ExitStatus.policyErrors }
+  }
+
+  /// What reading told and what linting found, by place.
+  private func problems(of loaded: LoadedPolicies) -> [Problem] {
+    let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
+    let findings = lint(loaded.policies, unreliable: broken)
+    let all = loaded.diagnostics.map { Problem(diagnostic: $0) } + zip(diagnostics(of: findings), findings).map(Problem.init)
+    return all.enumerated().sorted {
+      let (a, b) = ($0.element.diagnostic.location, $1.element.diagnostic.location)
+      return (a.file, a.line, a.column, $0.offset) < (b.file, b.line, b.column, $1.offset)
+    }.map(\.element)
+  }
+}
+
+/// A diagnostic, and the finding that it tells of; `nil` where reading alone has told it.
+private struct Problem {
+  var diagnostic: Diagnostic
+  var finding: LintFinding?
+
+  var json: JSON {
+    let place = diagnostic.location
+    return [
+      "file": .string(place.file), "line": JSON(place.line), "column": JSON(place.column),
+      "severity": .string(diagnostic.severity.rawValue), "kind": JSON(finding?.kind.rawValue), "message": .string(diagnostic.message),
+      "help": JSON(diagnostic.help),
+      "related": finding?.related.map { ["file": .string($0.file), "line": JSON($0.line), "column": JSON($0.column)] } ?? .null,
+    ]
   }
 }

@@ -59,10 +59,9 @@ import Testing
         /etc/p/10.yaml:3:31: error: expected an IP address such as 192.0.2.1 or 2001:db8::1, found "192.168.7"
             home: { sid: Home, gateway: 192.168.7 }
                                         ^
-        /etc/p/10.yaml:7:5: error: `proxy` is not supported by this version
+        /etc/p/10.yaml:7:5: warning: `proxy` is read; this version does not set proxies
               proxy: {}
               ^
-          help: remove it, or wait for a version that knows it
         /etc/p/10.yaml:8:5: error: unknown key "clas" in a tunnel
               clas: enterprise
               ^
@@ -71,22 +70,22 @@ import Testing
                   - match: { network: hom, probe: "https://x.example/" }
                                       ^
           help: did you mean `home`?
-        /etc/p/10.yaml:11:34: error: `probe` is not supported by this version
+        /etc/p/10.yaml:11:34: warning: `probe` is read; this version sends no probes, so that on a live machine the answer is unknown
                   - match: { network: hom, probe: "https://x.example/" }
                                            ^
-          help: remove it, or wait for a version that knows it
-        /etc/p/10.yaml:12:19: error: expected connect, disconnect or ignore, found "conect"
+          help: what it is can be said to dry runs; `decide-within` ends the waiting
+        /etc/p/10.yaml:12:19: error: expected connect, disconnect, ignore or evaluate-connection, found "conect"
                     action: conect
                             ^
           help: did you mean `connect`?
-        /etc/p/10.yaml:13:19: error: `evaluate-connection` is not supported by this version
+        /etc/p/10.yaml:13:19: error: `evaluate-connection` needs `connections`, which say what a look-up does
                   - action: evaluate-connection
                             ^
-          help: use connect, disconnect or ignore
+          help: for example: connections: [ { domains: [corp.example], action: connect-if-needed } ]
         /etc/p/10.yaml:14:11: error: `action` is missing in a rule
                   - match: wifi
                     ^
-          help: expected connect, disconnect or ignore
+          help: expected connect, disconnect, ignore or evaluate-connection
         /etc/p/10.yaml:14:18: error: expected the criteria of a match, found "wifi"
                   - match: wifi
                            ^

@@ -34,9 +34,9 @@ private struct Damage {
   @Test("10,000 damaged policies: no trap, every place inside the file, and no error means a set that holds together")
   func policies() {
     var damage = Damage(random: SeededGenerator(seed: 1))
-    for _ in 0..<10_000 {
+    for i in 0..<10_000 {
       var files = MemoryFiles(["/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n"])
-      var bytes = Array(Samples.policy.utf8)
+      var bytes = Array((Bool.random(using: &damage.random) ? Samples.policy : Samples.wholeLanguage).utf8)
       damage.apply(to: &bytes)
       files.files["/etc/p/1.yaml"] = .init(bytes: bytes)
       files.folders["/etc/p"] = .init(kind: .folder, mode: 0o755)
@@ -50,6 +50,13 @@ private struct Damage {
         let names = Set(loaded.policies.networks.map(\.name))
         #expect(loaded.policies.networks.allSatisfy { used(in: $0.condition).isSubset(of: names) })
         #expect(loaded.policies.tunnels.flatMap(\.onDemand.rules).allSatisfy { used(in: $0.match).isSubset(of: names) })
+        #expect(
+          loaded.policies.tunnels.flatMap(\.onDemand.rules).allSatisfy { ($0.action == .evaluateConnection) == !$0.connections.isEmpty })
+        #expect(loaded.policies.tunnels.allSatisfy { $0.killSwitch == .off })
+        guard i % 4 == 0 else { continue }
+        files["/etc/p/1.yaml"] = PolicyPrinter.yaml(loaded.policies)
+        let again = files.load()
+        #expect(!again.hasErrors && again.policies.withoutPlaces == loaded.policies.withoutPlaces, "\(again.report)")
       }
     }
   }
@@ -76,7 +83,7 @@ private struct Damage {
   func snapshots() {
     var damage = Damage(random: SeededGenerator(seed: 3))
     let text =
-      "version: 1\nprimary: w\nlinks:\n  w: { type: wifi, ssid: Cafe, addresses: [192.0.2.23/24], unknown: [dns-servers] }\n  e: { mtu: 1500 }\n"
+      "version: 1\nprimary: w\nlinks:\n  w: { type: wifi, ssid: Cafe, addresses: [192.0.2.23/24], unknown: [dns-servers] }\n  e: { mtu: 1500, bssid: 02:00:5e:00:00:07, metered: true }\ncaptive-portal: unknown\nprobes: { https://a.example/: ok }\ntime: mon 09:30\npower: battery\n"
     for _ in 0..<5_000 {
       var bytes = Array(text.utf8)
       damage.apply(to: &bytes)
@@ -87,6 +94,7 @@ private struct Damage {
       _ = parseSSIDFact(bytes)
       var other = NetworkSnapshot()
       _ = applySetting(String(decoding: bytes.prefix(40), as: UTF8.self), to: &other)
+      _ = applyProbeAssumption(String(decoding: bytes.suffix(40), as: UTF8.self), to: &other)
     }
   }
 }

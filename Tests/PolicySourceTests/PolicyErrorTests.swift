@@ -4,103 +4,88 @@ import Testing
 @testable import PolicySource
 
 /// What is wrong, and the first line of what is said about it. `@` in the policy marks the place; it is taken out.
-private let cases: [(policy: String, said: String)] = [
-  ("@tunnels: {}", "`version` is missing in a policy|`version` is missing"),
-  ("version: @2", "expected a version that is known, which is 1 alone, found \"2\""),
-  ("version: @[1]", "expected a version that is known, which is 1 alone, found a list"),
-  ("version:@", "expected a version that is known, which is 1 alone, found nothing"),
-  ("@- version: 1", "expected the keys of a policy, found a list"),
-  ("@hello", "expected the keys of a policy, found \"hello\""),
-  ("version: 1\n@tunels: {}", "unknown key \"tunels\" in a policy"),
-  ("version: 1\nversion: 1", "\"version\" is given twice; the first is at /etc/p/10.yaml:1:1"),
-  ("version: 1\nnetworks:\n  a: { ssid: x }\n  @a: { ssid: y }", "\"a\" is given twice; the first is at /etc/p/10.yaml:3:3"),
-  ("version: 1\nnetworks: @[a]", "expected networks by name, found a list"),
-  ("version: 1\nnetworks: { a: { ssid: @&x Home } }", "anchors and aliases are not allowed"),
-  ("version: 1\nnetworks: { a: { ssid: @*x } }", "anchors and aliases are not allowed"),
-  ("version: 1\nnetworks: { a: { ssid: @!!str no } }", "tags are not allowed"),
-  ("version: 1\nnetworks: { a: { ssid: @! no } }", "tags are not allowed"),
-  ("version: 1\n? @[a]\n: b", "a key has to be a word, not a list"),
-  ("version: 1\n@---\nversion: 1", "a second document begins here"),
-  ("version: 1\nnetworks: { a: { ssid: @\"a\\0b\" } }", "this text holds a control character"),
-  ("version: 1\nnetworks: { a: { ssid: @\"\" } }", "expected an SSID of 1 to 32 bytes, found \"\""),
-  ("version: 1\nnetworks: { a: { ssid: @hex:0 } }", "expected an SSID of 1 to 32 bytes, found \"hex:0\""),
-  ("version: 1\nnetworks: { a: { ssid: [Home, @~] } }", "expected an SSID of 1 to 32 bytes, found nothing"),
-  (
-    "version: 1\nnetworks: { a: { interface: @wi-fi } }",
-    "expected ethernet, wifi, cellular, usb-tether, bluetooth, bridge, virtual or other, found \"wi-fi\""
-  ),
-  (
-    "version: 1\nnetworks: { a: { dns-domain: @münchen.example } }",
-    "expected a domain name such as corp.example, or *, found \"münchen.example\""
-  ),
-  (
-    "version: 1\nnetworks: { a: { dns-server: @17.0.* .1 } }", "expected an address, a prefix, or a start such as 17.*, found \"17.0.* .1\""
-  ),
-  ("version: 1\nnetworks: { a: { dns-server: { @each: [1.1.1.1] } } }", "unknown key \"each\" in `dns-server`"),
-  ("version: 1\nnetworks: { a: { not: @[ { ssid: a } ] } }", "expected the criteria of `not`, found a list"),
-  ("version: 1\nnetworks: { a: { any-of: [ @x ] } }", "expected the criteria of an entry of `any-of`, found \"x\""),
-  (
-    "version: 1\nnetworks: { a: { subnet: @192.168.0.0/33 } }",
-    "expected an address or prefix such as 10.0.0.0/8 or fd00::/8, found \"192.168.0.0/33\""
-  ),
-  ("version: 1\nnetworks: { a: { network: @b } }", "there is no network \"b\""),
-  ("version: 1\nnetworks: { @a: { network: a } }", "network `a` names itself: a → a"),
-  (
-    "version: 1\nnetworks: { @a: { network: b }, b: { not: { network: c } }, c: { any-of: [ { network: a } ] } }",
-    "network `a` names itself: a → b → c → a"
-  ),
-  ("version: 1\ntunnels: { t: @{} }", "`provider` is missing in a tunnel"),
-  ("version: 1\ntunnels: { t: { provider: @{} } }", "the provider is missing"),
-  ("version: 1\ntunnels: { t: { provider: { @openvpn: {} } } }", "`openvpn` is not supported by this version"),
-  (
-    "version: 1\ntunnels: { t: { provider: { wireguard: { config: corp.conf }, @command: { up: a, down: b } } } }",
-    "a tunnel has exactly one provider, but there are two"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { wireguard: { config: @none.conf } } } }",
-    "/etc/p/none.conf cannot be used: No such file or directory"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: @'sh -c \"x\"', down: b } } } }",
-    "no shell reads this, so `\"` would have no meaning: a command in one line is split at spaces only"
-  ),
-  ("version: 1\ntunnels: { t: { provider: { command: { up: @[], down: b } } } }", "expected a program and its arguments, found a list"),
-  ("version: 1\ntunnels: { t: { provider: { command: @{ up: a } } } }", "`down` is missing in the `command` provider"),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b, interface: @a/b } } } }",
-    "expected a link name of 1 to 15 characters, such as tun0, found \"a/b\""
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, mtu: @65536 } }",
-    "expected a number from 576 to 65535, found \"65536\""
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, on-demand: { rules: @{ action: connect } } } }",
-    "expected a list of rules, found a mapping"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, on-demand: { rules: [ { action: connect, @connections: [] } ] } } }",
-    "`connections` is not supported by this version"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, on-demand: { timing: { @idle: 10m } } } }",
-    "`idle` is not supported by this version"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, @kill-switch: on } }",
-    "`kill-switch` is not supported by this version"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, routes: { @on-overlap: x } } }",
-    "`on-overlap` is not supported by this version"
-  ),
-  (
-    "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, routes: { include: [@any] } } }",
-    "expected a prefix such as 10.0.0.0/8, or `default`, found \"any\""
-  ),
-  ("version: 1\nnetworks: { a: { @gateway-mac: 02:00:5e:10:00:01 } }", "`gateway-mac` is not supported by this version"),
-  ("version: 1\ntunnels:\n  t:\n    provider: { command: { up: [/u", "not valid YAML: did not find expected ',' or ']'"),
-]
+private let cases: [(policy: String, said: String)] =
+  languageCases + [
+    ("@tunnels: {}", "`version` is missing in a policy|`version` is missing"),
+    ("version: @2", "expected a version that is known, which is 1 alone, found \"2\""),
+    ("version: @[1]", "expected a version that is known, which is 1 alone, found a list"),
+    ("version:@", "expected a version that is known, which is 1 alone, found nothing"),
+    ("@- version: 1", "expected the keys of a policy, found a list"),
+    ("@hello", "expected the keys of a policy, found \"hello\""),
+    ("version: 1\n@tunels: {}", "unknown key \"tunels\" in a policy"),
+    ("version: 1\nversion: 1", "\"version\" is given twice; the first is at /etc/p/10.yaml:1:1"),
+    ("version: 1\nnetworks:\n  a: { ssid: x }\n  @a: { ssid: y }", "\"a\" is given twice; the first is at /etc/p/10.yaml:3:3"),
+    ("version: 1\nnetworks: @[a]", "expected networks by name, found a list"),
+    ("version: 1\nnetworks: { a: { ssid: @&x Home } }", "anchors and aliases are not allowed"),
+    ("version: 1\nnetworks: { a: { ssid: @*x } }", "anchors and aliases are not allowed"),
+    ("version: 1\nnetworks: { a: { ssid: @!!str no } }", "tags are not allowed"),
+    ("version: 1\nnetworks: { a: { ssid: @! no } }", "tags are not allowed"),
+    ("version: 1\n? @[a]\n: b", "a key has to be a word, not a list"),
+    ("version: 1\n@---\nversion: 1", "a second document begins here"),
+    ("version: 1\nnetworks: { a: { ssid: @\"a\\0b\" } }", "this text holds a control character"),
+    ("version: 1\nnetworks: { a: { ssid: @\"\" } }", "expected an SSID of 1 to 32 bytes, found \"\""),
+    ("version: 1\nnetworks: { a: { ssid: @hex:0 } }", "expected an SSID of 1 to 32 bytes, found \"hex:0\""),
+    ("version: 1\nnetworks: { a: { ssid: [Home, @~] } }", "expected an SSID of 1 to 32 bytes, found nothing"),
+    (
+      "version: 1\nnetworks: { a: { interface: @wi-fi } }",
+      "expected ethernet, wifi, cellular, usb-tether, bluetooth, bridge, virtual or other, found \"wi-fi\""
+    ),
+    (
+      "version: 1\nnetworks: { a: { dns-domain: @münchen.example } }",
+      "expected a domain name such as corp.example, or *, found \"münchen.example\""
+    ),
+    (
+      "version: 1\nnetworks: { a: { dns-server: @17.0.* .1 } }",
+      "expected an address, a prefix, or a start such as 17.*, found \"17.0.* .1\""
+    ),
+    ("version: 1\nnetworks: { a: { dns-server: { @each: [1.1.1.1] } } }", "unknown key \"each\" in `dns-server`"),
+    ("version: 1\nnetworks: { a: { not: @[ { ssid: a } ] } }", "expected the criteria of `not`, found a list"),
+    ("version: 1\nnetworks: { a: { any-of: [ @x ] } }", "expected the criteria of an entry of `any-of`, found \"x\""),
+    (
+      "version: 1\nnetworks: { a: { subnet: @192.168.0.0/33 } }",
+      "expected an address or prefix such as 10.0.0.0/8 or fd00::/8, found \"192.168.0.0/33\""
+    ),
+    ("version: 1\nnetworks: { a: { network: @b } }", "there is no network \"b\""),
+    ("version: 1\nnetworks: { @a: { network: a } }", "network `a` names itself: a → a"),
+    (
+      "version: 1\nnetworks: { @a: { network: b }, b: { not: { network: c } }, c: { any-of: [ { network: a } ] } }",
+      "network `a` names itself: a → b → c → a"
+    ),
+    ("version: 1\ntunnels: { t: @{} }", "`provider` is missing in a tunnel"),
+    ("version: 1\ntunnels: { t: { provider: @{} } }", "the provider is missing"),
+    ("version: 1\ntunnels: { t: { provider: { @openvpn: {} } } }", "`openvpn` is not supported by this version"),
+    (
+      "version: 1\ntunnels: { t: { provider: { wireguard: { config: corp.conf }, @command: { up: a, down: b } } } }",
+      "a tunnel has exactly one provider, but there are two"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { wireguard: { config: @none.conf } } } }",
+      "/etc/p/none.conf cannot be used: No such file or directory"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { command: { up: @'sh -c \"x\"', down: b } } } }",
+      "no shell reads this, so `\"` would have no meaning: a command in one line is split at spaces only"
+    ),
+    ("version: 1\ntunnels: { t: { provider: { command: { up: @[], down: b } } } }", "expected a program and its arguments, found a list"),
+    ("version: 1\ntunnels: { t: { provider: { command: @{ up: a } } } }", "`down` is missing in the `command` provider"),
+    (
+      "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b, interface: @a/b } } } }",
+      "expected a link name of 1 to 15 characters, such as tun0, found \"a/b\""
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, mtu: @65536 } }",
+      "expected a number from 576 to 65535, found \"65536\""
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, on-demand: { rules: @{ action: connect } } } }",
+      "expected a list of rules, found a mapping"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b } }, routes: { include: [@any] } } }",
+      "expected a prefix such as 10.0.0.0/8, or `default`, found \"any\""
+    ),
+    ("version: 1\ntunnels:\n  t:\n    provider: { command: { up: [/u", "not valid YAML: did not find expected ',' or ']'"),
+  ]
 
 @Suite struct PolicyErrorTests {
   @Test("each mistake is told where it is", arguments: cases)
@@ -125,13 +110,5 @@ private let cases: [(policy: String, said: String)] = [
       let loaded = load(String(decoding: whole.utf8.prefix(length), as: UTF8.self))
       #expect(Set(loaded.policies.tunnels.flatMap(\.onDemand.rules).map(\.location)).isSubset(of: rules))
     }
-  }
-
-  @Test(
-    "every planned key of a match is told apart from a mistyped one",
-    arguments: ["probe", "captive-portal", "internet", "metered", "bssid", "ssid-glob", "wifi-security", "gateway-mac", "time", "power"])
-  func planned(key: String) {
-    let messages = condition("{ \(key): x }").diagnostics.map(\.message)
-    #expect(messages == ["`\(key)` is not supported by this version"])
   }
 }

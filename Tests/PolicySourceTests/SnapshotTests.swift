@@ -32,16 +32,14 @@ import Testing
       probes:
         https://beacon.corp.example/: fail
       """)
-    #expect(
-      diagnostics.map { "\($0.severity) \($0.location.line) \($0.message)" } == [
-        "warning 15 `captive-portal` is not used by this version", "warning 16 `internet` is not used by this version",
-        "warning 17 `probes` is not used by this version",
-      ])
+    #expect(diagnostics == [])
+    #expect(snapshot?.captivePortal == .known(false) && snapshot?.internet == .known(true))
+    #expect(snapshot?.probes == ["https://beacon.corp.example/": .known(false)] && snapshot?.otherProbes == .known(false))
     let wifi = try #require(snapshot?.primaryLink)
     #expect(
       wifi
         == LinkFacts(
-          name: "wlan0", type: .known(.wifi), ssid: .known(ssid("Cafe")),
+          name: "wlan0", type: .known(.wifi), ssid: .known(ssid("Cafe")), bssid: .known(MACAddress("02:00:5e:00:00:07")),
           addresses: [InterfaceAddress("192.0.2.23/24")!, InterfaceAddress("2001:db8::23/64")!],
           gateways: [IPAddress("192.0.2.1")!], gatewayMAC: .known(MACAddress("02:00:5e:00:00:01")),
           dnsServers: .known([IPAddress("192.0.2.1")!]),
@@ -85,7 +83,7 @@ import Testing
       ("version: 1\nlinks: { a: { typ: wifi } }", "unknown key \"typ\" in a link"),
       (
         "version: 1\nlinks: { a: { unknown: [addresses] } }",
-        "expected type, ssid, gateway-mac, dns-servers or search-domains, found \"addresses\""
+        "expected type, ssid, bssid, wifi-security, metered, gateway-mac, dns-servers or search-domains, found \"addresses\""
       ),
       ("version: 1\nlinks: { a: { mtu: 1 } }", "expected a number from 68 to 65536, found \"1\""),
     ])
@@ -153,5 +151,89 @@ import Testing
     var snapshot = NetworkSnapshot()
     #expect(applySetting(text, to: &snapshot)?.rendered() == report && snapshot == NetworkSnapshot())
     #expect(applySettings([text], to: &snapshot).count == 1)
+  }
+
+  @Test("every fact of a snapshot file")
+  func everyFact() throws {
+    let (snapshot, diagnostics) = read(
+      """
+      version: 1
+      links:
+        w: { type: wifi, bssid: 02:00:5e:00:00:07, wifi-security: wpa2-enterprise, metered: true }
+        e: { unknown: [bssid, wifi-security, metered] }
+      primary: w
+      captive-portal: unknown
+      internet: false
+      probes: { HTTPS://Beacon.corp.example: ok, "http://x.example:8080/y": unknown }
+      other-probes: unknown
+      time: "mon 09:30"
+      power: battery
+      """)
+    #expect(diagnostics == [])
+    let said = "the snapshot says so"
+    let found = try #require(snapshot)
+    #expect(found.captivePortal == .unknown(because: said) && found.internet == .known(false) && found.power == .known(.battery))
+    #expect(found.probes == ["https://beacon.corp.example/": .known(true), "http://x.example:8080/y": .unknown(because: said)])
+    #expect(found.otherProbes == .unknown(because: said) && found.time == .known(LocalTime(day: .mon, second: 34_200)))
+    let link = try #require(found.primaryLink)
+    #expect(
+      link.bssid == .known(MACAddress("02:00:5e:00:00:07")) && link.wifiSecurity == .known(.wpa2Enterprise) && link.metered == .known(true))
+    #expect(
+      found.links[0].bssid == .unknown(because: said) && found.links[0].wifiSecurity == .unknown(because: said)
+        && found.links[0].metered == .unknown(because: said))
+  }
+
+  @Test("every fact can be invented, and unknown")
+  func everySetting() {
+    var snapshot = NetworkSnapshot()
+    let texts = [
+      "gateway-mac=02:00:5e:10:00:01", "bssid=02-00-5E-00-00-07", "wifi-security=wpa3", "metered=yes", "captive-portal=true",
+      "internet=false", "time=sun 23:59", "power=battery",
+    ]
+    #expect(applySettings(texts, to: &snapshot) == [])
+    let link = LinkFacts(
+      name: "link", bssid: .known(MACAddress("02:00:5e:00:00:07")), wifiSecurity: .known(.wpa3), metered: .known(true),
+      gatewayMAC: .known(MACAddress("02:00:5e:10:00:01")))
+    #expect(
+      snapshot
+        == NetworkSnapshot(
+          primary: "link", links: [link], captivePortal: .known(true), internet: .known(false),
+          time: .known(LocalTime(day: .sun, second: 86_340)), power: .known(.battery)))
+    #expect(applySettings(["interface-name=eth1"], to: &snapshot) == [] && snapshot.power == .known(.battery) && snapshot.primary == "eth1")
+    let keys = [
+      "gateway-mac", "bssid", "wifi-security", "metered", "captive-portal", "internet", "time", "power", "interface", "dns-domain",
+    ]
+    #expect(applySettings(keys.map { "\($0)=unknown()" }, to: &snapshot) == [])
+    #expect(snapshot.power.value == nil && snapshot.time.value == nil && snapshot.primaryLink?.metered.value == nil)
+    #expect(snapshot.primaryLink?.gatewayMAC == .unknown(because: "--set says so"))
+    #expect(applySettings(["gateway-mac=", "bssid=", "wifi-security="], to: &snapshot) == [])
+    #expect(snapshot.primaryLink?.gatewayMAC == .known(nil) && snapshot.primaryLink?.bssid == .known(nil))
+    for text in ["time=monday 1:00", "time=mon 24:00", "power=solar", "metered=maybe", "bssid=02", "wifi-security=wpa4", "internet="] {
+      let before = snapshot
+      #expect(applySetting(text, to: &snapshot)?.severity == .error && snapshot == before, "\(text)")
+    }
+  }
+
+  @Test("answers of probes can be assumed")
+  func assumptions() {
+    var snapshot = NetworkSnapshot()
+    for text in ["https://a.example=ok", "https://b.example/?q=1=fail", "http://c.example/=unknown"] {
+      #expect(applyProbeAssumption(text, to: &snapshot) == nil)
+    }
+    #expect(
+      snapshot.probes == [
+        "https://a.example/": .known(true), "https://b.example/?q=1": .known(false),
+        "http://c.example/": .unknown(because: "--assume-probe says so"),
+      ])
+    #expect(
+      applyProbeAssumption("https://a.example/=yes", to: &snapshot)?.rendered() == """
+        --assume-probe:1:20: error: expected ok, fail or unknown, found "yes"
+          https://a.example/=yes
+                             ^
+          help: for example: --assume-probe https://beacon.corp.example/=ok
+        """)
+    for text in ["", "https://a.example/", "ftp://a.example/=ok", "a=ok", "=ok"] {
+      #expect(applyProbeAssumption(text, to: &snapshot) != nil && snapshot.probes.count == 3, "\(text)")
+    }
   }
 }

@@ -148,4 +148,32 @@ enum Samples {
             timeout: 2m
 
     """
+
+  /// What the other one does not say.
+  static let wholeLanguage = """
+    version: 1
+    networks:
+      office: { probe: { url: https://beacon.corp.example/, status: 204, pin: sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=, timeout: 2s } }
+      home: { ssid-glob: "Home*", bssid: 02:00:5e:00:00:07, gateway-mac: [02:00:5e:10:00:01], wifi-security: [wpa3, wpa2-enterprise] }
+    tunnels:
+      t:
+        provider: { command: { up: /u, down: /d } }
+        on-demand:
+          rules:
+            - match: { network: office, time: { days: [mon-fri, sun], from: "08:00", to: "18:00" } }
+              action: disconnect
+            - match: { captive-portal: true, internet: no, metered: true, power: battery, not: { network: home } }
+              action: ignore
+            - action: evaluate-connection
+              connections:
+                - { domains: [public.corp.example], action: never-connect }
+                - { domains: ["*"], action: connect-if-needed, dns-servers: [10.0.0.53], probe: https://intranet.corp.example/ }
+          timing: { settle: 500ms, release-delay: 5s, idle: 10m, decide-within: 5s }
+        routes: { include: default, lan: block, on-overlap: refuse }
+        proxy: { http: 10.0.0.80:3128, exclude: [corp.example, 10.0.0.0/8] }
+        overhead: 80
+        kill-switch: off
+        include-all-networks: true
+
+    """
 }

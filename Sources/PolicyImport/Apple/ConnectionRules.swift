@@ -30,7 +30,9 @@ private func readConnection(_ item: Item, _ report: inout ImportReport) -> Conne
   case "ConnectIfNeeded":
     rule.action = .connectIfNeeded
     report.taken(word.place, "connect-if-needed")
-    if let servers = fields.texts("RequiredDNSServers", &report) { rule.servers = readAddresses(servers.values, at: servers.place, &report) }
+    if let servers = fields.texts("RequiredDNSServers", &report) {
+      rule.servers = readAddresses(servers.values, at: servers.place, &report)
+    }
     if let url = fields.text("RequiredURLStringProbe", &report) { applyProbe(url, to: &rule, &report) }
   case "NeverConnect":
     report.taken(word.place, "never-connect")
@@ -58,7 +60,8 @@ private func applyProbe(_ url: (value: String, place: KeyPath), to rule: inout C
   case .neverAnswers(let reason):
     rule.action = .connectAlways
     rule.servers = []
-    report.changed(url.place, "connect-always: a probe that can never succeed (\(reason)) starts the tunnel on every look-up", weight: .warning)
+    report.changed(
+      url.place, "connect-always: a probe that can never succeed (\(reason)) starts the tunnel on every look-up", weight: .warning)
   case .wrong(let reason): report.dropped(url.place, reason, weight: .error)
   }
 }

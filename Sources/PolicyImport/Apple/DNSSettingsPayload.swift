@@ -6,14 +6,16 @@ func readDNSSettings(
   _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
 ) -> ImportedTunnel {
   var tunnel = start
-  tunnel.obstacles.append("these are DNS settings without a tunnel, which this version has no provider for; the rules say where they are to be used")
+  tunnel.obstacles.append(
+    "these are DNS settings without a tunnel, which this version has no provider for; the rules say where they are to be used")
   if let rules = fields.take("OnDemandRules") {
     let read = readOnDemandRules(rules, dialect: .dnsSettings, legacy: LegacyDomains(), reading: options.reading, &report)
     tunnel.rules = read.rules
     tunnel.ruleObstacle = read.problem
   } else {
     tunnel.rules = [
-      ImportedRule(rule: Rule(action: .connect, location: SourceLocation(file: report.file, line: 1, column: 1)), original: "no rules: always used")
+      ImportedRule(
+        rule: Rule(action: .connect, location: SourceLocation(file: report.file, line: 1, column: 1)), original: "no rules: always used")
     ]
     report.note("no rules: DNS settings without rules are always used", line: fields.place.line)
   }

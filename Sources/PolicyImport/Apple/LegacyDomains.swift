@@ -35,7 +35,8 @@ func readLegacyDomains(_ fields: inout Fields, _ report: inout ImportReport) -> 
   for key in ["OnDemandMatchDomainsAlways", "OnDemandMatchDomainsOnRetry"] {
     guard let list = fields.texts(key, &report) else { continue }
     domains += readDestinations(list.values, at: list.place, &report)
-    report.changed(list.place, "connect-if-needed for these names, where no rule holds\(key.hasSuffix("Always") ? " (as since iOS 7)" : "")")
+    report.changed(
+      list.place, "connect-if-needed for these names, where no rule holds\(key.hasSuffix("Always") ? " (as since iOS 7)" : "")")
   }
   if !domains.isEmpty { lists.triggers = [ConnectionRule(domains: domains, action: .connectIfNeeded, location: place)] }
   return lists

@@ -31,7 +31,8 @@ func readOnDemandRules(
       if rule.match == .always, catchAll == nil { catchAll = index + 1 }
     case .never: break
     case .wrong:
-      result.problem = result.problem ?? "rule \(index + 1) (\(shown(item.place.text))) could not be translated; correct it, then remove this"
+      result.problem =
+        result.problem ?? "rule \(index + 1) (\(shown(item.place.text))) could not be translated; correct it, then remove this"
     }
   }
   return result
@@ -60,14 +61,16 @@ private func readRule(
     return .wrong
   }
   let (criteria, canHold) = readCriteria(&fields, dialect: dialect, reading: reading, &report)
-  var rule = Rule(match: .all(criteria), action: .ignore, location: SourceLocation(file: report.file, line: item.place.line ?? 1, column: 1))
+  var rule = Rule(
+    match: .all(criteria), action: .ignore, location: SourceLocation(file: report.file, line: item.place.line ?? 1, column: 1))
   switch (word.value, dialect) {
   case ("Connect", _):
     rule.action = .connect
     report.taken(word.place, dialect == .vpn ? "connect" : "connect: use these DNS settings")
     for key in ["Domains", "DomainAction"] where fields.has(key) {
       fields.drop(
-        [key], because: "Apple ignores it outside `ActionParameters`, so this rule connects for every destination, not for these names only",
+        [key],
+        because: "Apple ignores it outside `ActionParameters`, so this rule connects for every destination, not for these names only",
         weight: .warning, &report)
     }
   case ("Disconnect", _):
@@ -126,7 +129,7 @@ func nearWord(_ text: String, _ words: [String]) -> String? {
   return words.first { bare($0) == bare(text) }
 }
 
-/// On one line, as JSON would have it. For rules alone: nothing else is known to hold no secrets.
+/// On one line, much as JSON would have it. For what is known to hold no secrets; what could be one all the same is left out.
 func compactText(_ property: Property) -> String {
   switch property.content {
   case .string(let text): "\"\(text)\""
@@ -136,6 +139,12 @@ func compactText(_ property: Property) -> String {
   case .data(let bytes): "\(bytes.count) bytes"
   case .date(let text): text
   case .array(let items): "[\(items.map(compactText).joined(separator: ", "))]"
-  case .dictionary(let entries): "{\(entries.map { "\($0.key): \(compactText($0.value))" }.joined(separator: ", "))}"
+  case .dictionary(let entries):
+    "{\(entries.map { "\($0.key): \(holdsSecret($0) ? "(hidden)" : compactText($0.value))" }.joined(separator: ", "))}"
   }
+}
+
+/// By its name, or a URL with a name and password before its host.
+private func holdsSecret(_ entry: Property.Entry) -> Bool {
+  isSecretKey(entry.key) || entry.key.contains("Probe") && entry.value.text?.contains("@") == true
 }

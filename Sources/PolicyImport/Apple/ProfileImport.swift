@@ -54,7 +54,8 @@ struct ProfileImporter {
     }
     for key in profileRuleKeys where fields.has(key) {
       fields.drop(
-        [key], because: "at the root of a profile it has no effect on Apple's systems, so it was not applied; it belongs into the VPN payload",
+        [key],
+        because: "at the root of a profile it has no effect on Apple's systems, so it was not applied; it belongs into the VPN payload",
         weight: .warning, &result.report)
     }
     fields.drop(descriptiveKeys, because: "describes the profile, not a tunnel", &result.report)
@@ -64,7 +65,8 @@ struct ProfileImporter {
     collectCertificates(payloads)
     let tunnels = payloads.filter { isTunnelPayload($0) }
     if tunnels.count > 1 {
-      result.report.note("the profile holds \(tunnels.count) payloads that become tunnels; each has its own policy, in their order", weight: .warning)
+      result.report.note(
+        "the profile holds \(tunnels.count) payloads that become tunnels; each has its own policy, in their order", weight: .warning)
     }
     for payload in payloads { readPayload(payload, title: title) }
     if tunnels.isEmpty { result.report.note("the profile holds nothing that becomes a tunnel", weight: .error) }
@@ -112,7 +114,8 @@ struct ProfileImporter {
   }
 
   private mutating func readDeclaration(_ type: String, _ fields: inout Fields) {
-    guard type.hasPrefix("com.apple.configuration.network.vpn."), let payload = fields.take("Payload"), var inner = Fields(payload, &result.report)
+    guard type.hasPrefix("com.apple.configuration.network.vpn."), let payload = fields.take("Payload"),
+      var inner = Fields(payload, &result.report)
     else {
       return fields.finish(&result.report, reason: "a declaration of type `\(shown(type))` makes no tunnel", weight: .error)
     }
@@ -128,7 +131,9 @@ struct ProfileImporter {
     let userName = fields.text("UserDefinedName", &result.report) ?? fields.text("DisplayName", &result.report)
     let display = fields.text("PayloadDisplayName", &result.report)
     let source = [userName?.value, display?.value, title].compactMap { $0 }.first { tunnelName(from: $0) != nil }
-    var name = (usedNames.isEmpty ? options.name : nil) ?? source.flatMap(tunnelName) ?? tunnelName(from: baseName(of: result.report.file)) ?? fallback
+    var name =
+      (usedNames.isEmpty ? options.name : nil) ?? source.flatMap(tunnelName) ?? tunnelName(from: baseName(of: result.report.file))
+      ?? fallback
     var number = 2
     let first = name
     while !usedNames.insert(name).inserted {
@@ -155,13 +160,15 @@ extension ProfileImporter {
   /// Certificates are for whatever builds the tunnel; identities and their passwords are secrets.
   private mutating func collectCertificates(_ payloads: [Item]) {
     for payload in payloads {
-      guard let type = payload.property["PayloadType"]?.text, type.hasPrefix("com.apple.security."), var fields = Fields(payload, &result.report)
+      guard let type = payload.property["PayloadType"]?.text, type.hasPrefix("com.apple.security."),
+        var fields = Fields(payload, &result.report)
       else { continue }
       let isIdentity = type == "com.apple.security.pkcs12"
       let number = certificates.count + 1
       if let content = fields.take("PayloadContent") {
         if case .data(let bytes) = content.property.content {
-          let file = OutputFile(name: isIdentity ? "identity-\(number).p12" : "certificate-\(number).crt", bytes: bytes, isSecret: isIdentity)
+          let file = OutputFile(
+            name: isIdentity ? "identity-\(number).p12" : "certificate-\(number).crt", bytes: bytes, isSecret: isIdentity)
           certificates.append(file)
           result.report.changed(content.place, "written to a file beside the policy (\(file.name)\(isIdentity ? ", for root alone" : ""))")
         } else {
@@ -189,6 +196,7 @@ private let profileRuleKeys = [
 
 private let descriptiveKeys = [
   "PayloadType", "PayloadVersion", "PayloadIdentifier", "PayloadUUID", "PayloadDisplayName", "PayloadDescription", "PayloadOrganization",
-  "PayloadEnabled", "PayloadScope", "PayloadRemovalDisallowed", "PayloadExpirationDate", "ConsentText", "RemovalDate", "DurationUntilRemoval",
+  "PayloadEnabled", "PayloadScope", "PayloadRemovalDisallowed", "PayloadExpirationDate", "ConsentText", "RemovalDate",
+  "DurationUntilRemoval",
   "TargetDeviceType", "HasRemovalPasscode",
 ]

@@ -15,8 +15,10 @@ func readCriteria(
   if let word = fields.text("InterfaceTypeMatch", &report), let type = interfaceType(word, &report) { criteria.append(.interface([type])) }
   add(readList("SSIDMatch", &fields, &report, readSSID)) { .ssid($0) }
   add(readList("DNSDomainMatch", &fields, &report, readSearchDomain)) { .dnsDomain($0) }
-  let servers = readList("DNSServerAddressMatch", &fields, &report, readServers)
-  add(servers.map { ReadList(values: $0.values.flatMap { $0 }, isEmptyInFile: $0.isEmptyInFile, place: $0.place) }) { .dnsServer($0, reading.anyDNSServer ? .any : .each) }
+  let servers = readList("DNSServerAddressMatch", &fields, tellsTaken: false, &report, readServers)
+  add(servers.map { ReadList(values: $0.values.flatMap { $0 }, isEmptyInFile: $0.isEmptyInFile, place: $0.place) }) {
+    .dnsServer($0, reading.anyDNSServer ? .any : .each)
+  }
   if let servers, !servers.isEmptyInFile {
     report.changed(
       servers.place,
@@ -61,7 +63,8 @@ private struct ReadList<Value> {
 
 /// Reads a list of texts, telling of each that is left out. A list that is empty in the file counts as absent.
 private func readList<Value>(
-  _ key: String, _ fields: inout Fields, _ report: inout ImportReport, _ read: (Item, String, inout ImportReport) -> Value?
+  _ key: String, _ fields: inout Fields, tellsTaken: Bool = true, _ report: inout ImportReport,
+  _ read: (Item, String, inout ImportReport) -> Value?
 ) -> ReadList<Value>? {
   guard let list = fields.texts(key, &report) else { return nil }
   if list.values.isEmpty {
@@ -70,7 +73,7 @@ private func readList<Value>(
   }
   let before = report.entries.count
   let values = list.values.compactMap { item in item.text.flatMap { read(item, $0, &report) } }
-  if report.entries.count == before { report.taken(list.place) }
+  if tellsTaken, report.entries.count == before { report.taken(list.place) }
   return ReadList(values: values, isEmptyInFile: false, place: list.place)
 }
 
@@ -80,7 +83,8 @@ private func readSSID(_ item: Item, _ text: String, _ report: inout ImportReport
     return nil
   }
   if ["anyssid", "any", "all"].contains(text.lowercased()) || text.contains("*") {
-    report.changed(item.place, "SSIDs are compared letter by letter: this is no wildcard, and stands for a network of just that name", weight: .warning)
+    report.changed(
+      item.place, "SSIDs are compared letter by letter: this is no wildcard, and stands for a network of just that name", weight: .warning)
   }
   return ssid
 }

@@ -32,7 +32,8 @@ func readTunnelSettings(
     if enforce.value {
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.onOverlap = .preferTunnel
-      report.changed(enforce.place, "on-overlap: prefer-tunnel; programs that choose an interface themselves are not overruled", weight: .warning)
+      report.changed(
+        enforce.place, "on-overlap: prefer-tunnel; programs that choose an interface themselves are not overruled", weight: .warning)
     } else {
       report.taken(enforce.place, "on-overlap: prefer-local, which is the default")
     }
@@ -51,10 +52,13 @@ func readTunnelSettings(
     report.taken(mtu.place, "mtu: \(mtu.value)")
   }
   fields.drop(
-    ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], because: "services of Apple's devices, which Linux has not", &report)
+    ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], because: "services of Apple's devices, which Linux has not",
+    &report)
   fields.drop(["DisconnectOnSleep"], because: "a tunnel is judged anew at wake; there is no such switch", weight: .warning, &report)
   fields.drop(["OnDemandMatchAppEnabled"], because: "there are no rules per application", weight: .warning, &report)
-  fields.drop(["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], because: "names an application of Apple's systems", &report)
+  fields.drop(
+    ["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], because: "names an application of Apple's systems",
+    &report)
   inner = fields
 }
 
@@ -82,7 +86,9 @@ private func readDNS(_ fields: inout Fields, _ tunnel: inout ImportedTunnel, _ r
     report.taken(domains.place, "match-domains")
     let isSearchedToo = fields.flag("SupplementalMatchDomainsNoSearch", &report)
     if isSearchedToo?.value != true {
-      for case .within(let name) in dns.matchDomains where !dns.searchDomains.contains(name) && !isReverse(name) { dns.searchDomains.append(name) }
+      for case .within(let name) in dns.matchDomains where !dns.searchDomains.contains(name) && !isReverse(name) {
+        dns.searchDomains.append(name)
+      }
     }
     if let isSearchedToo { report.taken(isSearchedToo.place, isSearchedToo.value ? "" : "match domains are search domains too") }
   }
@@ -126,7 +132,8 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
       proxy.pac = checked.url
       report.taken(url.place, "proxy pac")
     } else {
-      report.dropped(url.place, usesPAC?.value == true ? "this is no usable URL" : "without effect: ProxyAutoConfigEnable is off", weight: .warning)
+      report.dropped(
+        url.place, usesPAC?.value == true ? "this is no usable URL" : "without effect: ProxyAutoConfigEnable is off", weight: .warning)
     }
   }
   for (key, path) in [("HTTP", \ProxyPolicy.http), ("HTTPS", \ProxyPolicy.https)] {
@@ -151,7 +158,8 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
   for key in ["HTTPProxyUsername", "HTTPProxyPassword", "HTTPSProxyUsername", "HTTPSProxyPassword"] {
     guard let item = fields.take(key) else { continue }
     let file = item.text.map { tunnel.addSecret(key.lowercased(), Array($0.utf8)) }
-    report.dropped(item.place, "a proxy with a password cannot be said; \(file.map { "kept in \($0), for root alone" } ?? "no text")", weight: .warning)
+    report.dropped(
+      item.place, "a proxy with a password cannot be said; \(file.map { "kept in \($0), for root alone" } ?? "no text")", weight: .warning)
   }
   fields.finish(&report)
   if proxy != ProxyPolicy() { tunnel.proxy = proxy }

@@ -9,7 +9,9 @@ func readVPNPayload(
   let type = fields.text("VPNType", &report)
   let subtype = fields.text("VPNSubType", &report)
   var inner = type.flatMap { fields.take($0.value == "TransparentProxy" ? "TransparentProxy" : $0.value) }.flatMap { Fields($0, &report) }
-  if type != nil, inner == nil { report.note("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line) }
+  if type != nil, inner == nil {
+    report.note("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line)
+  }
   // The rules first: nothing after them can change what they are.
   var payload = OnDemandFields(inner: inner, outer: fields)
   payload.read(into: &tunnel, options: options, &report)
@@ -50,7 +52,9 @@ func readVPNDeclaration(
       tunnel.rules = read.rules
       tunnel.ruleObstacle = read.problem
     }
-    demand.drop(["DisableUserOverride"], because: "a person can always outrank the rules here, visibly (roamward up, down)", weight: .warning, &report)
+    demand.drop(
+      ["DisableUserOverride"], because: "a person can always outrank the rules here, visibly (roamward up, down)", weight: .warning, &report
+    )
     demand.finish(&report)
   }
   if let item = fields.take("Idle"), var idle = Fields(item, &report) {

@@ -1,4 +1,4 @@
-import PolicySource
+package import PolicySource
 import RoamwardCore
 
 /// What an import wants to write, and what it has to say. Nothing is on disk yet.
@@ -23,20 +23,22 @@ extension ImportResult {
   mutating func add(_ tunnel: ImportedTunnel, source: String) {
     let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)
     let files = tunnel.files + [policy]
-    let problems = loadingErrors(files)
+    let diagnostics = loadingDiagnostics(files)
+    let problems = diagnostics.filter { $0.severity == .error }
     for problem in problems {
       report.note(
         "the policy of \(tunnel.name) was not written, because it would not load: \(problem.message)", weight: .error)
     }
     guard problems.isEmpty else { return }
+    for diagnostic in diagnostics { report.note("in the policy of \(tunnel.name): \(diagnostic.message)", weight: .warning) }
     for obstacle in tunnel.obstacles { report.note("tunnel \(tunnel.name) is off: \(obstacle)", weight: .warning) }
     if let obstacle = tunnel.ruleObstacle { report.note("the rules of \(tunnel.name) are off: \(obstacle)", weight: .warning) }
     tunnels.append(Tunnel(name: tunnel.name, isEnabled: tunnel.obstacles.isEmpty, files: files))
   }
 }
 
-/// The errors that these files have as policies of a folder of their own.
-package func loadingErrors(_ files: [OutputFile]) -> [Diagnostic] {
+/// What is to be said of these files as policies of a folder of their own.
+package func loadingDiagnostics(_ files: [OutputFile]) -> [Diagnostic] {
   let folder = "/import"
   let byPath = Dictionary(files.map { ("\(folder)/\($0.name)", $0) }) { first, _ in first }
   let system = PolicyFileSystem(
@@ -51,5 +53,5 @@ package func loadingErrors(_ files: [OutputFile]) -> [Diagnostic] {
       return (Array(file.bytes.prefix(limit)), .init(kind: .regular, mode: file.isSecret ? 0o600 : 0o644))
     },
     workingDirectory: { folder })
-  return loadPolicies(layers: [folder], files: system, requireRootOwnership: true).diagnostics.filter { $0.severity == .error }
+  return loadPolicies(layers: [folder], files: system, requireRootOwnership: true).diagnostics
 }

@@ -36,6 +36,9 @@ struct Fields {
 
   var keys: [String] { entries.map(\.key) }
 
+  /// Every value that was not taken and is no container.
+  var leaves: [Item] { Item(property: Property(.dictionary(entries), line: place.line), place: place).leaves }
+
   func has(_ key: String) -> Bool { entries.contains { $0.key == key } }
 
   mutating func take(_ key: String) -> Item? {
@@ -103,7 +106,9 @@ struct Fields {
   }
 
   /// Reports what was not taken.
-  mutating func finish(_ report: inout ImportReport, reason: String = "not a key that this importer knows", weight: ImportReport.Weight = .warning) {
+  mutating func finish(
+    _ report: inout ImportReport, reason: String = "not a key that this importer knows", weight: ImportReport.Weight = .warning
+  ) {
     drop(keys, because: reason, weight: weight, &report)
   }
 }

@@ -18,7 +18,9 @@ package func readPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> (root: 
     let isBlank = skipped.allSatisfy { [9, 10, 13, 32].contains($0) }
     return (
       root,
-      ["\(isBlank ? "blanks stand" : "something stands") before the XML declaration, which XML does not allow: skipped to line \(lines + 1)"]
+      [
+        "\(isBlank ? "blanks stand" : "something stands") before the XML declaration, which XML does not allow: skipped to line \(lines + 1)"
+      ]
     )
   } catch {
     var failure = error

@@ -25,7 +25,8 @@ func readXMLPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   guard status == XML_STATUS_OK else {
     let reason = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not well-formed"
     throw ImportFailure(
-      "this is not well-formed XML: \(reason)", help: "the file was damaged, or written by hand", line: Int(XML_GetCurrentLineNumber(parser)))
+      "this is not well-formed XML: \(reason)", help: "the file was damaged, or written by hand",
+      line: Int(XML_GetCurrentLineNumber(parser)))
   }
   guard let root = builder.root else { throw ImportFailure("the property list is empty") }
   return root

@@ -21,7 +21,9 @@ package struct ProfileSignature: Hashable, Sendable {
 /// Whether the bytes look like a CMS message: DER or BER, or its PEM form.
 func isSignedMessage(_ bytes: [UInt8]) -> Bool {
   // SEQUENCE, and in it the object identifier of a content type, 1.2.840.113549.1.7.
-  if bytes.first == 0x30 { return bytes.prefix(32).indices.contains { bytes[$0...].starts(with: [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7]) } }
+  if bytes.first == 0x30 {
+    return bytes.prefix(32).indices.contains { bytes[$0...].starts(with: [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7]) }
+  }
   return bytes.starts(with: Array("-----BEGIN PKCS7-----".utf8)) || bytes.starts(with: Array("-----BEGIN CMS-----".utf8))
 }
 
@@ -73,7 +75,7 @@ private func signers(of message: OpaquePointer) -> [String] {
 private func subject(of certificate: OpaquePointer) -> String {
   guard let output = BIO_new(BIO_s_mem()) else { return "" }
   defer { BIO_free(output) }
-  X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, UInt(XN_FLAG_RFC2253) & ~UInt(ASN1_STRFLGS_ESC_MSB))
+  roamward_print_subject(output, certificate)
   var start: UnsafeMutablePointer<CChar>?
   let count = roamward_bio_contents(output, &start)
   guard let start, count > 0 else { return "" }

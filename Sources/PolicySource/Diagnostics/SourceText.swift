@@ -8,9 +8,12 @@ struct SourceText: Sendable {
   private let lineStarts: [Int]
   /// Turns a line into what may be shown of it, character for character. Replaces secrets.
   private let masking: @Sendable (String) -> String
+  /// How many characters before what is shown count for the masking.
+  private let reach: Int
 
-  init(file: String, bytes: [UInt8], masking: @escaping @Sendable (String) -> String = { $0 }) {
+  init(file: String, bytes: [UInt8], masking: @escaping @Sendable (String) -> String = { $0 }, reach: Int = .max) {
     self.file = file
+    self.reach = reach
     self.bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
     self.masking = masking
     var starts = [0]
@@ -40,13 +43,15 @@ struct SourceText: Sendable {
   /// The line of a place; of a long line, what is around the place. `nil` past the end or where the line is empty.
   func excerpt(at place: SourceLocation) -> Excerpt? {
     guard lineStarts.indices.contains(place.line - 1) else { return nil }
-    let text = masking(String(decoding: line(place.line - 1), as: UTF8.self))
+    let text = String(decoding: line(place.line - 1), as: UTF8.self)
     guard !text.isEmpty else { return nil }
     let offset = max(0, place.column - 1)
     let scalars = text.unicodeScalars
-    guard scalars.count > 160 else { return Excerpt(text: text, offset: offset) }
+    guard scalars.count > 160 else { return Excerpt(text: masking(text), offset: offset) }
     let first = max(0, offset - 70)
-    let window = scalars.dropFirst(first).prefix(140)
+    let start = first - min(first, reach)
+    let part = masking(String(String.UnicodeScalarView(scalars.dropFirst(start).prefix(first - start + 140))))
+    let window = part.unicodeScalars.dropFirst(first - start)
     let isCut = first + window.count < scalars.count
     let shown = (first > 0 ? "…" : "") + String(String.UnicodeScalarView(window)) + (isCut ? "…" : "")
     return Excerpt(text: shown, offset: offset - first + (first > 0 ? 1 : 0))

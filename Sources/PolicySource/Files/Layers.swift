@@ -36,10 +36,7 @@ struct Layers {
         }
       }
     }
-    candidates = byName.values.sorted {
-      let (a, b) = (baseName(of: $0.path), baseName(of: $1.path))
-      return a.utf8.lexicographicallyPrecedes(b.utf8)
-    }
+    candidates = byName.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.value)
   }
 
   private mutating func found(at path: String, files: PolicyFileSystem) -> [Candidate] {

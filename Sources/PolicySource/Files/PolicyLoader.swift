@@ -50,7 +50,7 @@ private func load(
     }
     let (bytes, _) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
     let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
-    return readPolicyFile(SourceText(file: candidate.path, bytes: bytes), surroundings: surroundings)
+    return readPolicyFile(SourceText(file: candidate.path, bytes: bytes, masking: maskSecrets, reach: 1000), surroundings: surroundings)
   } catch {
     loaded.diagnostics.append(wholeFile(candidate.path, error))
     loaded.files.append(candidate.path)
@@ -65,9 +65,10 @@ private func wholeFile(_ path: String, _ failure: FileFailure) -> Diagnostic {
 extension LoadedPolicies {
   fileprivate mutating func merge(_ parts: inout [PolicyFile]) {
     policies = mergePolicies(&parts)
+    var told: Set<Diagnostic> = []
     for part in parts {
       diagnostics += part.problems.sorted
-      for other in part.otherDiagnostics where !diagnostics.contains(other) { diagnostics.append(other) }
+      diagnostics += part.otherDiagnostics.filter { told.insert($0).inserted }
     }
     dependencies = Set(parts.flatMap(\.dependencies)).sorted()
     let used = Set(dependencies)

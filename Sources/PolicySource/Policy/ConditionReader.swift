@@ -1,109 +1,188 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What belongs to the language of conditions, but not yet to this version.
-private let plannedKeys = [
-  "probe", "captive-portal", "internet", "metered", "bssid", "ssid-glob", "wifi-security", "gateway-mac", "time", "power",
-]
-
 /// A mapping of criteria, all of which have to hold; in the order of the file. A criterion without a value is left out, with a warning.
 ///
 /// Always `.all`, or `nil` where the node is no mapping.
 func readCondition(_ node: Node, of subject: String, _ reading: inout Reading) -> Condition? {
-  switch node.content {
-  case .mapping(let entries):
-    return .all(entries.compactMap { readCriterion($0, in: subject, &reading) })
-  case .null: return .always
-  case .scalar, .sequence, .refused:
-    reading.expected("the criteria of \(subject)", at: node, help: "for example: { interface: wifi, ssid: Home }")
-    return nil
-  }
+  criteria.read(node, as: subject, help: "for example: { interface: wifi, ssid: Home }", &reading).map { .all($0) }
 }
 
-private func readCriterion(_ entry: Node.Entry, in subject: String, _ reading: inout Reading) -> Condition? {
-  guard let criterion = criteria.first(where: { $0.key == entry.key }) else {
-    reportUnknown(entry, in: subject, known: criteria.map(\.key), planned: plannedKeys, &reading)
-    return nil
-  }
-  return criterion.read(entry, &reading)
-}
-
-/// A key of a match, and how its value becomes a condition: `nil` where it says nothing, or something wrong.
-private struct Criterion: Sendable {
-  let key: String
-  let read: @Sendable (Node.Entry, inout Reading) -> Condition?
-}
-
-extension Criterion {
-  /// One value or a list of them.
-  init<Value>(_ key: String, _ reader: ValueReader<Value>, _ make: @escaping @Sendable ([Value]) -> Condition) {
-    self.init(key: key) { entry, reading in
+/// Every key of a match. What is empty is not considered, and says so.
+let criteria: Mapping<[Condition]> = Mapping(
+  subject: "a match", noun: "criteria", draft: [],
+  keys: [
+    Key(criterion: "interface", .word(), "The type of the primary link.", example: "[wifi, cellular]") { .interface($0) },
+    Key(
+      criterion: "interface-name", .interfaceGlob, "A pattern for the primary link's name: `*` any run, `?` any character.", example: "wl*"
+    ) {
+      .interfaceName($0)
+    },
+    Key(criterion: "ssid", .ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]") { .ssid($0) },
+    Key(criterion: "ssid-glob", .ssidGlob, "A pattern for the name of the Wi-Fi network.", example: "Corp-*") { .ssidGlob($0) },
+    Key(
+      criterion: "bssid", .mac, "The access point's address.", example: "02:00:5e:00:00:07",
+      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown"
+    ) { .bssid($0) },
+    Key(
+      criterion: "wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]",
+      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown"
+    ) { .wifiSecurity($0) },
+    Key(
+      fact: "ssid-file", expects: "a file", schema: .anyText,
+      "A file of SSIDs, one a line, relative to the policy; watched like the policy.",
+      example: "trusted.ssids", readSSIDFile),
+    Key(
+      criterion: "dns-domain", .domainPattern, "The link's domain or one of its search list is this name or below it.",
+      example: "corp.example"
+    ) {
+      .dnsDomain($0)
+    },
+    Key(
+      fact: "dns-server", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: dnsServerSchema,
+      "Each name server of the link is in one of these, and there is one; `{ any: … }`: one is enough.",
+      example: "[10.0.0.53, 17.*]", readDNSServers),
+    Key(criterion: "subnet", .prefix, "An address of the link lies in it.", example: "192.168.7.0/24") { .subnet($0) },
+    Key(criterion: "gateway", .address, "The default gateway.", example: "192.168.7.1") { .gateway($0) },
+    Key(criterion: "gateway-mac", .mac, "The default gateway's link-layer address.", example: "02:00:5e:10:00:01") { .gatewayMAC($0) },
+    Key(
+      fact: "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
+      "A request from the underlay is answered as it should be.",
+      example: "https://beacon.corp.example/",
+      limitation: "this version sends no probes, so that on a live machine the answer is unknown", single(.probe) { .probe($0) }),
+    Key(
+      fact: "captive-portal", expects: "true or false", schema: .boolean, "A portal stands between the machine and the internet.",
+      example: "true",
+      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
+      single(.boolean) { .captivePortal($0) }),
+    Key(
+      fact: "internet", expects: "true or false", schema: .boolean, "The internet can be reached from the underlay.", example: "true",
+      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
+      single(.boolean) { .internet($0) }),
+    Key(
+      fact: "metered", expects: "true or false", schema: .boolean, "The connection is paid for by volume.", example: "false",
+      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
+      single(.boolean) { .metered($0) }),
+    Key(
+      fact: "time", expects: "days and hours", schema: timeKeys.schema, "Days and hours, by local time.",
+      example: "{ days: [mon-fri], from: \"08:00\", to: \"18:00\" }",
+      single(.timeWindow) { .time($0) }),
+    Key(criterion: "power", .word(), "What the machine runs on.", example: "battery") { .power($0) },
+    Key(criterion: "network", .networkReference, "A named network holds.", example: "home") { .network($0) },
+    Key(fact: "not", expects: "criteria", schema: .definition("match"), "The criteria below do not all hold.", example: "{ ssid: Home }") {
+      entry, reading in
       let before = reading.problems.errorCount
-      let values = ValueReader<[Value]>.oneOrMore(reader).read(entry.value, &reading) ?? []
-      guard values.isEmpty else { return make(values) }
-      if reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
-      return nil
+      guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
+      if criteria.isEmpty, reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
+      return criteria.isEmpty ? nil : .not(.all(criteria))
+    },
+    Key(
+      criterion: "any-of", .alternative, "One of these mappings of criteria holds.",
+      example: "[ { ssid: Home }, { subnet: 192.168.7.0/24 } ]"
+    ) {
+      .any($0)
+    },
+  ])
+
+/// How a key's value becomes a condition: `nil` where it says nothing, or something wrong.
+private typealias ConditionReader = @Sendable (Node.Entry, inout Reading) -> Condition?
+
+extension Key where Draft == [Condition] {
+  fileprivate init(
+    fact name: String, expects expected: String, schema: Schema, _ about: String, example: String, limitation: String? = nil,
+    _ read: @escaping ConditionReader
+  ) {
+    self.init(name, expects: expected, schema: schema, about, example: example, limitation: limitation) { entry, criteria, reading in
+      guard let condition = read(entry, &reading) else { return }
+      if let limitation {
+        reading.tellLimit(
+          of: name, limitation, help: "what it is can be said to dry runs; `decide-within` ends the waiting", at: entry.keyLocation)
+      }
+      criteria.append(condition)
     }
+  }
+
+  /// One value or a list of them.
+  fileprivate init<Value>(
+    criterion name: String, _ reader: ValueReader<Value>, _ about: String, example: String, limitation: String? = nil,
+    _ make: @escaping @Sendable ([Value]) -> Condition
+  ) {
+    self.init(
+      fact: name, expects: "\(reader.expected), or a list of such", schema: .oneOrMore(reader.schema), about, example: example,
+      limitation: limitation, oneOrMore(reader, make))
   }
 }
 
-/// Every key of a match.
-private let criteria: [Criterion] = [
-  Criterion("interface", .word()) { .interface($0) },
-  Criterion("interface-name", .interfaceGlob) { .interfaceName($0) },
-  Criterion("ssid", .ssid) { .ssid($0) },
-  Criterion(key: "ssid-file") { entry, reading in
-    if case .null = entry.value.content {
-      warnOfEmpty(entry, &reading)
-      return nil
-    }
-    guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
-    let file = reading.surroundings?.ssidFile(named: name) ?? SSIDFile(path: name, contents: .unreadable(because: "it was not looked for"))
-    if case .unreadable(let reason) = file.contents {
-      reading.warning(
-        "\(file.path) cannot be used: \(reason)", help: "whether an SSID is on it stays unknown until it can be read",
-        at: entry.value.location)
-    }
-    return .ssidFile(file)
-  },
-  Criterion("dns-domain", .domainPattern) { .dnsDomain($0) },
-  Criterion(key: "dns-server", read: readDNSServers),
-  Criterion("subnet", .prefix) { .subnet($0) },
-  Criterion("gateway", .address) { .gateway($0) },
-  Criterion("network", .networkReference) { .network($0) },
-  Criterion(key: "not") { entry, reading in
+private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Sendable ([Value]) -> Condition) -> ConditionReader {
+  { entry, reading in
     let before = reading.problems.errorCount
-    guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
-    if criteria.isEmpty, reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
-    return criteria.isEmpty ? nil : .not(.all(criteria))
-  },
-  Criterion("any-of", .alternative) { .any($0) },
-]
+    let values = ValueReader<[Value]>.oneOrMore(reader).read(entry.value, &reading) ?? []
+    guard values.isEmpty else { return make(values) }
+    if reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
+    return nil
+  }
+}
+
+/// One value and no list.
+private func single<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Sendable (Value) -> Condition) -> ConditionReader {
+  { entry, reading in
+    switch entry.value.content {
+    case .null, .mapping([]): warnOfEmpty(entry, &reading)
+    default: return reader.read(entry.value, &reading).map(make)
+    }
+    return nil
+  }
+}
 
 private func warnOfEmpty(_ entry: Node.Entry, _ reading: inout Reading) {
   reading.warning(
     "`\(entry.key)` is empty and so is not considered", help: "remove it, or say what it is to be compared with", at: entry.keyLocation)
 }
 
+private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
+  if case .null = entry.value.content {
+    warnOfEmpty(entry, &reading)
+    return nil
+  }
+  guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
+  let file = reading.surroundings?.ssidFile(named: name) ?? SSIDFile(path: name, contents: .unreadable(because: "it was not looked for"))
+  if case .unreadable(let reason) = file.contents {
+    reading.warning(
+      "\(file.path) cannot be used: \(reason)", help: "whether an SSID is on it stays unknown until it can be read",
+      at: entry.value.location)
+  }
+  return .ssidFile(file)
+}
+
+/// The mapping in place of servers: one of them is enough.
+let anyServerKeys = Mapping(
+  subject: "`dns-server`", draft: Node.Entry?.none,
+  keys: [
+    Key(
+      "any", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: .oneOrMore(.string),
+      "One of the link's servers is in one of these.", example: "[10.0.0.0/8]"
+    ) { entry, draft, _ in
+      draft = entry
+    }
+  ])
+
+private let dnsServerSchema = Schema.either(.oneOrMore(.string), anyServerKeys.schema)
+
 /// A value or a list: each server of the link has to be listed. `{ any: … }`: one of them is enough.
 private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
-  guard case .mapping = entry.value.content else {
-    return Criterion("dns-server", .dnsServer) { .dnsServer($0, .each) }.read(entry, &reading)
-  }
+  guard case .mapping = entry.value.content else { return oneOrMore(.dnsServer) { .dnsServer($0, .each) }(entry, &reading) }
   let before = reading.problems.errorCount
-  guard var fields = Fields(entry.value, of: "`dns-server`", &reading) else { return nil }
-  let any = fields.take("any")
-  fields.finish(&reading)
-  guard let any else {
+  guard let keys = anyServerKeys.read(entry.value, &reading) else { return nil }
+  guard let any = keys else {
     if reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
     return nil
   }
-  return Criterion("dns-server", .dnsServer) { .dnsServer($0, .any) }.read(any, &reading)
+  return oneOrMore(.dnsServer) { .dnsServer($0, .any) }(any, &reading)
 }
 
 extension ValueReader where Value == Condition {
   /// An entry of `any-of`. One that says nothing always holds, and with it the whole list.
-  fileprivate static let alternative = ValueReader(expected: "a mapping of criteria") { node, reading in
+  fileprivate static let alternative = ValueReader(expected: "a mapping of criteria", schema: .definition("match")) { node, reading in
     let before = reading.problems.errorCount
     let condition = readCondition(node, of: "an entry of `any-of`", &reading)
     if condition == .always, reading.problems.errorCount == before {
@@ -115,7 +194,7 @@ extension ValueReader where Value == Condition {
 
 extension ValueReader where Value == String {
   /// The name of a network of any file; looked up when all are read.
-  fileprivate static let networkReference = ValueReader(expected: "the name of a network") { node, reading in
+  fileprivate static let networkReference = ValueReader(expected: "the name of a network", schema: .anyText) { node, reading in
     guard let name = ValueReader.networkName.read(node, &reading) else { return nil }
     reading.references.append(NetworkReference(name: name, location: node.location))
     return name

@@ -15,6 +15,7 @@ struct PolicyFile {
   var isEmpty = false
 }
 
+/// What `source` shows of its lines ought to be masked by `maskSecrets`.
 func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> PolicyFile {
   let (root, problems) = readYAML(source)
   var file = PolicyFile(source: source, problems: problems)
@@ -36,47 +37,75 @@ func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> Policy
 }
 
 private func readPolicy(_ root: Node, into file: inout PolicyFile, _ reading: inout Reading) {
-  guard var fields = Fields(root, of: "a policy", &reading), readVersion(&fields, &reading) else { return }
-  for entry in entries(of: fields.take("networks"), "networks by name", &reading) {
-    guard isNetworkName(entry.key) else {
-      reading.error(
-        "\(quoted(entry.key)) cannot be the name of a network", help: "use 1 to 64 characters on one line", at: entry.keyLocation)
-      continue
-    }
-    let before = reading.problems.errorCount
-    guard let condition = readCondition(entry.value, of: "a network", &reading) else { continue }
-    if condition == .always, reading.problems.errorCount == before {
-      reading.warning("network `\(entry.key)` says nothing and so holds everywhere", help: "give it criteria", at: entry.keyLocation)
-    }
-    file.networks.append(NamedNetwork(name: entry.key, condition: condition, location: entry.keyLocation))
+  guard isKnownVersion(root, &reading), let policy = policyKeys.read(root, &reading) else { return }
+  file.networks = policy.networks
+  file.tunnels = policy.tunnels
+}
+
+/// What a policy file says, while it is being read.
+struct PolicyDraft {
+  var networks: [NamedNetwork] = []
+  var tunnels: [TunnelPolicy] = []
+}
+
+let policyKeys = Mapping(
+  subject: "a policy", draft: PolicyDraft(),
+  keys: [
+    versionKey(),
+    Key(
+      "networks", expects: "networks by name", schema: .named(.definition("match")), "Networks by name, for rules of any file to name.",
+      example: "{ home: { ssid: Home, gateway-mac: 02:00:5e:10:00:01 } }"
+    ) { entry, draft, reading in
+      for entry in entries(of: entry, "networks by name", &reading) {
+        if let network = readNetwork(entry, &reading) { draft.networks.append(network) }
+      }
+    },
+    Key(
+      "tunnels", expects: "tunnels by name", schema: .named(.definition("tunnel")), "Tunnels by name.",
+      example: "{ lab: { provider: { command: { up: [/u], down: [/d] } } } }"
+    ) { entry, draft, reading in
+      for entry in entries(of: entry, "tunnels by name", &reading) {
+        if let tunnel = readTunnel(entry, &reading) { draft.tunnels.append(tunnel) }
+      }
+    },
+  ])
+
+private func readNetwork(_ entry: Node.Entry, _ reading: inout Reading) -> NamedNetwork? {
+  guard isNetworkName(entry.key) else {
+    reading.error(
+      "\(quoted(entry.key)) cannot be the name of a network", help: "use 1 to 64 characters on one line", at: entry.keyLocation)
+    return nil
   }
-  for entry in entries(of: fields.take("tunnels"), "tunnels by name", &reading) {
-    guard isTunnelName(entry.key) else {
-      reading.error(
-        "\(quoted(entry.key)) cannot be the name of a tunnel",
-        help: "use 1 to 64 letters, digits, `.`, `_` and `-`, not beginning with `.` or `-`",
-        at: entry.keyLocation)
-      continue
-    }
-    if let tunnel = readTunnel(entry, &reading) { file.tunnels.append(tunnel) }
+  let before = reading.problems.errorCount
+  guard let condition = readCondition(entry.value, of: "a network", &reading) else { return nil }
+  if condition == .always, reading.problems.errorCount == before {
+    reading.warning("network `\(entry.key)` says nothing and so holds everywhere", help: "give it criteria", at: entry.keyLocation)
   }
-  fields.finish(&reading)
+  return NamedNetwork(name: entry.key, condition: condition, location: entry.keyLocation)
+}
+
+/// Checked before anything else is read, by `isKnownVersion`.
+func versionKey<Draft>() -> Key<Draft> {
+  Key("version", expects: "1", schema: Schema(["const": .integer(1)]), "The version of the language.", example: "1") { _, _, _ in }
 }
 
 /// False, and reported, where the version is missing or not known: nothing else can be judged then.
-func readVersion(_ fields: inout Fields, _ reading: inout Reading) -> Bool {
-  guard let entry = fields.take("version") else {
-    reading.error("`version` is missing", help: "begin the file with `version: 1`", at: fields.location)
+func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
+  switch root.content {
+  case .scalar, .sequence, .refused: return true
+  case .null: break
+  case .mapping(let entries):
+    guard let entry = entries.first(where: { $0.key == "version" }) else { break }
+    if case .scalar("1", _) = entry.value.content { return true }
+    reading.expected("a version that is known, which is 1 alone", at: entry.value, help: "write `version: 1`")
     return false
   }
-  if case .scalar("1", _) = entry.value.content { return true }
-  reading.expected("a version that is known, which is 1 alone", at: entry.value, help: "write `version: 1`")
+  reading.error("`version` is missing", help: "begin the file with `version: 1`", at: root.location)
   return false
 }
 
 /// The entries of a mapping whose keys are names; none where there is nothing.
-func entries(of entry: Node.Entry?, _ what: String, _ reading: inout Reading) -> [Node.Entry] {
-  guard let entry else { return [] }
+func entries(of entry: Node.Entry, _ what: String, _ reading: inout Reading) -> [Node.Entry] {
   switch entry.value.content {
   case .mapping(let entries): return entries
   case .null: return []

@@ -28,8 +28,9 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   for i in files.indices {
     for reference in files[i].references where networks[reference.name] == nil { files[i].refuseUndefined(reference, known: known) }
   }
+  let byPath = Dictionary(files.indices.map { (files[$0].source.file, $0) }) { first, _ in first }
   for loop in findNetworkProblems(set.networks) {
-    if let i = files.firstIndex(where: { $0.source.file == loop.location.file }) {
+    if let i = byPath[loop.location.file] {
       files[i].problems.add(.error, loop.message, help: loop.help, at: loop.location, in: files[i].source)
     }
   }
@@ -46,7 +47,8 @@ extension PolicyFile {
   fileprivate mutating func refuseUndefined(_ reference: NetworkReference, known: [String]) {
     problems.add(
       .error, "there is no network \(quoted(reference.name))",
-      help: nearest(to: reference.name, among: known).map { "did you mean `\($0)`?" }
+      // Among very many names the search would take longer than the reading.
+      help: (known.count > 1000 ? nil : nearest(to: reference.name, among: known)).map { "did you mean `\($0)`?" }
         ?? (known.isEmpty ? "define it under `networks:`, in any file" : "defined are: \(known.prefix(20).joined(separator: ", "))"),
       at: reference.location, in: source)
   }

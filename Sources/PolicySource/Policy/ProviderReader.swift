@@ -1,18 +1,34 @@
 import NetworkTypes
 import RoamwardCore
 
-private let plannedProviders = ["openvpn", "ipsec", "ikev2", "nebula", "unit"]
+/// What stands under `provider`, while it is being read.
+struct ProviderDraft {
+  var wireGuard: Node.Entry?
+  var command: Node.Entry?
+}
+
+let providerKeys = Mapping(
+  subject: "a provider", draft: ProviderDraft(), planned: ["openvpn", "ipsec", "ikev2", "nebula", "unit"],
+  keys: [
+    Key(
+      "wireguard", expects: "a mapping", schema: wireGuardKeys.schema, "A WireGuard tunnel from a wg-quick file.",
+      example: "{ config: corp.conf }"
+    ) {
+      entry, draft, _ in
+      draft.wireGuard = entry
+    },
+    Key(
+      "command", expects: "a mapping", schema: commandKeys.schema, "Programs that bring up, take down and judge a tunnel of any kind.",
+      example: "{ up: [/usr/bin/systemctl, start, vpn], down: [/usr/bin/systemctl, stop, vpn] }"
+    ) { entry, draft, _ in draft.command = entry },
+  ])
 
 extension ValueReader where Value == ProviderConfiguration {
-  static let provider = ValueReader(expected: "exactly one provider, `wireguard` or `command`") { node, reading in
-    guard var fields = Fields(node, of: "a provider", &reading) else { return nil }
-    let wireGuard = fields.take("wireguard")
-    let command = fields.take("command")
-    for name in plannedProviders { fields.notYet(name) }
+  static let provider = ValueReader(expected: "exactly one provider, `wireguard` or `command`", schema: providerKeys.schema) {
+    node, reading in
     let before = reading.problems.errorCount
-    fields.finish(&reading)
-    if reading.problems.errorCount > before { return nil }
-    switch (wireGuard, command) {
+    guard let draft = providerKeys.read(node, &reading), reading.problems.errorCount == before else { return nil }
+    switch (draft.wireGuard, draft.command) {
     case (let entry?, nil): return readWireGuard(entry.value, &reading).map { .wireGuard($0) }
     case (nil, let entry?): return readCommand(entry.value, &reading).map { .command($0) }
     case (nil, nil):
@@ -25,44 +41,80 @@ extension ValueReader where Value == ProviderConfiguration {
   }
 }
 
+/// The keys of `wireguard`.
+struct WireGuardDraft {
+  var config: Node?
+}
+
+let wireGuardKeys = Mapping(
+  subject: "the `wireguard` provider", draft: WireGuardDraft(),
+  keys: [
+    Key(
+      "config", expects: "a file", schema: .anyText, "A wg-quick file; a relative path begins at the policy's folder.",
+      example: "corp.conf",
+      missing: "name a wg-quick file: `config: corp.conf`"
+    ) { entry, draft, _ in draft.config = entry.value }
+  ])
+
 private func readWireGuard(_ node: Node, _ reading: inout Reading) -> WireGuardProviderConfiguration? {
-  guard var fields = Fields(node, of: "the `wireguard` provider", &reading) else { return nil }
-  let entry = fields.take("config")
-  fields.finish(&reading)
-  guard let entry else {
-    reading.error("`config` is missing in the `wireguard` provider", help: "name a wg-quick file: `config: corp.conf`", at: node.location)
+  guard let config = wireGuardKeys.read(node, &reading)?.config else { return nil }
+  if case .scalar(let text, _) = config.content, text.dropLast().contains("\n") || isSecretName(text) {
+    reading.error(
+      "a policy never holds the content of a wg-quick file, which is a secret", help: "save it in a file of mode 0600, and name that",
+      at: config.location)
     return nil
   }
-  guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
+  guard let name = ValueReader.line.read(config, &reading) else { return nil }
   do throws(FileFailure) {
     return try reading.surroundings?.wireGuardFile(named: name)
   } catch {
     let path = reading.surroundings?.absolutePath(of: name) ?? name
     reading.error(
       "\(path) cannot be used: \(error.reason)",
-      help: error.cure ?? "a relative path begins at the policy file's folder", at: entry.value.location)
+      help: error.cure ?? "a relative path begins at the policy file's folder", at: config.location)
     return nil
   }
 }
 
+/// The keys of `command`, while they are being read.
+struct CommandDraft {
+  var up: [String]?
+  var down: [String]?
+  var status: [String] = []
+  var interface: String?
+  var timeout = CommandProviderConfiguration(up: [], down: []).timeout
+}
+
+let commandKeys = Mapping(
+  subject: "the `command` provider", draft: CommandDraft(),
+  keys: [
+    Key(
+      required: "up", .arguments, "Starts the tunnel, and ends with status 0.", example: "[/usr/bin/systemctl, start, openvpn-client@work]"
+    ) {
+      $0.up = $1
+    },
+    Key(required: "down", .arguments, "Stops it.", example: "[/usr/bin/systemctl, stop, openvpn-client@work]") { $0.down = $1 },
+    Key(
+      "status", .arguments, "Ends with status 0 while the tunnel is connected; absent: connected once `up` has ended well.",
+      example: "[/usr/bin/systemctl, is-active, --quiet, openvpn-client@work]"
+    ) { $0.status = $1 },
+    Key("interface", .interfaceName, "The link that `up` makes, where routes are to be set.", example: "tun0") { $0.interface = $1 },
+    Key("timeout", .positiveDuration, "How long each program may take.", standard: "30s", example: "2m") { $0.timeout = $1 },
+  ])
+
 private func readCommand(_ node: Node, _ reading: inout Reading) -> CommandProviderConfiguration? {
-  guard var fields = Fields(node, of: "the `command` provider", &reading) else { return nil }
-  let up = fields.required("up", .arguments, &reading)
-  let down = fields.required("down", .arguments, &reading)
-  let status = fields.optional("status", .arguments, &reading) ?? []
-  let interface = fields.optional("interface", .interfaceName, &reading)
-  let timeout = fields.optional("timeout", .duration, &reading) ?? .seconds(30)
-  if timeout <= .zero { reading.error("`timeout` has to be longer than nothing", help: "for example 30s", at: node.location) }
-  fields.finish(&reading)
-  guard let up, let down else { return nil }
-  return CommandProviderConfiguration(up: up, down: down, status: status, interface: interface, timeout: timeout)
+  guard let draft = commandKeys.read(node, &reading), let up = draft.up, let down = draft.down else { return nil }
+  return CommandProviderConfiguration(up: up, down: down, status: draft.status, interface: draft.interface, timeout: draft.timeout)
 }
 
 extension ValueReader where Value == [String] {
   /// A program and its arguments: as a list, or as one text that is split at spaces and nowhere else. No shell ever reads it.
   ///
   /// A program with a slash that does not begin with one is relative to the policy file.
-  fileprivate static let arguments = ValueReader(expected: "a program and its arguments, as a list or in one line") { node, reading in
+  fileprivate static let arguments = ValueReader(
+    expected: "a program and its arguments, as a list or in one line",
+    schema: .either(.string, Schema(["type": "array", "items": Schema.anyText.value, "minItems": .integer(1)]))
+  ) { node, reading in
     guard let words = readWords(node, &reading), let program = words.first else { return nil }
     guard program.contains("/"), !program.hasPrefix("/"), let surroundings = reading.surroundings else { return words }
     return [surroundings.absolutePath(of: program)] + words.dropFirst()

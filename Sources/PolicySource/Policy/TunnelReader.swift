@@ -3,97 +3,126 @@ import RoamwardCore
 
 /// One entry under `tunnels`. `nil`, and reported, where its provider could not be read.
 func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? {
-  guard var fields = Fields(entry.value, of: "a tunnel", &reading) else { return nil }
-  let about = fields.optional("description", .line, &reading)
-  let isEnabled = fields.optional("enabled", .boolean, &reading) ?? true
-  let precedence = fields.optional("class", ValueReader<TunnelClass>.word(), &reading) ?? .personal
-  let provider = fields.required("provider", .provider, help: "add `provider:` with `wireguard:` or `command:` below it", &reading)
-  let onDemand = fields.optional("on-demand", .onDemand, &reading) ?? OnDemand()
-  let routes = fields.optional("routes", .routes, &reading)
-  let dns = fields.optional("dns", .dns(of: provider), &reading)
-  let mtu = fields.optional("mtu", .number(576...65535), &reading)
-  fields.notYet("proxy", "overhead", "kill-switch", "include-all-networks")
-  fields.finish(&reading)
-  return provider.map {
+  guard isTunnelName(entry.key) else {
+    reading.error(
+      "\(quoted(entry.key)) cannot be the name of a tunnel",
+      help: "use 1 to 64 letters, digits, `.`, `_` and `-`, not beginning with `.` or `-`",
+      at: entry.keyLocation)
+    return nil
+  }
+  guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
+  let mtu = chooseMTU(draft, &reading)
+  let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
+  return draft.provider.map {
     TunnelPolicy(
-      name: entry.key, about: about, isEnabled: isEnabled, precedence: precedence, provider: $0, onDemand: onDemand, routes: routes,
-      dns: dns,
-      mtu: mtu.map { .fixed($0) }, location: entry.keyLocation)
+      name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0,
+      onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, killSwitch: draft.killSwitch,
+      includesAllNetworks: draft.includesAllNetworks, location: entry.keyLocation)
   }
 }
 
-extension ValueReader where Value == OnDemand {
-  fileprivate static let onDemand = ValueReader(expected: "rules and timing") { node, reading in
-    guard var fields = Fields(node, of: "`on-demand`", &reading) else { return nil }
-    var onDemand = OnDemand()
-    if let isEnabled = fields.optional("enabled", .boolean, &reading) { onDemand.isEnabled = isEnabled }
-    if let rules = fields.optional("rules", .rules, &reading) { onDemand.rules = rules }
-    if let decideWithin = fields.optional("timing", .timing, &reading) { onDemand.timing.decideWithin = decideWithin }
-    fields.finish(&reading)
-    return onDemand
-  }
+/// A tunnel's keys, while they are being read.
+struct TunnelDraft {
+  var about: String?
+  var isEnabled = true
+  var precedence = TunnelClass.personal
+  var provider: ProviderConfiguration?
+  var onDemand = OnDemand()
+  var routes: RoutePolicy?
+  var dns: DNSDraft?
+  var proxy: ProxyPolicy?
+  var mtu: UInt32?
+  var overhead: (bytes: UInt32, location: SourceLocation)?
+  var killSwitch = KillSwitch.off
+  var includesAllNetworks = false
 }
 
-extension ValueReader where Value == Duration {
-  fileprivate static let timing = ValueReader(expected: "durations by name") { node, reading in
-    guard var fields = Fields(node, of: "`timing`", &reading) else { return nil }
-    let decideWithin = fields.optional("decide-within", .duration, &reading)
-    fields.notYet("settle", "release-delay", "idle")
-    fields.finish(&reading)
-    return decideWithin
-  }
-}
+let tunnelKeys = Mapping(
+  subject: "a tunnel", draft: TunnelDraft(),
+  keys: [
+    Key("description", .line, "What the tunnel is, for people.", example: "Company network") { $0.about = $1 },
+    Key("enabled", .boolean, "A tunnel that is not enabled is never started, by rules or by hand.", standard: "true", example: "false") {
+      $0.isEnabled = $1
+    },
+    Key(
+      "class", ValueReader<TunnelClass>.word(),
+      "Enterprise tunnels exclude one another and win conflicts with personal ones.", standard: "personal", example: "enterprise"
+    ) { $0.precedence = $1 },
+    Key(
+      required: "provider", .provider, "What builds the tunnel: exactly one.", example: "{ wireguard: { config: corp.conf } }",
+      missing: "add `provider:` with `wireguard:` or `command:` below it"
+    ) { $0.provider = $1 },
+    Key("on-demand", .onDemand, "When the tunnel is to be up.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
+    Key("routes", .routes, "Which destinations go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
+    Key("dns", .dns, "The name servers that the tunnel brings.", example: "{ servers: [10.0.0.53], match-domains: [corp.example] }") {
+      $0.dns = $1
+    },
+    Key(
+      "proxy", .proxy, "What programs are told to reach the web through while the tunnel is up.",
+      example: "{ pac: \"http://10.0.0.80/proxy.pac\" }", limitation: "this version does not set proxies"
+    ) { $0.proxy = $1 },
+    Key("mtu", .number(576...65535), "The tunnel's MTU in bytes.", example: "1420") { $0.mtu = $1 },
+    Key(
+      "overhead", expects: "a number from 0 to 1000", schema: .integer(0...1000),
+      "In place of `mtu`: the physical link's MTU minus these bytes.", example: "80"
+    ) {
+      entry, draft, reading in
+      draft.overhead = ValueReader.number(0...1000).read(entry.value, &reading).map { ($0, entry.keyLocation) }
+    },
+    Key("kill-switch", .killSwitch, "What may flow outside the tunnel while it is not up.", standard: "\"off\"", example: "\"off\"") {
+      $0.killSwitch = $1
+    },
+    Key(
+      "include-all-networks", .boolean, "Everything goes through the tunnel, whatever the routes say.", standard: "false",
+      example: "true"
+    ) { $0.includesAllNetworks = $1 },
+  ])
 
-extension ValueReader where Value == [Rule] {
-  fileprivate static let rules = ValueReader(expected: "a list of rules") { node, reading in
-    guard case .sequence(let nodes) = node.content else {
-      reading.expected("a list of rules", at: node, help: "put a dash before each rule: `- action: connect`")
-      return nil
+private func chooseMTU(_ draft: TunnelDraft, _ reading: inout Reading) -> MTUPolicy? {
+  if let overhead = draft.overhead {
+    if draft.mtu != nil {
+      reading.error(
+        "`overhead` and `mtu` exclude one another", help: "keep `mtu` for a fixed size, or `overhead` to follow the link below",
+        at: overhead.location)
     }
-    return nodes.compactMap { readRule($0, &reading) }
+    return .overhead(overhead.bytes)
+  }
+  return draft.mtu.map { .fixed($0) }
+}
+
+extension ValueReader where Value == KillSwitch {
+  /// A promise that nothing keeps is worse than none, so that anything but `off` is refused.
+  fileprivate static let killSwitch = ValueReader(expected: "off, on or always", schema: .words(["off", "on", "always"])) { node, reading in
+    guard let value = ValueReader<KillSwitch>.word().read(node, &reading) else { return nil }
+    if value != .off {
+      reading.error(
+        "`kill-switch: \(value.rawValue)` is not enforced by this version; a policy that needs it must not be trusted to it",
+        help: "say `kill-switch: off` where traffic outside the tunnel does no harm; else block it with the machine's firewall",
+        at: node.location)
+    }
+    return value
   }
 }
 
-private func readRule(_ node: Node, _ reading: inout Reading) -> Rule? {
-  guard var fields = Fields(node, of: "a rule", &reading) else { return nil }
-  let name = fields.optional("name", .line, &reading)
-  let match = fields.take("match").flatMap { readCondition($0.value, of: "a match", &reading) } ?? .always
-  let action = fields.required("action", ValueReader<Action>.word(planned: ["evaluate-connection"]), &reading)
-  let onUnknown = fields.optional("on-unknown", ValueReader<UnknownPolicy>.word(), &reading)
-  fields.notYet("connections")
-  fields.finish(&reading)
-  return action.map { Rule(name: name, match: match, action: $0, onUnknown: onUnknown, location: node.location) }
-}
+let routeKeys = Mapping(
+  subject: "`routes`", draft: RoutePolicy(),
+  keys: [
+    Key("include", .oneOrMore(.destination), "Destinations that go through the tunnel; `default` is everything.", example: "[10.0.0.0/8]") {
+      $0.include = $1.flatMap { $0 }
+    },
+    Key("exclude", .oneOrMore(.destination), "Destinations that stay outside.", example: "[10.99.0.0/16]") {
+      $0.exclude = $1.flatMap { $0 }
+    },
+    Key(
+      "lan", ValueReader<LANPolicy>.word(), "What becomes of the prefixes that the machine is attached to, under a wider route.",
+      standard: "allow", example: "block"
+    ) { $0.lan = $1 },
+    Key(
+      "on-overlap", ValueReader<OverlapPolicy>.word(), "What becomes of an included prefix that the machine is attached to.",
+      standard: "prefer-local", example: "refuse"
+    ) { $0.onOverlap = $1 },
+  ])
 
 extension ValueReader where Value == RoutePolicy {
-  fileprivate static let routes = ValueReader(expected: "destinations to include and exclude") { node, reading in
-    guard var fields = Fields(node, of: "`routes`", &reading) else { return nil }
-    let include = fields.optional("include", .oneOrMore(.destination), &reading) ?? []
-    let exclude = fields.optional("exclude", .oneOrMore(.destination), &reading) ?? []
-    fields.notYet("lan", "on-overlap")
-    fields.finish(&reading)
-    return RoutePolicy(include: include.flatMap { $0 }, exclude: exclude.flatMap { $0 })
-  }
-}
-
-extension ValueReader where Value == DNSPolicy {
-  /// Servers and search domains that the policy does not mention are those of the provider's own configuration.
-  fileprivate static func dns(of provider: ProviderConfiguration?) -> ValueReader {
-    var own = DNSPolicy()
-    if case .wireGuard(let wireGuard) = provider {
-      own = DNSPolicy(servers: wireGuard.configuration.dnsServers, searchDomains: wireGuard.configuration.searchDomains)
-    }
-    return ValueReader(expected: "servers and domains") { [own] node, reading in
-      let before = reading.problems.errorCount
-      guard var fields = Fields(node, of: "`dns`", &reading) else { return nil }
-      let servers = fields.optional("servers", .oneOrMore(.address), &reading) ?? own.servers
-      let searchDomains = fields.optional("search-domains", .oneOrMore(.domain), &reading) ?? own.searchDomains
-      let matchDomains = fields.optional("match-domains", .oneOrMore(.matchDomain), &reading) ?? []
-      fields.finish(&reading)
-      if servers.isEmpty, !matchDomains.isEmpty, provider != nil, reading.problems.errorCount == before {
-        reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: node.location)
-      }
-      return DNSPolicy(servers: servers, searchDomains: searchDomains, matchDomains: matchDomains)
-    }
-  }
+  fileprivate static let routes = routeKeys.reader("destinations to include and exclude") { routes, _, _ in routes }
 }

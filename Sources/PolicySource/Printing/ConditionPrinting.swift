@@ -107,9 +107,12 @@ extension PolicyPrinter {
   /// An SSID whose text an editor would not show, or a file may not hold, is written in bytes.
   private static func printable(_ ssid: SSID) -> String {
     let text = ssid.description
-    return PolicySource.printable(text) == text ? text : "hex:" + ssid.bytes.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    return PolicySource.printable(text) == text
+      ? text
+      : "hex:"
+        + ssid.bytes.map { byte in
+          let digits = String(byte, radix: 16)
+          return digits.count == 1 ? "0" + digits : digits
+        }.joined()
   }
 }

@@ -40,10 +40,11 @@ extension YAMLMapping {
     }
   }
 
-  /// On one line, in braces; `nil` where that would get long or nests lists of mappings.
+  /// On one line, in braces; `nil` where that would get long, and where mappings are inside.
   fileprivate var flow: String? {
     var parts: [String] = []
     for entry in entries {
+      if case .mapping(let inner) = entry.value, !inner.isEmpty { return nil }
       guard let value = entry.value.flow else { return nil }
       parts.append("\(yamlScalar(entry.key)): \(value)")
     }

@@ -21,8 +21,10 @@ extension ValueReader where Value == InterfaceAddress {
 }
 
 extension ValueReader where Value == MACAddress {
-  static let mac = ValueReader("a MAC address such as 02:00:5e:10:00:01") { MACAddress($0) }
+  static let mac = ValueReader("a MAC address such as 02:00:5e:10:00:01", schema: .string(pattern: macPattern)) { MACAddress($0) }
 }
+
+private let macPattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"
 
 private let internationalNames = "write a name outside ASCII in its `xn--` form"
 
@@ -45,7 +47,7 @@ extension ValueReader where Value == DNSServerPattern {
 
 extension ValueReader where Value == SSID {
   /// Any text is itself: `no` and `0123` are names. A plain `null` gets a warning, because in JSON it means nothing.
-  static let ssid = ValueReader(expected: "an SSID of 1 to 32 bytes") { node, reading in
+  static let ssid = ValueReader(expected: "an SSID of 1 to 32 bytes", schema: .anyText) { node, reading in
     guard case .scalar(let text, let isPlain) = node.content, let ssid = SSID(text) else {
       reading.expected("an SSID of 1 to 32 bytes", at: node, help: "bytes that are not text are written as hex: and two digits each")
       return nil
@@ -58,6 +60,10 @@ extension ValueReader where Value == SSID {
 }
 
 extension ValueReader where Value == Glob {
+  static let ssidGlob = ValueReader("a pattern for SSIDs such as Corp-*", schema: .anyText) {
+    $0.isEmpty || $0.contains("\n") ? nil : Glob($0)
+  }
+
   static let interfaceGlob = ValueReader("a link name such as eth0 or wl*") { $0.isEmpty || $0.contains("\n") ? nil : Glob($0) }
 }
 

@@ -8,6 +8,8 @@ struct Reading {
   var surroundings: Surroundings?
   /// Where networks are named, to be looked up once all files are read.
   var references: [NetworkReference] = []
+  /// What this version does not act on, and has been told.
+  private var limits: Set<String> = []
 
   init(_ source: SourceText, problems: DiagnosticList = DiagnosticList(), surroundings: Surroundings? = nil) {
     self.source = source
@@ -21,6 +23,12 @@ struct Reading {
 
   mutating func warning(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
     problems.add(.warning, message(), help: help(), at: place, in: source)
+  }
+
+  /// Says, at its first place in the file, that something is read and yet not acted on by this version.
+  mutating func tellLimit(of name: String, _ limitation: String, help: String? = nil, at place: SourceLocation) {
+    guard limits.insert(name).inserted else { return }
+    warning("`\(name)` is read; \(limitation)", help: help, at: place)
   }
 
   /// Reports a node of the wrong kind; what has been refused before is not reported again.

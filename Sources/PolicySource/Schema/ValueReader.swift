@@ -5,13 +5,14 @@ import RoamwardCore
 struct ValueReader<Value>: Sendable {
   /// What a person should have written, for `expected …, found …`.
   let expected: String
+  let schema: Schema
   let read: @Sendable (Node, inout Reading) -> Value?
 }
 
 extension ValueReader {
   /// From the text of a scalar, plain or quoted.
-  init(_ expected: String, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
-    self.init(expected: expected) { node, reading in
+  init(_ expected: String, schema: Schema = .string, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
+    self.init(expected: expected, schema: schema) { node, reading in
       if case .scalar(let text, _) = node.content, let value = parse(text) { return value }
       reading.expected(expected, at: node, help: help)
       return nil
@@ -20,7 +21,7 @@ extension ValueReader {
 
   /// One value, or a list of them. Nothing is an empty list. Entries that are wrong are reported and left out.
   static func oneOrMore<Item>(_ item: ValueReader<Item>) -> ValueReader<[Item]> where Value == [Item] {
-    ValueReader<[Item]>(expected: "\(item.expected), or a list of such") { node, reading in
+    ValueReader<[Item]>(expected: "\(item.expected), or a list of such", schema: .oneOrMore(item.schema)) { node, reading in
       switch node.content {
       case .null: return []
       case .sequence(let nodes):
@@ -36,31 +37,33 @@ extension ValueReader {
 
   func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueReader<Other> where Value: Sendable {
     let read = self.read
-    return ValueReader<Other>(expected: expected) { node, reading in read(node, &reading).map(transform) }
+    return ValueReader<Other>(expected: expected, schema: schema) { node, reading in read(node, &reading).map(transform) }
   }
 }
 
 extension ValueReader where Value == String {
   /// One line of text that is not empty; a newline at the end, as folded text has it, is dropped.
-  static let line = ValueReader("one line of text") { text in
+  static let line = ValueReader("one line of text", schema: .anyText) { text in
     let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
     return line.isEmpty || line.contains("\n") ? nil : line
   }
 }
 
 extension ValueReader where Value == Bool {
-  static let boolean = ValueReader("true or false") { text in
-    switch text.lowercased() {
-    case "true", "yes", "on": true
-    case "false", "no", "off": false
-    default: nil
-    }
+  static let boolean = ValueReader("true or false", schema: .boolean) { parseBoolean($0) }
+}
+
+func parseBoolean(_ text: String) -> Bool? {
+  switch text.lowercased() {
+  case "true", "yes", "on": true
+  case "false", "no", "off": false
+  default: nil
   }
 }
 
 extension ValueReader where Value == UInt32 {
   static func number(_ range: ClosedRange<UInt32>) -> ValueReader {
-    ValueReader("a number from \(range.lowerBound) to \(range.upperBound)") { text in
+    ValueReader("a number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range)) { text in
       decimal(text).flatMap { UInt32(exactly: $0) }.flatMap { range.contains($0) ? $0 : nil }
     }
   }
@@ -68,14 +71,23 @@ extension ValueReader where Value == UInt32 {
 
 extension ValueReader where Value == Duration {
   /// `500ms`, `10s`, `5m`, `2h`; up to a year.
-  static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h") { text in
-    let units: [(suffix: String, milliseconds: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
-    guard let unit = units.first(where: { text.hasSuffix($0.suffix) }), let count = decimal(String(text.dropLast(unit.suffix.count))) else {
-      return nil
-    }
-    let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
-    return overflow || milliseconds > 366 * 24 * 3_600_000 ? nil : .milliseconds(milliseconds)
+  static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema) { milliseconds(of: $0) }
+
+  /// The same, but not nothing.
+  static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema) {
+    milliseconds(of: $0).flatMap { $0 > .zero ? $0 : nil }
   }
+}
+
+private let durationSchema = Schema.string(pattern: "^[0-9]{1,10}(ms|s|m|h)$")
+
+private func milliseconds(of text: String) -> Duration? {
+  let units: [(suffix: String, milliseconds: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+  guard let unit = units.first(where: { text.hasSuffix($0.suffix) }), let count = decimal(String(text.dropLast(unit.suffix.count))) else {
+    return nil
+  }
+  let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
+  return overflow || milliseconds > 366 * 24 * 3_600_000 ? nil : .milliseconds(milliseconds)
 }
 
 /// One to ten digits, no sign.

@@ -1,7 +1,8 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be absent.
+/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be absent,
+/// but for the time, which is unknown then.
 package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnapshot?, diagnostics: [Diagnostic]) {
   let source = SourceText(file: file, bytes: text)
   let (root, problems) = readYAML(source)
@@ -11,32 +12,117 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
+/// A snapshot that stands inside another file.
 func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
-  guard var fields = Fields(root, of: "a snapshot", &reading), readVersion(&fields, &reading) else { return nil }
-  let primary = fields.take("primary")
-  let links = entries(of: fields.take("links"), "links by name", &reading).compactMap { readLink($0, &reading) }
-  for key in ["captive-portal", "internet", "probes"] {
-    guard let entry = fields.take(key) else { continue }
-    reading.warning("`\(key)` is not used by this version", at: entry.keyLocation)
+  guard isKnownVersion(root, &reading), let draft = snapshotKeys.read(root, &reading) else { return nil }
+  var snapshot = draft.rest
+  snapshot.links = draft.links.sorted { $0.name < $1.name }
+  snapshot.primary = readPrimary(draft.primary, of: draft.links, in: root, &reading)
+  return snapshot
+}
+
+/// A snapshot's keys, while they are being read.
+struct SnapshotDraft {
+  var primary: Node.Entry?
+  var links: [LinkFacts] = []
+  var rest = NetworkSnapshot()
+}
+
+private let notSaid = "the snapshot says so"
+
+let snapshotKeys = Mapping(
+  subject: "a snapshot", draft: SnapshotDraft(),
+  keys: [
+    versionKey(),
+    Key(
+      "primary", expects: "the name of a link, or none", schema: .string,
+      "The link of the best default route; `none`, or null, where there is no network.", example: "wlan0"
+    ) {
+      entry, draft, _ in draft.primary = entry
+    },
+    Key(
+      "links", expects: "links by name", schema: .named(linkKeys.schema), "Links by name.", example: "{ wlan0: { type: wifi, ssid: Cafe } }"
+    ) {
+      entry, draft, reading in
+      draft.links = entries(of: entry, "links by name", &reading).compactMap { readLink($0, &reading) }
+    },
+    Key("captive-portal", .fact(.boolean), "Whether a portal stands before the internet, or unknown.", standard: "false", example: "true") {
+      $0.rest.captivePortal = $1
+    },
+    Key("internet", .fact(.boolean), "Whether the internet can be reached, or unknown.", standard: "true", example: "unknown") {
+      $0.rest.internet = $1
+    },
+    Key(
+      "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])), "What became of probes, by URL.",
+      example: "{ \"https://beacon.corp.example/\": fail }"
+    ) { entry, draft, reading in
+      for entry in entries(of: entry, "probes by URL", &reading) {
+        let fact = ValueReader.answer.read(entry.value, &reading)
+        guard let url = webAddress(entry.key) else {
+          reading.error("expected an http:// or https:// URL with a host", help: "write it as the policy does", at: entry.keyLocation)
+          continue
+        }
+        if let fact { draft.rest.probes[url] = fact }
+      }
+    },
+    Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
+    Key("time", .fact(.localTime), "The local time; absent: unknown.", example: "mon 09:30") { $0.rest.time = $1 },
+    Key("power", .fact(.word()), "What the machine runs on, or unknown.", standard: "ac", example: "battery") { $0.rest.power = $1 },
+  ])
+
+extension ValueReader {
+  /// A value, or `unknown`.
+  static func fact<Known>(_ known: ValueReader<Known>) -> ValueReader where Value == Fact<Known>, Known: Hashable & Sendable {
+    ValueReader(expected: "\(known.expected), or unknown", schema: .either(known.schema, .words(["unknown"]))) { node, reading in
+      if case .scalar("unknown", _) = node.content { return .unknown(because: notSaid) }
+      return known.read(node, &reading).map { .known($0) }
+    }
   }
-  fields.finish(&reading)
-  return NetworkSnapshot(primary: readPrimary(primary, of: links, in: fields, &reading), links: links)
+}
+
+extension ValueReader where Value == Fact<Bool> {
+  fileprivate static let answer = ValueReader("ok, fail or unknown", schema: .words(["ok", "fail", "unknown"])) { parseAnswer($0, notSaid) }
+}
+
+/// `ok`, `fail` or `unknown`.
+func parseAnswer(_ text: String, _ reason: String) -> Fact<Bool>? {
+  switch text {
+  case "ok": .known(true)
+  case "fail": .known(false)
+  case "unknown": .unknown(because: reason)
+  default: nil
+  }
+}
+
+extension ValueReader where Value == LocalTime {
+  static let localTime = ValueReader("a day and a time, such as mon 09:30") { parseLocalTime($0) }
+}
+
+/// `mon 09:30`, with seconds or without.
+func parseLocalTime(_ text: String) -> LocalTime? {
+  let words = text.split(separator: " ", omittingEmptySubsequences: true)
+  guard words.count == 2, let day = Weekday(name: words[0].lowercased()) else { return nil }
+  let parts = words[1].split(separator: ":", omittingEmptySubsequences: false)
+  guard (2...3).contains(parts.count), let minute = minute(ofClock: parts[..<2].joined(separator: ":")), minute < 1440 else { return nil }
+  guard parts.count == 3 else { return LocalTime(day: day, second: minute * 60) }
+  guard parts[2].utf8.count == 2, let second = decimal(String(parts[2])), second < 60 else { return nil }
+  return LocalTime(day: day, second: minute * 60 + second)
 }
 
 /// The named link; without the key, the only link there is. `null` and `none` say that there is no network.
-private func readPrimary(_ entry: Node.Entry?, of links: [LinkFacts], in fields: Fields, _ reading: inout Reading) -> String? {
+private func readPrimary(_ entry: Node.Entry?, of links: [LinkFacts], in root: Node, _ reading: inout Reading) -> String? {
   guard let entry else {
     if links.count > 1 {
       reading.error(
-        "`primary` is missing, and there are several links", help: "name one of them, or say `primary: none`", at: fields.location)
+        "`primary` is missing, and there are several links", help: "name one of them, or say `primary: none`", at: root.location)
     }
     return links.first?.name
   }
   switch entry.value.content {
-  case .null: return nil
+  case .null, .scalar("null", isPlain: true): return nil
   case .scalar(let name, let isPlain):
     if links.contains(where: { $0.name == name }) { return name }
-    if isPlain, name == "null" || name == "none" { return nil }
+    if isPlain, name == "none" { return nil }
     reading.error(
       "there is no link \(quoted(name))", help: "the links are: \(links.map(\.name).joined(separator: ", "))", at: entry.value.location)
   case .sequence, .mapping, .refused: reading.expected("the name of a link, or none", at: entry.value)
@@ -49,29 +135,60 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
     reading.error("\(quoted(entry.key)) cannot be the name of a link", help: "use 1 to 15 characters", at: entry.keyLocation)
     return nil
   }
-  guard var fields = Fields(entry.value, of: "a link", &reading) else { return nil }
-  let unknown = Set(fields.optional("unknown", .oneOrMore(ValueReader<UnknownKey>.word()), &reading) ?? [])
-  func fact<Value>(_ key: UnknownKey, _ value: Value?, otherwise: Value) -> Fact<Value> {
-    unknown.contains(key) ? .unknown(because: "the snapshot says so") : .known(value ?? otherwise)
-  }
-  var link = LinkFacts(name: entry.key)
-  link.type = fact(.type, fields.optional("type", ValueReader<InterfaceType>.word(), &reading), otherwise: .other)
-  link.ssid = fact(.ssid, fields.optional("ssid", .ssid, &reading), otherwise: nil)
-  _ = fields.take("bssid")
-  link.addresses = fields.optional("addresses", .oneOrMore(.interfaceAddress), &reading) ?? []
-  link.gateways = fields.optional("gateways", .oneOrMore(.address), &reading) ?? []
-  link.gatewayMAC = fact(.gatewayMAC, fields.optional("gateway-mac", .mac, &reading), otherwise: nil)
-  link.dnsServers = fact(.dnsServers, fields.optional("dns-servers", .oneOrMore(.address), &reading), otherwise: [])
-  link.searchDomains = fact(.searchDomains, fields.optional("search-domains", .oneOrMore(.domain), &reading), otherwise: [])
-  if let mtu = fields.optional("mtu", .number(68...65536), &reading) { link.mtu = mtu }
-  fields.finish(&reading)
-  return link
+  guard var draft = linkKeys.read(entry.value, &reading) else { return nil }
+  for key in draft.unknown { draft.facts.forget(key) }
+  draft.facts.name = entry.key
+  return draft.facts
 }
 
-/// What can be unknown of a link. It is unknown then, whatever else is said.
-private enum UnknownKey: String, CaseIterable, Sendable {
-  case type, ssid
+/// A link's keys, while they are being read.
+struct LinkDraft {
+  var facts = LinkFacts(name: "")
+  var unknown: [UnknownKey] = []
+}
+
+let linkKeys = Mapping(
+  subject: "a link", draft: LinkDraft(),
+  keys: [
+    Key("type", .word(), "The medium.", standard: "other", example: "wifi") { $0.facts.type = .known($1) },
+    Key("ssid", .ssid, "The Wi-Fi network's name.", example: "Cafe") { $0.facts.ssid = .known($1) },
+    Key("bssid", .mac, "The access point.", example: "02:00:5e:00:00:07") { $0.facts.bssid = .known($1) },
+    Key("wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "wpa2") { $0.facts.wifiSecurity = .known($1) },
+    Key("metered", .boolean, "Whether it is paid for by volume.", standard: "false", example: "true") { $0.facts.metered = .known($1) },
+    Key("addresses", .oneOrMore(.interfaceAddress), "The link's own addresses.", example: "[192.0.2.23/24]") { $0.facts.addresses = $1 },
+    Key("gateways", .oneOrMore(.address), "Default gateways, best first.", example: "[192.0.2.1]") { $0.facts.gateways = $1 },
+    Key("gateway-mac", .mac, "The first gateway's link-layer address.", example: "02:00:5e:00:00:01") { $0.facts.gatewayMAC = .known($1) },
+    Key("dns-servers", .oneOrMore(.address), "Name servers.", example: "[192.0.2.1]") { $0.facts.dnsServers = .known($1) },
+    Key("search-domains", .oneOrMore(.domain), "The connection's domain and its search list.", example: "[cafe.example]") {
+      $0.facts.searchDomains = .known($1)
+    },
+    Key("mtu", .number(68...65536), "Bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
+    Key("unknown", .oneOrMore(.word()), "Keys whose values are not known, whatever else is said.", example: "[ssid, gateway-mac]") {
+      $0.unknown = $1
+    },
+  ])
+
+/// What can be unknown of a link.
+enum UnknownKey: String, CaseIterable, Sendable {
+  case type, ssid, bssid
+  case wifiSecurity = "wifi-security"
+  case metered
   case gatewayMAC = "gateway-mac"
   case dnsServers = "dns-servers"
   case searchDomains = "search-domains"
+}
+
+extension LinkFacts {
+  mutating func forget(_ key: UnknownKey, because reason: String = notSaid) {
+    switch key {
+    case .type: type = .unknown(because: reason)
+    case .ssid: ssid = .unknown(because: reason)
+    case .bssid: bssid = .unknown(because: reason)
+    case .wifiSecurity: wifiSecurity = .unknown(because: reason)
+    case .metered: metered = .unknown(because: reason)
+    case .gatewayMAC: gatewayMAC = .unknown(because: reason)
+    case .dnsServers: dnsServers = .unknown(because: reason)
+    case .searchDomains: searchDomains = .unknown(because: reason)
+    }
+  }
 }

@@ -4,7 +4,7 @@ package import RoamwardCore
 /// Applies invented facts, each `KEY=VALUE`, to the primary link. The first setting of a list replaces what the snapshot said, further
 /// ones of the same key add to it. Without a primary link, one called `link` is made.
 ///
-/// Keys: `interface`, `interface-name`, `ssid`, `dns-domain`, `dns-server`, `subnet` or `address`, `gateway`. Lists are split at commas.
+/// Keys: those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas.
 /// Nothing after the `=` is a known nothing; `KEY=unknown()` is unknown.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<SettingKey> = []
@@ -22,13 +22,37 @@ package func applySetting(_ text: String, to snapshot: inout NetworkSnapshot) ->
   apply(text, to: &snapshot, replacing: false)
 }
 
+/// Applies what became of a probe, `URL=ok`, `URL=fail` or `URL=unknown`.
+package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnapshot) -> Diagnostic? {
+  func refusal(_ message: String, _ help: String, offset: Int) -> Diagnostic { invented(text, "--assume-probe", message, help, offset) }
+  guard let equals = text.lastIndex(of: "=") else {
+    return refusal("expected URL=ok, URL=fail or URL=unknown", "for example: --assume-probe https://beacon.corp.example/=ok", offset: 0)
+  }
+  let answer = String(text[text.index(after: equals)...])
+  guard let fact = parseAnswer(answer, "--assume-probe says so") else {
+    let offset = text[...equals].unicodeScalars.count
+    return refusal(
+      "expected ok, fail or unknown, found \(quoted(answer))", "for example: --assume-probe https://beacon.corp.example/=ok", offset: offset
+    )
+  }
+  guard let url = webAddress(String(text[..<equals])) else {
+    return refusal("expected an http:// or https:// URL with a host", "write it as the policy does", offset: 0)
+  }
+  snapshot.probes[url] = fact
+  return nil
+}
+
 private enum SettingKey: String, CaseIterable {
   case interface
   case interfaceName = "interface-name"
-  case ssid
+  case ssid, bssid
+  case wifiSecurity = "wifi-security"
   case dnsDomain = "dns-domain"
   case dnsServer = "dns-server"
   case subnet, address, gateway
+  case gatewayMAC = "gateway-mac"
+  case captivePortal = "captive-portal"
+  case internet, metered, time, power
 
   var canonical: SettingKey { self == .subnet ? .address : self }
 }
@@ -54,6 +78,11 @@ private func apply(_ text: String, to snapshot: inout NetworkSnapshot, replacing
   return setting.problem
 }
 
+private func invented(_ text: String, _ option: String, _ message: String, _ help: String?, _ offset: Int) -> Diagnostic {
+  let source = SourceText(file: option, bytes: Array(text.utf8))
+  return source.diagnostic(.error, message, help: help, at: SourceLocation(file: option, line: 1, column: offset + 1))
+}
+
 /// One `KEY=VALUE` while it is being applied.
 private struct Setting {
   let text: String
@@ -67,8 +96,7 @@ private struct Setting {
   }
 
   func refusal(_ message: String, help: String? = nil, offset: Int) -> Diagnostic {
-    let source = SourceText(file: "--set", bytes: Array(text.utf8))
-    return source.diagnostic(.error, message, help: help, at: SourceLocation(file: "--set", line: 1, column: offset + 1))
+    invented(text, "--set", message, help, offset)
   }
 
   mutating func apply(_ key: SettingKey, _ value: String, to snapshot: inout NetworkSnapshot) {
@@ -79,9 +107,9 @@ private struct Setting {
     if snapshot.primaryLink == nil { snapshot.adopt(LinkFacts(name: "link")) }
     guard let i = snapshot.links.firstIndex(where: { $0.name == snapshot.primary }) else { return }
     if value == "unknown()" {
-      makeUnknown(key, of: &snapshot.links[i])
+      makeUnknown(key, in: &snapshot, link: i)
     } else {
-      assign(key, value, to: &snapshot.links[i])
+      assign(key, value, in: &snapshot, link: i)
     }
   }
 
@@ -102,45 +130,79 @@ private struct Setting {
     }
   }
 
-  private mutating func makeUnknown(_ key: SettingKey, of link: inout LinkFacts) {
+  private mutating func makeUnknown(_ key: SettingKey, in snapshot: inout NetworkSnapshot, link: Int) {
     let reason = "--set says so"
     switch key {
-    case .interface: link.type = .unknown(because: reason)
-    case .ssid: link.ssid = .unknown(because: reason)
-    case .dnsDomain: link.searchDomains = .unknown(because: reason)
-    case .dnsServer: link.dnsServers = .unknown(because: reason)
+    case .interface: snapshot.links[link].forget(.type, because: reason)
+    case .ssid: snapshot.links[link].forget(.ssid, because: reason)
+    case .bssid: snapshot.links[link].forget(.bssid, because: reason)
+    case .wifiSecurity: snapshot.links[link].forget(.wifiSecurity, because: reason)
+    case .dnsDomain: snapshot.links[link].forget(.searchDomains, because: reason)
+    case .dnsServer: snapshot.links[link].forget(.dnsServers, because: reason)
+    case .gatewayMAC: snapshot.links[link].forget(.gatewayMAC, because: reason)
+    case .metered: snapshot.links[link].forget(.metered, because: reason)
+    case .captivePortal: snapshot.captivePortal = .unknown(because: reason)
+    case .internet: snapshot.internet = .unknown(because: reason)
+    case .time: snapshot.time = .unknown(because: reason)
+    case .power: snapshot.power = .unknown(because: reason)
     case .interfaceName, .subnet, .address, .gateway: problem = refusal("`\(key.rawValue)` is never unknown", offset: valueOffset)
     }
   }
 
-  private mutating func assign(_ key: SettingKey, _ value: String, to link: inout LinkFacts) {
+  private mutating func assign(_ key: SettingKey, _ value: String, in snapshot: inout NetworkSnapshot, link i: Int) {
+    let link = snapshot.links[i]
     switch key {
-    case .interface:
-      let words = InterfaceType.allCases.map(\.rawValue)
-      if let type = InterfaceType(rawValue: value) {
-        link.type = .known(type)
-      } else {
-        problem = refusal(
-          "expected \(alternatives(words)), found \(quoted(value))", help: nearest(to: value, among: words).map { "did you mean `\($0)`?" },
-          offset: valueOffset)
-      }
-    case .ssid:
-      if value.isEmpty {
-        link.ssid = .known(nil)
-      } else if let ssid = SSID(value) {
-        link.ssid = .known(ssid)
-      } else {
-        problem = refusal("expected an SSID of 1 to 32 bytes, found \(quoted(value))", offset: valueOffset)
-      }
-    case .dnsDomain: link.searchDomains = .known(list(value, "a domain name", after: link.searchDomains.value ?? []) { DomainName($0) })
-    case .dnsServer: link.dnsServers = .known(list(value, "an IP address", after: link.dnsServers.value ?? []) { IPAddress($0) })
+    case .interface: snapshot.links[i].type = word(value).map { .known($0) } ?? link.type
+    case .ssid: snapshot.links[i].ssid = optional(value, "an SSID of 1 to 32 bytes", link.ssid) { SSID($0) }
+    case .bssid: snapshot.links[i].bssid = optional(value, Self.mac, link.bssid) { MACAddress($0) }
+    case .gatewayMAC: snapshot.links[i].gatewayMAC = optional(value, Self.mac, link.gatewayMAC) { MACAddress($0) }
+    case .wifiSecurity: snapshot.links[i].wifiSecurity = value.isEmpty ? .known(nil) : word(value).map { .known($0) } ?? link.wifiSecurity
+    case .dnsDomain:
+      snapshot.links[i].searchDomains = .known(list(value, "a domain name", after: link.searchDomains.value ?? []) { DomainName($0) })
+    case .dnsServer:
+      snapshot.links[i].dnsServers = .known(list(value, "an IP address", after: link.dnsServers.value ?? []) { IPAddress($0) })
     case .subnet, .address:
-      link.addresses = list(value, "an address with its prefix length, such as 192.0.2.23/24", after: link.addresses) {
+      snapshot.links[i].addresses = list(value, "an address with its prefix length, such as 192.0.2.23/24", after: link.addresses) {
         InterfaceAddress($0)
       }
-    case .gateway: link.gateways = list(value, "an IP address", after: link.gateways) { IPAddress($0) }
+    case .gateway: snapshot.links[i].gateways = list(value, "an IP address", after: link.gateways) { IPAddress($0) }
+    case .metered: snapshot.links[i].metered = boolean(value) ?? link.metered
+    case .captivePortal: snapshot.captivePortal = boolean(value) ?? snapshot.captivePortal
+    case .internet: snapshot.internet = boolean(value) ?? snapshot.internet
+    case .power: snapshot.power = word(value).map { .known($0) } ?? snapshot.power
+    case .time:
+      if let time = parseLocalTime(value) {
+        snapshot.time = .known(time)
+      } else {
+        problem = refusal("expected a day and a time, such as \"mon 09:30\", found \(quoted(value))", offset: valueOffset)
+      }
     case .interfaceName: break
     }
+  }
+
+  private static let mac = "a MAC address such as 02:00:5e:10:00:01"
+
+  /// Nothing is a known nothing.
+  private mutating func optional<T>(_ value: String, _ expected: String, _ earlier: Fact<T?>, _ make: (String) -> T?) -> Fact<T?> {
+    if value.isEmpty { return .known(nil) }
+    if let made = make(value) { return .known(made) }
+    problem = refusal("expected \(expected), found \(quoted(value))", offset: valueOffset)
+    return earlier
+  }
+
+  private mutating func word<T: CaseIterable & RawRepresentable>(_ value: String) -> T? where T.RawValue == String {
+    if let made = T(rawValue: value) { return made }
+    let words = T.allCases.map(\.rawValue)
+    problem = refusal(
+      "expected \(alternatives(words)), found \(quoted(value))", help: nearest(to: value, among: words).map { "did you mean `\($0)`?" },
+      offset: valueOffset)
+    return nil
+  }
+
+  private mutating func boolean(_ value: String) -> Fact<Bool>? {
+    if let known = parseBoolean(value) { return .known(known) }
+    problem = refusal("expected true or false, found \(quoted(value))", offset: valueOffset)
+    return nil
   }
 
   private mutating func list<T>(_ value: String, _ expected: String, after earlier: [T], _ make: (String) -> T?) -> [T] {
@@ -161,6 +223,7 @@ private struct Setting {
 
 extension NetworkSnapshot {
   fileprivate mutating func adopt(_ link: LinkFacts) {
-    self = NetworkSnapshot(primary: link.name, links: links.filter { $0.name != link.name } + [link])
+    primary = link.name
+    links = (links.filter { $0.name != link.name } + [link]).sorted { $0.name < $1.name }
   }
 }

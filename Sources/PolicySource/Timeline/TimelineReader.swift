@@ -25,8 +25,9 @@ package func readTimeline(
 }
 
 private func readTimeline(_ root: Node, _ reading: inout Reading, load: (String) -> NetworkSnapshot?) -> Timeline? {
-  guard var fields = Fields(root, of: "a timeline", &reading), readVersion(&fields, &reading) else { return nil }
-  let start = fields.optional("start", .weekTime, &reading) ?? LocalTime(day: .mon, second: 8 * 3600)
+  guard isKnownVersion(root, &reading), var fields = Fields(root, of: "a timeline", &reading) else { return nil }
+  _ = fields.take("version")
+  let start = fields.optional("start", .localTime, &reading) ?? LocalTime(day: .mon, second: 8 * 3600)
   var steps: [Timeline.Step] = []
   var elapsed = Duration.zero
   if let entry = fields.take("steps") {
@@ -140,17 +141,4 @@ private func readExpectations(_ node: Node, _ reading: inout Reading) -> [String
     }
   }
   return expectations
-}
-
-extension ValueReader where Value == LocalTime {
-  /// `mon 08:00`, `sun 23:59:30`.
-  fileprivate static let weekTime = ValueReader("a day and a time such as mon 08:00") { text in
-    let words = text.split(separator: " ")
-    guard words.count == 2, let day = Weekday.allCases.first(where: { "\($0)" == words[0].lowercased() }) else { return nil }
-    let parts = words[1].split(separator: ":", omittingEmptySubsequences: false).map { decimal(String($0)) }
-    guard (2...3).contains(parts.count), let hour = parts[0], let minute = parts[1], hour < 24, minute < 60 else { return nil }
-    let second = parts.count == 3 ? parts[2] : 0
-    guard let second, second < 60 else { return nil }
-    return LocalTime(day: day, second: hour * 3600 + minute * 60 + second)
-  }
 }

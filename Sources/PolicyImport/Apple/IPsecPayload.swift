@@ -1,0 +1,35 @@
+/// IKEv2 and Cisco IPsec. The policy calls strongSwan, whose own configuration has to be written by hand: what the profile says for it is
+/// kept as comments, and the tunnel is off until that is done.
+func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, type: String, _ report: inout ImportReport) {
+  tunnel.provider = .command(
+    up: ["/usr/sbin/swanctl", "--initiate", "--child", tunnel.name, "--timeout", "25"],
+    down: ["/usr/sbin/swanctl", "--terminate", "--ike", tunnel.name], status: [])
+  tunnel.obstacles.append(
+    "this version has no \(type) provider; the commands expect strongSwan to have a connection and a child named \(tunnel.name) (/etc/swanctl/conf.d)"
+  )
+  guard var fields = inner else { return }
+  for key in plainKeys {
+    guard let item = fields.take(key) else { continue }
+    for leaf in item.leaves {
+      guard !isSecretKey(leaf.place.text.split(separator: ".").last.map(String.init) ?? "") else {
+        report.dropped(leaf.place, "a secret where none belongs")
+        continue
+      }
+      tunnel.remarks.append("\(leaf.place.text.split(separator: ".").suffix(2).joined(separator: ".")): \(compactText(leaf.property))")
+      report.changed(leaf.place, "kept as a comment, for strongSwan's configuration")
+    }
+  }
+  fields.drop(
+    ["PayloadCertificateUUID"], because: "names a payload of the profile; the identity is in a file beside the policy", &report)
+  inner = fields
+}
+
+/// Keys of the two types that hold no secrets; their order is that of the comments.
+private let plainKeys = [
+  "RemoteAddress", "LocalIdentifier", "LocalIdentifierType", "RemoteIdentifier", "AuthenticationMethod", "ExtendedAuthEnabled", "AuthName",
+  "XAuthEnabled", "XAuthName", "ServerCertificateIssuerCommonName", "ServerCertificateCommonName", "CertificateType",
+  "DeadPeerDetectionRate", "DisableMOBIKE", "DisableRedirect", "EnablePFS", "EnableCertificateRevocationCheck", "EnableFallback",
+  "NATKeepAliveInterval", "NATKeepAliveOffloadEnable", "UseConfigurationAttributeInternalIPSubnet", "TLSMinimumVersion",
+  "TLSMaximumVersion",
+  "IKESecurityAssociationParameters", "ChildSecurityAssociationParameters", "PostQuantumKeyExchangeMethods", "PromptForVPNPIN",
+]

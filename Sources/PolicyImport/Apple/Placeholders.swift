@@ -1,0 +1,19 @@
+/// Whether a text waits for somebody to put the real one in its place: `REPLACE_ME`, `${SERVER}`, `{{ psk }}`, `<YOUR NAME>`, `%%KEY%%`.
+func isPlaceholder(_ text: String) -> Bool {
+  let upper = text.uppercased()
+  let words = ["REPLACE_", "REPLACE-ME", "REPLACEME", "CHANGE_ME", "CHANGE-ME", "CHANGEME", "YOUR_", "INSERT_", "<YOUR"]
+  if words.contains(where: { upper.contains($0) }) { return true }
+  func holds(_ open: String, _ close: String) -> Bool {
+    guard let start = text.range(ofText: open) else { return false }
+    return String(text[start.upperBound...]).range(ofText: close) != nil
+  }
+  return holds("${", "}") || holds("{{", "}}") || holds("<%", "%>") || holds("%%", "%%")
+}
+
+/// Turns a tunnel off whose settings still hold placeholders. Only where they are is told, for they may stand among secrets.
+func notePlaceholders(_ outer: Fields, _ inner: Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
+  for leaf in outer.leaves + (inner?.leaves ?? []) where leaf.text.map(isPlaceholder) == true {
+    report.note("\(shown(leaf.place.text)) is a placeholder that was never filled in", weight: .error, line: leaf.place.line)
+    tunnel.obstacles.append("\(shown(leaf.place.text)) is a placeholder that was never filled in")
+  }
+}

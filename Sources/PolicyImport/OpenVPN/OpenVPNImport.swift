@@ -1,0 +1,79 @@
+/// Reads an OpenVPN client configuration: a policy that starts openvpn(8), and the file beside it, with its keys.
+package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
+  guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
+  var result = ImportResult(report: ImportReport(file: file))
+  var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn")
+  let copy = copyOpenVPN(numberedLines(bytes), path: "", line: nil, &result.report)
+  tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
+  result.report.note("an OpenVPN file says nothing of when the tunnel is wanted: the policy has no rules yet")
+  result.add(tunnel, source: file)
+  return result
+}
+
+/// OpenVPN Connect's payload: `VendorConfig` holds options and their values; `NOARGS` stands for none, and `\n` for a new line.
+func readOpenVPNVendor(
+  _ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, folder: String, _ report: inout ImportReport
+) {
+  if var fields = inner {
+    fields.drop(["RemoteAddress"], because: "for display only; the server is among the options", &report)
+    fields.drop(
+      ["AuthenticationMethod", "PayloadCertificateUUID"], because: "names an identity of the profile, which is in a file beside the policy",
+      weight: .warning, &report)
+    inner = fields
+  }
+  guard let vendor, let entries = vendor.property.entries else {
+    tunnel.obstacles.append("the profile holds no OpenVPN options (VendorConfig)")
+    return
+  }
+  var copy = OpenVPNCopy(text: "client\n")
+  for entry in entries {
+    let place = vendor.place.key(entry.key, line: entry.value.line ?? vendor.place.line)
+    guard let value = entry.value.text else {
+      report.dropped(place, "expected a text", weight: .error)
+      continue
+    }
+    if entry.key == "vpn-on-demand" {
+      if value == "0" {
+        tunnel.ruleObstacle = "the profile forbids OpenVPN to be started on demand (vpn-on-demand)"
+        report.changed(place, "the rules are off")
+      } else {
+        report.taken(place)
+      }
+      continue
+    }
+    let isBlock = value.contains("\\n") || value.contains("\n")
+    let text = unescaped(value)
+    let lines =
+      isBlock
+      ? ["<\(entry.key)>"] + text.split(separator: "\n").map(String.init) + ["</\(entry.key)>"]
+      : ["\(entry.key)\(value == "NOARGS" ? "" : " \(value)")"]
+    // A block must not end early, and a line must stay one.
+    guard entry.key.utf8.allSatisfy({ (97...122).contains($0 | 0x20) || (48...57).contains($0) || $0 == UInt8(ascii: "-") }),
+      !isBlock || !lines.dropFirst().dropLast().contains(where: { $0.contains("</") }), !value.contains("\r")
+    else {
+      report.dropped(place, "not an option", weight: .error)
+      continue
+    }
+    let part = copyOpenVPN(lines.map { (0, $0) }, path: "\(vendor.place.text).", line: place.line, &report)
+    copy.text += part.text
+    copy.obstacles += part.obstacles
+  }
+  if entries.isEmpty { copy.obstacles.append("the profile holds no OpenVPN options (VendorConfig)") }
+  tunnel.useOpenVPN(copy, folder: folder, &report)
+}
+
+private func unescaped(_ text: String) -> String {
+  var result = ""
+  var isEscaped = false
+  for character in text {
+    if isEscaped {
+      result += character == "n" ? "\n" : "\\" + String(character)
+      isEscaped = false
+    } else if character == "\\" {
+      isEscaped = true
+    } else {
+      result.append(character)
+    }
+  }
+  return isEscaped ? result + "\\" : result
+}

@@ -1,0 +1,76 @@
+import PolicySource
+import RoamwardCore
+
+/// A wg-quick file as Roamward can use it: the lines that run programs or do what the agent does itself are turned into comments.
+struct WireGuardQuickCopy {
+  var text: String
+  /// Why it cannot be used; empty where it can.
+  var problems: [Diagnostic]
+}
+
+func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout ImportReport) -> WireGuardQuickCopy {
+  var section = ""
+  var copied: [String] = []
+  for (number, line) in numberedLines(bytes) {
+    let bare = trimmed(line.prefix { $0 != "#" })
+    if bare.hasPrefix("[") { section = bare.lowercased() }
+    let line =
+      bare.isEmpty || bare.hasPrefix("[")
+      ? line : copy(line, bare, place.text.isEmpty ? section : place.text, place.line ?? number, &report)
+    copied.append(line)
+  }
+  let text = copied.joined(separator: "\n")
+  let (_, diagnostics) = readWireGuardQuick(Array(text.utf8), file: report.file)
+  for diagnostic in diagnostics {
+    let line = place.line ?? diagnostic.location.line
+    report.note("WireGuard: \(diagnostic.message)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
+  }
+  return WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
+}
+
+private func copy(_ line: String, _ bare: String, _ section: String, _ number: Int, _ report: inout ImportReport) -> String {
+  let parts = bare.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+  let key = trimmed(parts[0])
+  let value = parts.count == 2 ? trimmed(parts[1]).lowercased() : ""
+  guard let known = knownKeys.first(where: { $0.lowercased() == key.lowercased() }), parts.count == 2 else {
+    // The word itself is not shown: it may be a key that lost its name.
+    report.dropped(KeyPath(text: section, line: number), "a line that wg-quick does not know", weight: .error)
+    return "# " + line
+  }
+  let place = KeyPath(text: section.isEmpty ? known : "\(section).\(known)", line: number)
+  let reason: String? =
+    switch known {
+    case "PreUp", "PostUp", "PreDown", "PostDown":
+      "no programs are run from a WireGuard file; use the provider `command` where they are needed"
+    case "FwMark" where !["off", "0", "0x0"].contains(value): "Roamward marks its tunnels' packets itself"
+    case "Table" where value != "off" && value != "auto": "Roamward routes through tables of its own"
+    case "SaveConfig" where value == "true": "Roamward never writes this file"
+    default: nil
+    }
+  if let reason {
+    report.dropped(place, reason, weight: .warning)
+    return "# " + line
+  }
+  report.taken(place, known == "PrivateKey" || known == "PresharedKey" ? "a secret: in the file for root alone" : "")
+  return line
+}
+
+private let knownKeys = [
+  "PrivateKey", "ListenPort", "FwMark", "Address", "DNS", "MTU", "Table", "PreUp", "PostUp", "PreDown", "PostDown", "SaveConfig",
+  "PublicKey",
+  "PresharedKey", "AllowedIPs", "Endpoint", "PersistentKeepalive",
+]
+
+extension ImportedTunnel {
+  /// The provider of a wg-quick file that lies beside the policy. Where the file cannot be used, it is kept, and the tunnel is off.
+  mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
+    let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)
+    if let problem = copy.problems.first {
+      provider = .missing
+      obstacles.append(
+        "\(file) cannot be used as it is (\(problem.message)); correct it, then write `provider: { wireguard: { config: \(file) } }`")
+    } else {
+      provider = .wireGuard(file: file)
+    }
+  }
+}

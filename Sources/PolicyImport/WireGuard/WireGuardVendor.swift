@@ -1,0 +1,20 @@
+/// The WireGuard app's payload: `VendorConfig.WgQuickConfig` holds wg-quick text, key and all.
+func readWireGuardVendor(_ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
+  if var fields = inner {
+    fields.drop(["RemoteAddress"], because: "for display only; the endpoint is in the WireGuard text", &report)
+    fields.drop(["AuthenticationMethod"], because: "WireGuard authenticates by its keys alone", &report)
+    inner = fields
+  }
+  guard let vendor, var fields = Fields(vendor, &report) else {
+    tunnel.obstacles.append("the profile holds no WireGuard text (VendorConfig.WgQuickConfig)")
+    return
+  }
+  if let text = fields.text("WgQuickConfig", &report) {
+    report.changed(text.place, "written to \(tunnel.name).conf, for root alone")
+    tunnel.useWireGuard(copyWireGuardQuick(Array(text.value.utf8), at: text.place, &report))
+  } else {
+    tunnel.obstacles.append("the profile holds no WireGuard text (VendorConfig.WgQuickConfig)")
+  }
+  fields.drop(["UID"], because: "an account of Apple's systems", &report)
+  fields.finish(&report)
+}

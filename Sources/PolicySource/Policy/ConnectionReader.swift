@@ -1,0 +1,90 @@
+import NetworkTypes
+import RoamwardCore
+
+/// An entry of `connections`, while it is being read.
+struct ConnectionDraft {
+  var domains: [DomainPattern]?
+  var action: ConnectionRule.Action?
+  var servers: [IPAddress] = []
+  var probe: Probe?
+  /// The keys that only `connect-if-needed` has a use for.
+  var conditional: [Node.Entry] = []
+}
+
+let connectionKeys = Mapping(
+  subject: "an entry of `connections`", draft: ConnectionDraft(),
+  keys: [
+    Key(
+      "domains", .oneOrMore(.domainPattern), "The names that the entry is about, each with all names below it; `*` is every name.",
+      example: "[corp.example]", missing: "for example: domains: [corp.example]"),
+    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "What a look-up of such a name does.", example: "connect-if-needed")
+    {
+      $0.action = $1
+    },
+    Key(
+      "dns-servers", expects: "an IP address, or a list of such", schema: .oneOrMore(.string),
+      "With `connect-if-needed`: who has to be able to answer for these domains.",
+      example: "[10.0.0.53]"
+    ) { entry, draft, reading in
+      draft.servers = ValueReader.oneOrMore(.address).read(entry.value, &reading) ?? []
+      draft.conditional.append(entry)
+    },
+    Key(
+      "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
+      "With `connect-if-needed`: what has to answer, else the tunnel is started.",
+      example: "https://intranet.corp.example/"
+    ) { entry, draft, reading in
+      draft.probe = ValueReader.probe.read(entry.value, &reading)
+      draft.conditional.append(entry)
+    },
+  ])
+
+extension Key where Draft == ConnectionDraft {
+  /// The domains, of which there has to be one at least.
+  fileprivate init(_ name: String, _ reader: ValueReader<[DomainPattern]>, _ about: String, example: String, missing: String) {
+    self.init(name, expects: reader.expected, schema: reader.schema, about, example: example, missing: missing) { entry, draft, reading in
+      let before = reading.problems.errorCount
+      let domains = reader.read(entry.value, &reading) ?? []
+      if domains.isEmpty, reading.problems.errorCount == before {
+        reading.error(
+          "`domains` is empty, so the entry would never decide", help: "name domains, or `*` for every name", at: entry.keyLocation)
+      }
+      for domain in domains {
+        guard case .within(let name) = domain, isAddress(name) else { continue }
+        reading.warning(
+          "\(name.text) is an address, and only names are looked up", help: "name the domain; addresses belong under `routes`",
+          at: entry.value.location)
+      }
+      draft.domains = domains
+    }
+  }
+}
+
+/// A name whose last label is a number is an address that somebody wrote down; no such top-level domain will ever be.
+private func isAddress(_ name: DomainName) -> Bool {
+  name.text.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy { (48...57).contains($0) }
+}
+
+func readConnections(_ entry: Node.Entry, _ reading: inout Reading) -> [ConnectionRule] {
+  let help = "put a dash before each entry: `- { domains: [corp.example], action: connect-if-needed }`"
+  guard case .sequence(let nodes) = entry.value.content else {
+    reading.expected("a list of domains and actions", at: entry.value, help: help)
+    return []
+  }
+  if nodes.isEmpty {
+    reading.error("`connections` is empty, so a look-up would never do anything", help: help, at: entry.keyLocation)
+  }
+  return nodes.compactMap { readConnection($0, &reading) }
+}
+
+private func readConnection(_ node: Node, _ reading: inout Reading) -> ConnectionRule? {
+  guard let draft = connectionKeys.read(node, &reading), let domains = draft.domains, let action = draft.action else { return nil }
+  if action != .connectIfNeeded {
+    for entry in draft.conditional {
+      reading.error(
+        "`\(entry.key)` has no meaning beside `action: \(action.rawValue)`", help: "say `action: connect-if-needed`, or remove it",
+        at: entry.keyLocation)
+    }
+  }
+  return ConnectionRule(domains: domains, action: action, servers: draft.servers, probe: draft.probe, location: node.location)
+}

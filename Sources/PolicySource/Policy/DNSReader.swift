@@ -1,0 +1,51 @@
+import NetworkTypes
+import RoamwardCore
+
+/// The keys of `dns`; `nil` where the provider's own configuration holds.
+struct DNSDraft {
+  var servers: [IPAddress]?
+  var searchDomains: [DomainName]?
+  var matchDomains: [DomainPattern] = []
+  var location: SourceLocation?
+  /// Nothing more is to be said of keys that could not be read.
+  var hasErrors = false
+
+  /// Servers and search domains that the policy does not mention are those of the provider's own configuration.
+  func policy(of provider: ProviderConfiguration?, _ reading: inout Reading) -> DNSPolicy {
+    var policy = DNSPolicy()
+    if case .wireGuard(let wireGuard) = provider {
+      policy = DNSPolicy(servers: wireGuard.configuration.dnsServers, searchDomains: wireGuard.configuration.searchDomains)
+    }
+    if let servers { policy.servers = servers }
+    if let searchDomains { policy.searchDomains = searchDomains }
+    policy.matchDomains = matchDomains
+    if policy.servers.isEmpty, !matchDomains.isEmpty, provider != nil, !hasErrors, let location {
+      reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: location)
+    }
+    return policy
+  }
+}
+
+let dnsKeys = Mapping(
+  subject: "`dns`", draft: DNSDraft(),
+  keys: [
+    Key("servers", .oneOrMore(.address), "Name servers; absent: those of the wg-quick file.", example: "[10.0.0.53]") { $0.servers = $1 },
+    Key(
+      "search-domains", .oneOrMore(.domain), "Domains that short names are tried in; absent: those of the wg-quick file.",
+      example: "[corp.example]"
+    ) { $0.searchDomains = $1 },
+    Key(
+      "match-domains", .oneOrMore(.matchDomain), "The names that these servers answer for; absent, or `.`: every name.",
+      example: "[corp.example, 10.in-addr.arpa]"
+    ) { $0.matchDomains = $1 },
+  ])
+
+extension ValueReader where Value == DNSDraft {
+  static let dns = ValueReader(expected: "servers and domains", schema: dnsKeys.schema) { node, reading in
+    let before = reading.problems.errorCount
+    var draft = dnsKeys.read(node, &reading)
+    draft?.location = node.location
+    draft?.hasErrors = reading.problems.errorCount > before
+    return draft
+  }
+}

@@ -1,0 +1,50 @@
+import NetworkTypes
+import RoamwardCore
+
+/// A probe's keys, while they are being read.
+struct ProbeDraft {
+  var url: String?
+  var status = 200
+  var pins: (digests: [String], location: SourceLocation)?
+  var timeout = Probe(url: "").timeout
+}
+
+let probeKeys = Mapping(
+  subject: "`probe`", draft: ProbeDraft(),
+  keys: [
+    Key(required: "url", .webAddress, "What is asked for, by GET.", example: "https://beacon.corp.example/") { $0.url = $1 },
+    Key("status", .number(100...599), "The only status that counts as an answer; redirects never do.", standard: "200", example: "204") {
+      $0.status = Int($1)
+    },
+    Key(
+      "pin", expects: "a pin, or a list of such", schema: .oneOrMore(.string(pattern: "^sha256//[A-Za-z0-9+/]{43}=$")),
+      "SHA-256 of the server's public key; of several, one has to fit.", example: "sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="
+    ) { entry, draft, reading in
+      draft.pins = ValueReader.oneOrMore(.pin).read(entry.value, &reading).map { ($0, entry.keyLocation) }
+    },
+    Key("timeout", .positiveDuration, "How long the answer may take.", standard: "5s", example: "2s") { $0.timeout = $1 },
+  ])
+
+extension ValueReader where Value == Probe {
+  /// A URL, or a mapping with more to it.
+  static let probe = ValueReader(
+    expected: "an http:// or https:// URL, or a mapping with `url`",
+    schema: .either(ValueReader<String>.webAddress.schema, probeKeys.schema)
+  ) { node, reading in
+    guard case .mapping = node.content else { return ValueReader<String>.webAddress.read(node, &reading).map { Probe(url: $0) } }
+    guard let draft = probeKeys.read(node, &reading), let url = draft.url else { return nil }
+    if let pins = draft.pins, !pins.digests.isEmpty, url.hasPrefix("http://") {
+      reading.error("a pin needs https: plain http shows no key", help: "ask for https://…, or remove the pin", at: pins.location)
+    }
+    return Probe(url: url, status: draft.status, pins: draft.pins?.digests ?? [], timeout: draft.timeout)
+  }
+}
+
+extension ValueReader where Value == String {
+  fileprivate static let pin = ValueReader(
+    "a pin such as sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=",
+    help: "`sha256//` and the base64 of the 32 bytes of a SHA-256 digest of the server's public key, as curl's --pinnedpubkey takes it"
+  ) { text in
+    text.hasPrefix("sha256//") && WireGuardKey(base64: String(text.dropFirst(8))) != nil ? text : nil
+  }
+}

@@ -1,0 +1,42 @@
+/// The JSON Schema (draft 7) of policy files, for editors: made of the declarations that the reader goes by.
+package func policySchema() -> String {
+  let definitions: [(name: String, schema: Schema)] = [
+    ("match", criteria.schema), ("probe", ValueReader.probe.schema), ("rule", ruleKeys.schema), ("tunnel", tunnelKeys.schema),
+  ]
+  guard case .object(let policy) = policyKeys.schema.value else { return "" }
+  let head: [SchemaValue.Member] = [
+    .init(key: "$schema", value: "http://json-schema.org/draft-07/schema#"), .init(key: "title", value: "Roamward policy"),
+  ]
+  let required = SchemaValue.Member(key: "required", value: ["version"])
+  let tail = SchemaValue.Member(key: "definitions", value: .object(definitions.map { .init(key: $0.name, value: $0.schema.value) }))
+  return SchemaValue.object(head + policy + [required, tail]).text() + "\n"
+}
+
+/// The keys of one mapping, for what documents and tests them.
+struct KeyTable: Sendable {
+  let subject: String
+  let keys: [KeyDeclaration]
+  /// Reads a text as the mapping.
+  let read: @Sendable (String, Surroundings?) -> [Diagnostic]
+
+  init<Draft>(_ mapping: Mapping<Draft>) {
+    subject = mapping.subject
+    keys = mapping.keys.map(\.declaration)
+    read = { text, surroundings in
+      let source = SourceText(file: mapping.subject, bytes: Array(text.utf8))
+      let (root, problems) = readYAML(source)
+      var reading = Reading(source, problems: problems, surroundings: surroundings)
+      if let root { _ = mapping.read(root, &reading) }
+      return reading.problems.sorted
+    }
+  }
+
+  /// Every mapping of a policy.
+  static let policy = [
+    KeyTable(policyKeys), KeyTable(tunnelKeys), KeyTable(providerKeys), KeyTable(wireGuardKeys), KeyTable(commandKeys),
+    KeyTable(onDemandKeys), KeyTable(ruleKeys), KeyTable(criteria), KeyTable(anyServerKeys), KeyTable(probeKeys), KeyTable(timeKeys),
+    KeyTable(connectionKeys), KeyTable(timingKeys), KeyTable(routeKeys), KeyTable(dnsKeys), KeyTable(proxyKeys),
+  ]
+  /// Every mapping of a snapshot.
+  static let snapshot = [KeyTable(snapshotKeys), KeyTable(linkKeys)]
+}

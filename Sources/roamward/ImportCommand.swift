@@ -1,0 +1,142 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+import LinuxIO
+import PolicyImport
+
+struct Import: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Makes policies of Apple profiles and of WireGuard, OpenVPN and NetworkManager files.",
+    discussion: """
+      Writes a policy for each tunnel and tells of every key of the file what became of it. Keys and passwords go into files for root alone
+      beside the policy, never to the terminal. What cannot be taken over is told; a tunnel that is not complete is off (enabled: false).
+      Reads .mobileconfig (plain or signed), .plist and the JSON of declarations, wg-quick .conf, .ovpn and .nmconnection.
+
+      Exit status: 0 imported; 1 a file had errors, or nothing was written; 2 usage.
+      """)
+
+  @Argument(help: ArgumentHelp("The files to import.", valueName: "file")) var files: [String]
+  @Option(name: .shortAndLong, help: ArgumentHelp("The folder to write to.", valueName: "dir")) var output = "."
+  @Option(help: ArgumentHelp("The tunnel's name, instead of the one in the file.", valueName: "name")) var name: String?
+  @Flag(help: "Tell what would be written, and write nothing.") var dryRun = false
+  @Flag(help: "Replace files that are there already.") var force = false
+  @Flag(help: "Import only what has a good signature of somebody whom this machine trusts.") var verify = false
+  @Option(help: ArgumentHelp("With --verify: certificates (PEM) to trust besides the machine's own; repeatable.", valueName: "file"))
+  var trust: [String] = []
+  @Flag(help: "Let a rule hold if one of the network's name servers is listed; without it, each has to be.") var anyDnsServer = false
+  @Option(help: ArgumentHelp("Read payloads of this type as VPN payloads.", valueName: "type")) var acceptPayloadType: String?
+  @Flag(help: "Print JSON.") var json = false
+
+  func validate() throws {
+    if let name, !isUsableTunnelName(name) {
+      throw ValidationError("a tunnel's name is 1 to 64 letters, digits, `.`, `_` and `-`, not beginning with `.` or `-`")
+    }
+    if name != nil, files.count > 1 { throw ValidationError("--name is for one file") }
+    if !trust.isEmpty, !verify { throw ValidationError("--trust is for --verify") }
+  }
+
+  func run() throws {
+    let options = ImportOptions(
+      name: name, folder: absolute(output), verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
+      reading: RuleReading(anyDNSServer: anyDnsServer))
+    var reports: [JSON] = []
+    var hasErrors = false
+    for file in files {
+      let outcome = importOne(file, options)
+      hasErrors = hasErrors || outcome.hasErrors
+      if json { reports.append(outcome.json) } else { outcome.print(isDryRun: dryRun) }
+    }
+    if json { write((["version": 1, "imports": .array(reports)] as JSON).text(indented: true) + "\n") }
+    if hasErrors { throw ExitStatus.policyErrors }
+  }
+
+  private func importOne(_ file: String, _ options: ImportOptions) -> Outcome {
+    var outcome = Outcome(file: file)
+    do {
+      let bytes = try TextFile.read(file, limit: ImportLimits.file)
+      let result = try importFile(bytes, file: file, options: options)
+      outcome.result = result
+      if let own = result.files.first(where: { absolute("\(output)/\($0.name)") == absolute(file) }) {
+        throw ImportFailure(
+          "nothing was written: \(own.name) would replace the very file that is imported", help: "choose another folder with --output")
+      }
+      if !dryRun, !result.files.isEmpty { outcome.written = try writeFiles(result.files, to: output, replacing: force) }
+    } catch let error as ImportFailure {
+      outcome.failure = error
+    } catch let error as OutputFailure {
+      outcome.failure = ImportFailure("nothing was written: \(error)", help: error.exists ? "--force replaces files" : nil)
+    } catch let error as SystemError {
+      outcome.failure = ImportFailure(error.reason)
+    } catch {
+      outcome.failure = ImportFailure("\(error)")
+    }
+    return outcome
+  }
+}
+
+/// `1 tunnel`, `3 tunnels`.
+private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+/// A path from the root, whether or not there is something yet.
+private func absolute(_ path: String) -> String {
+  if let real = realpath(path, nil) {
+    defer { free(real) }
+    return String(cString: real)
+  }
+  if path.hasPrefix("/") { return path }
+  guard let here = getcwd(nil, 0) else { return path }
+  defer { free(here) }
+  return String(cString: here) + "/" + path
+}
+
+/// What became of one file.
+private struct Outcome {
+  let file: String
+  var result: ImportResult?
+  var written: [String] = []
+  var failure: ImportFailure?
+
+  init(file: String) { self.file = file }
+
+  var hasErrors: Bool { failure != nil || result?.report.hasErrors == true || result?.tunnels.isEmpty == true }
+
+  func print(isDryRun: Bool) {
+    if let result {
+      write(result.report.text)
+      if failure == nil {
+        let secrets = Set(result.files.filter(\.isSecret).map(\.name))
+        for path in isDryRun ? result.files.map(\.name) : written {
+          let isSecret = secrets.contains(path.split(separator: "/").last.map(String.init) ?? path)
+          write("\(isDryRun ? "would write" : "wrote") \(path)\(isSecret ? " (0600)" : "")\n")
+        }
+        let off = result.tunnels.count { !$0.isEnabled }
+        write("\(counted(result.tunnels.count, "tunnel"))\(off > 0 ? ", \(off) of them off" : ""): \(result.report.summary)\n")
+      }
+    }
+    if let failure {
+      writeError("\(printed(file))\(failure.line.map { ":\($0)" } ?? ""): error: \(failure.message)\n")
+      if let help = failure.help { writeError("  help: \(help)\n") }
+    }
+  }
+
+  var json: JSON {
+    let tunnels: [JSON] = (result?.tunnels ?? []).map { tunnel in
+      .object([
+        "name": .string(tunnel.name), "enabled": .bool(tunnel.isEnabled),
+        "files": .array(
+          tunnel.files.map { ["name": .string($0.name), "mode": .string($0.isSecret ? "0600" : "0644")] }),
+      ])
+    }
+    let error: JSON =
+      failure.map { ["message": .string($0.message), "help": JSON($0.help), "line": JSON($0.line)] } ?? .null
+    return .object([
+      "file": .string(printed(file)), "report": result?.report.json ?? .null, "tunnels": .array(tunnels), "written": JSON(written),
+      "error": error,
+    ])
+  }
+}
+
+/// A file's name without what could steer a terminal.
+private func printed(_ name: String) -> String {
+  String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) ? "\u{fffd}" : $0 }))
+}

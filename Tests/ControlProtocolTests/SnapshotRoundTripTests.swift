@@ -1,0 +1,127 @@
+import ControlProtocol
+import NetworkTypes
+import PolicySource
+import RoamwardCore
+import Testing
+
+@Suite struct SnapshotRoundTripTests {
+  @Test("5,000 invented snapshots: what is printed reads back to the same facts, and prints the same again")
+  func roundTrip() throws {
+    var random = Random(state: 7)
+    for _ in 0..<5_000 {
+      let snapshot = random.snapshot()
+      for text in [snapshot.json.text(), snapshot.json.text(indented: true)] {
+        let (read, diagnostics) = readSnapshot(text: Array(text.utf8), file: "saved.json")
+        let back = try #require(read, "\(diagnostics.map { $0.rendered() }) \(text)")
+        #expect(diagnostics == [] && back.withoutReasons == snapshot.withoutReasons, "\(text)")
+        #expect(back.json == snapshot.json)
+      }
+    }
+  }
+
+  @Test("every fact is printed")
+  func everything() {
+    var link = LinkFacts(name: "wlan0", type: .known(.wifi))
+    link.bssid = .known(MACAddress("02:00:5e:00:00:07"))
+    link.wifiSecurity = .known(.wpa2)
+    link.metered = .known(true)
+    var snapshot = NetworkSnapshot(primary: "wlan0", links: [link])
+    snapshot.captivePortal = .known(true)
+    snapshot.internet = .unknown(because: "x")
+    snapshot.probes = ["https://b.example/": .known(true), "https://a.example/": .unknown(because: "x")]
+    snapshot.otherProbes = .unknown(because: "x")
+    snapshot.time = .known(LocalTime(day: .mon, second: 34_205))
+    snapshot.power = .known(.battery)
+    #expect(
+      snapshot.json.text()
+        == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","bssid":"02:00:5e:00:00:07","wifi-security":"wpa2","metered":true,"mtu":1500}},"captive-portal":true,"internet":"unknown","probes":{"https://a.example/":"unknown","https://b.example/":"ok"},"other-probes":"unknown","time":"mon 09:30:05","power":"battery"}"#
+    )
+  }
+}
+
+/// SplitMix64.
+private struct Random: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+
+  mutating func fact<T>(_ values: [T]) -> Fact<T> {
+    Int.random(in: 0..<4, using: &self) == 0
+      ? .unknown(because: "a reason") : .known(values[Int.random(in: values.indices, using: &self)])
+  }
+
+  mutating func some<T>(_ values: [T]) -> [T] { values.filter { _ in Bool.random(using: &self) } }
+
+  mutating func ssid() -> SSID? {
+    let texts = [
+      "Home", "no", "null", "0123", "~", " x ", "a: b", "\"", "é", "hex:00", "#", "\u{2028}", "\u{feff}x", "\u{85}", "🇩🇪", "- a",
+    ]
+    if Bool.random(using: &self) { return SSID(bytes: Array(texts[Int.random(in: texts.indices, using: &self)].utf8)) }
+    return SSID(bytes: (0..<Int.random(in: 1...32, using: &self)).map { _ in UInt8.random(in: 0...255, using: &self) })
+  }
+
+  mutating func link(_ name: String) -> LinkFacts {
+    LinkFacts(
+      name: name, type: fact(InterfaceType.allCases), ssid: fact([nil, ssid(), ssid()]),
+      bssid: fact([nil, MACAddress("02:00:5e:00:00:07")]), wifiSecurity: fact([nil] + WiFiSecurity.allCases),
+      metered: fact([true, false]),
+      addresses: some(["192.0.2.23/24", "2001:db8::23/64", "fe80::1/64"]).compactMap { InterfaceAddress($0) },
+      gateways: some(["192.0.2.1", "2001:db8::1"]).compactMap { IPAddress($0) },
+      gatewayMAC: fact([nil, MACAddress("02:00:5e:00:00:01")]),
+      dnsServers: fact([some(["10.0.0.53", "::1"]).compactMap { IPAddress($0) }]),
+      searchDomains: fact([some(["corp.example", "a_b.example"]).compactMap { DomainName($0) }]),
+      mtu: UInt32.random(in: 68...65536, using: &self))
+  }
+
+  mutating func snapshot() -> NetworkSnapshot {
+    let links = some(["wlan0", "eth0", "null", "none", "~", "1", "no"]).map { link($0) }
+    let names = links.map { Optional($0.name) } + [nil]
+    var snapshot = NetworkSnapshot(primary: names[Int.random(in: names.indices, using: &self)], links: links)
+    snapshot.captivePortal = fact([true, false])
+    snapshot.internet = fact([true, false])
+    for url in some(["https://a.example/", "http://b.example:8080/x?y=z", "https://[2001:db8::1]/"]) {
+      snapshot.probes[url] = fact([true, false])
+    }
+    snapshot.otherProbes = fact([true, false])
+    snapshot.time = fact([
+      LocalTime(day: Weekday.allCases[Int.random(in: 0..<7, using: &self)], second: Int.random(in: 0..<86_400, using: &self))
+    ])
+    snapshot.power = fact(PowerSource.allCases)
+    return snapshot
+  }
+}
+
+extension NetworkSnapshot {
+  fileprivate var withoutReasons: NetworkSnapshot {
+    var copy = self
+    copy.captivePortal = captivePortal.withoutReason
+    copy.internet = internet.withoutReason
+    copy.probes = probes.mapValues(\.withoutReason)
+    copy.otherProbes = otherProbes.withoutReason
+    copy.time = time.withoutReason
+    copy.power = power.withoutReason
+    copy.links = links.map { link in
+      var link = link
+      link.type = link.type.withoutReason
+      link.ssid = link.ssid.withoutReason
+      link.bssid = link.bssid.withoutReason
+      link.wifiSecurity = link.wifiSecurity.withoutReason
+      link.metered = link.metered.withoutReason
+      link.gatewayMAC = link.gatewayMAC.withoutReason
+      link.dnsServers = link.dnsServers.withoutReason
+      link.searchDomains = link.searchDomains.withoutReason
+      return link
+    }
+    return copy
+  }
+}
+
+extension Fact {
+  fileprivate var withoutReason: Fact { value.map { .known($0) } ?? .unknown(because: "") }
+}

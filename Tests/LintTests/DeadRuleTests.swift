@@ -1,0 +1,132 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+@Suite struct DeadRuleTests {
+  @Test("a rule is dead if and only if no network of the universe reaches it", arguments: 0..<8)
+  func exact(part: Int) throws {
+    var random = RandomPolicies(generator: SeededGenerator(seed: UInt64(part) + 1))
+    var judged = 0
+    var dead = 0
+    for _ in 0..<150 {
+      let (rules, networks) = random.next()
+      guard let every = EveryNetwork(rules, networks: networks) else { continue }
+      judged += 1
+      let findings = lint(PolicySet(networks: networks, tunnels: [Sample.tunnel(rules: rules)]))
+      let told = Set(findings.filter { [.shadowedRule, .impossibleRule].contains($0.kind) }.map(\.location.line))
+      dead += told.count
+      #expect(told == Set(1...rules.count).subtracting(every.reached), "\(rules.map(\.match)) \(networks.map(\.condition))")
+      #expect(findings.contains { $0.kind == .noCatchAll } == every.reached.contains(0), "\(rules.map(\.match))")
+    }
+    #expect(judged > 100 && dead > 20)
+  }
+
+  static let wifi = Condition.interface([.wifi])
+  static let home = Condition.ssid([Sample.ssid("Home")])
+  static func subnet(_ text: String) -> Condition { .subnet([Sample.prefix(text)]) }
+  static func servers(_ text: String, _ quantifier: DNSServerQuantifier) -> Condition {
+    .dnsServer(DNSServerPattern(text).map { [$0] } ?? [], quantifier)
+  }
+  static func domain(_ text: String) -> Condition { .dnsDomain([Sample.pattern(text)]) }
+
+  @Test(
+    "what contradicts itself, and what only seems to",
+    arguments: [
+      ([wifi, .interface([.ethernet])], false), ([.interface([.ethernet]), home], false),
+      ([.ssid([Sample.ssid("A")]), .not(.ssid([Sample.ssid("A"), Sample.ssid("B")]))], false),
+      ([.ssid([Sample.ssid("A")]), .ssid([Sample.ssid("B")])], false), ([.ssidGlob([Glob("Home*")]), .not(home)], true),
+      ([.ssidGlob([Glob("Home*")]), .ssidGlob([Glob("*Cafe")])], true), ([.ssidGlob([Glob("Home?")]), home], false),
+      ([.ssidGlob([Glob("A*")]), .ssidGlob([Glob("B*")])], false), ([.ssidGlob([Glob("?*")]), .not(.ssidGlob([Glob("*")]))], false),
+      ([.interfaceName([Glob("abcdefghijklmnop*")])], false), ([.interfaceName([Glob("abcdefghijklmn?")])], true),
+      // A link may have several addresses, gateways and search domains.
+      ([subnet("10.0.0.0/8"), subnet("192.0.2.0/24")], true), ([subnet("10.0.0.0/24"), .not(subnet("10.0.0.0/8"))], false),
+      ([subnet("10.0.0.0/8"), .not(.subnet([Sample.prefix("10.0.0.0/9"), Sample.prefix("10.128.0.0/9")]))], false),
+      ([.gateway([Sample.address("10.0.0.1")]), .gateway([Sample.address("10.0.0.2")])], true),
+      ([domain("a.example"), domain("b.example")], true), ([domain("a.example"), .not(domain("example"))], false),
+      ([domain("example"), .not(domain("a.example"))], true),
+      ([servers("10.0.0.0/8", .each), servers("192.0.2.0/24", .each)], false),
+      ([servers("10.0.0.0/8", .any), servers("192.0.2.0/24", .any)], true),
+      ([servers("10.0.0.0/8", .each), servers("192.0.2.0/24", .any)], false),
+      ([servers("10.0.0.0/8", .each), .not(servers("10.0.0.53", .each))], true),
+      ([.time(TimeWindow(from: 480, to: 720)), .time(TimeWindow(from: 720, to: 1080))], false),
+      ([.time(TimeWindow(days: [.sat], from: 1320, to: 360)), .time(TimeWindow(days: [.sun]))], true),
+      ([.captivePortal(true), .captivePortal(false)], false), ([.ssidFile(SSIDFile(path: "t", contents: .entries([]))), wifi], true),
+      ([.ssidFile(SSIDFile(path: "t", contents: .entries([]))), .interface([.ethernet])], false), ([.network(["nowhere"])], false),
+    ] as [([Condition], Bool)])
+  func contradictions(parts: [Condition], isPossible: Bool) {
+    let findings = lint(PolicySet(tunnels: [Sample.tunnel(rules: [Sample.rule(.all(parts), .connect), Sample.rule(.always, .ignore)])]))
+    #expect(findings.contains { $0.kind == .impossibleRule } == !isPossible)
+    #expect(findings.filter { $0.kind == .shadowedRule }.isEmpty)
+  }
+
+  func messages(_ rules: [Condition], networks: [NamedNetwork] = []) -> [String] {
+    let rules = rules.enumerated().map { Rule(match: $1, action: .connect, location: Sample.place($0 + 1)) }
+    return lint(PolicySet(networks: networks, tunnels: [Sample.tunnel(rules: rules)])).map(\.message)
+  }
+
+  @Test("the message says which rules stand in the way") func words() {
+    #expect(
+      messages([.all([Self.wifi, Self.home]), .always, Self.wifi]) == [
+        "rule 3 of `corp` is never reached: rule 2 (10-test.yaml:2) always holds"
+      ])
+    #expect(
+      messages([Self.wifi, .all([Self.wifi, Self.home]), .always]) == [
+        "rule 2 of `corp` is never reached: rule 1 (10-test.yaml:1) holds whenever it does"
+      ])
+    #expect(
+      messages([Self.wifi, .captivePortal(true), .not(Self.wifi), .always]) == [
+        "rule 4 of `corp` is never reached: one of the rules 1 and 3 holds whenever it does"
+      ])
+    #expect(
+      messages([.all([Self.home, .metered(true), .interface([.ethernet])]), .always]) == [
+        "rule 1 of `corp` can never hold: `ssid` and `interface` contradict one another"
+      ])
+    #expect(
+      messages([.all([Self.home, .not(.interface([.ethernet]))]), .always]) == [
+        "the `not` with `interface` in rule 1 of `corp` changes nothing: it always holds there"
+      ])
+    #expect(messages([Self.wifi]) == ["there are networks on which no rule of `corp` holds, so the tunnel is left as it is there"])
+    #expect(messages([Self.wifi, .not(Self.wifi)]) == [])
+  }
+
+  @Test("networks that never hold, and that no rule uses") func networks() {
+    let networks = [
+      NamedNetwork(name: "home", condition: .all([Self.home, .interface([.ethernet])]), location: Sample.place(10)),
+      NamedNetwork(name: "cabin", condition: Self.home, location: Sample.place(11)),
+    ]
+    #expect(
+      messages([.not(.network(["home"]))], networks: networks) == [
+        "network `home` can never hold: `ssid` and `interface` contradict one another", "no rule uses network `cabin`",
+      ])
+  }
+
+  @Test("what takes too long to find out is not told, and does not take long") func bounded() {
+    // One in the order of pigeons and holes: as hard as they come.
+    let flags: [[Condition]] = (0..<9).map { pigeon in (0..<8).map { .probe(Probe(url: "https://\(pigeon)-\($0).example/")) } }
+    var parts = flags.map { Condition.any($0) }
+    for hole in 0..<8 {
+      for a in 0..<9 { for b in 0..<a { parts.append(.not(.all([flags[a][hole], flags[b][hole]]))) } }
+    }
+    let rules = [Sample.rule(.all(parts), .connect), Sample.rule(.always, .ignore)]
+    let time = ContinuousClock().measure {
+      #expect(lint(PolicySet(tunnels: [Sample.tunnel(rules: rules)])) == [])
+    }
+    #expect(time < .seconds(60))
+  }
+
+  @Test("tunnels and rules that are switched off are left alone") func disabled() {
+    let rules = [Sample.rule(.always, .connect), Sample.rule(Self.wifi, .connect)]
+    var tunnel = Sample.tunnel(rules: rules)
+    #expect(lint(PolicySet(tunnels: [tunnel])).count == 1)
+    tunnel.onDemand.isEnabled = false
+    #expect(lint(PolicySet(tunnels: [tunnel])) == [])
+    #expect(lint(PolicySet(tunnels: [Sample.tunnel(rules: rules, isEnabled: false)])) == [])
+  }
+
+  @Test("of networks whose file could not be read nothing is concluded") func unreliable() {
+    let broken = NamedNetwork(name: "n", condition: .never, location: SourceLocation(file: "b.yaml", line: 1, column: 1))
+    let rules = [Sample.rule(.network(["n", "gone"]), .connect), Sample.rule(.always, .ignore)]
+    #expect(lint(PolicySet(networks: [broken], tunnels: [Sample.tunnel(rules: rules)]), unreliable: ["b.yaml"]) == [])
+  }
+}

@@ -1,0 +1,46 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+@Suite struct EvidenceTests {
+  static let home = Condition.ssid([Sample.ssid("Home")])
+  static let router = Condition.gatewayMAC([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })
+  static let pinned = Condition.probe(Probe(url: "https://beacon.example/", pins: ["sha256//MTIz"]))
+  static let wired = Condition.interface([.ethernet])
+
+  @Test(
+    "a tunnel should not go down on what anyone's network can show",
+    arguments: [
+      ([home], "`ssid`"), ([.all([home, router])], nil), ([pinned], nil), ([.probe(Probe(url: "http://beacon.example/"))], "`probe`"),
+      ([wired], "`interface`"), ([.all([wired, .subnet([Sample.prefix("10.0.0.0/8")])])], "`interface`, `subnet`"),
+      ([.any([.all([home, router]), .all([home, wired]), .dnsDomain([.any])])], "`dns-domain`"),
+      ([.all([home, .not(pinned)])], "`ssid`"), ([.bssid([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })], nil),
+      ([.all([.any([router, home]), .captivePortal(false)])], "`ssid`"),
+      // Neither says that the place is a trusted one.
+      ([.always], nil), ([.time(TimeWindow(from: 0, to: 60))], nil), ([.not(home)], nil), ([.interface([.cellular])], nil),
+      ([.metered(true)], nil),
+      // Whoever shows this SSID without the router is stopped before.
+      ([.all([home, .not(router)]), home], nil),
+    ] as [([Condition], String?)])
+  func weak(matches: [Condition], facts: String?) {
+    var rules = matches.map { Sample.rule($0, .connect) }
+    rules[rules.count - 1].action = .disconnect
+    let findings = lint(PolicySet(tunnels: [Sample.tunnel(rules: rules)])).filter { $0.kind == .weakEvidence }
+    let expected = facts.map { "rule \(rules.count) of `corp` disconnects on weak evidence alone: \($0), which anyone's network can show" }
+    #expect(findings.map(\.message) == (expected.map { [$0] } ?? []))
+  }
+
+  @Test("through a named network, the network is told") func throughNetwork() {
+    let network = NamedNetwork(name: "home", condition: .any([.all([Self.home, Self.router]), Self.home]), location: Sample.place(3))
+    let findings = lint(
+      PolicySet(
+        networks: [network],
+        tunnels: [Sample.tunnel(rules: [Sample.rule(.network(["home"]), .disconnect), Sample.rule(.always, .connect)])]))
+    #expect(
+      findings.map(\.message) == [
+        "rule 1 of `corp` disconnects on weak evidence alone: `ssid` (network `home`), which anyone's network can show"
+      ])
+    #expect(findings.first?.related == Sample.place(3))
+  }
+}

@@ -1,0 +1,90 @@
+import RoamwardCore
+import Testing
+
+@testable import PolicySource
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// With `UPDATE_DOCS=1` in the environment the documents are written anew instead of compared.
+private func compare(_ text: String, with path: String) throws {
+  if getenv("UPDATE_DOCS") != nil, let file = fopen("\(Repository.root)/\(path)", "w") {
+    fputs(text, file)
+    fclose(file)
+  }
+  #expect(try Repository.text(path) == text, "run the tests with UPDATE_DOCS=1 and read what changed")
+}
+
+/// The table of a mapping's keys, as the reference has it.
+private func table(_ mapping: KeyTable) -> String {
+  func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
+  func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+  let rows = mapping.keys.map { key -> String in
+    let about = capitalized(key.about) + (key.limitation.map { " *\(capitalized($0)).*" } ?? "")
+    let standard = key.standard.map { "`\($0)`" } ?? (key.missing == nil && key.name != "version" ? "" : "required")
+    return "| `\(key.name)` | \(cell(about)) | \(cell(key.expected)) | \(standard) | `\(cell(key.example))` |\n"
+  }
+  return "| key | meaning | value | default | example |\n|---|---|---|---|---|\n" + rows.joined()
+}
+
+@Suite(.serialized) struct ReferenceTests {
+  @Test("the JSON Schema is the one of these declarations")
+  func schema() throws { try compare(policySchema(), with: "docs/policy.schema.json") }
+
+  @Test("the reference's tables are those of these declarations")
+  func tables() throws {
+    let text = try Repository.text("docs/policy-reference.md")
+    var parts = text.components(at: "<!-- keys of ")
+    var seen: [String] = []
+    for i in parts.indices.dropFirst() {
+      let subject = String(parts[i].prefix { $0 != ">" }.dropLast(3))
+      let mapping = try #require((KeyTable.policy + KeyTable.snapshot).first { $0.subject == subject }, "\(subject)")
+      seen.append(subject)
+      let end = try #require(parts[i].firstRange(of: "<!-- end -->"))
+      parts[i] = "\(subject) -->\n\(table(mapping))" + parts[i][end.lowerBound...]
+    }
+    #expect(Set(seen) == Set((KeyTable.policy + KeyTable.snapshot).map(\.subject)))
+    try compare(parts.joined(separator: "<!-- keys of "), with: "docs/policy-reference.md")
+  }
+
+  @Test("the example of every key is read without an error", arguments: (KeyTable.policy + KeyTable.snapshot).indices)
+  func examples(index: Int) {
+    let mapping = (KeyTable.policy + KeyTable.snapshot)[index]
+    let files = MemoryFiles(["/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n"])
+    for key in mapping.keys {
+      let surroundings = Surroundings(files: files.system, folder: "/etc/p", requireRootOwnership: true)
+      let problems = mapping.read("\(key.name): \(key.example)", surroundings)
+      let errors = problems.filter { $0.severity == .error && !$0.message.contains("is missing in") }
+      #expect(errors == [], "\(mapping.subject), \(key.name): \(errors.map { $0.rendered() })")
+      #expect(!key.about.isEmpty && key.about.hasSuffix("."), "\(key.name)")
+    }
+  }
+
+  @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md"])
+  func documents(path: String) throws {
+    let text = try Repository.text(path)
+    let blocks = text.components(at: "```yaml\n").dropFirst().map { $0.components(at: "\n```")[0] + "\n" }
+    #expect(!blocks.isEmpty)
+    for block in blocks {
+      let isTimeline = block.contains("\nsteps:")
+      if isTimeline { continue }
+      if block.contains("\nlinks:") {
+        let (snapshot, diagnostics) = readSnapshot(text: Array(block.utf8), file: path)
+        #expect(snapshot != nil && diagnostics == [], "\(diagnostics.map { $0.rendered() })\n\(block)")
+      } else {
+        let lists = ["/etc/p/trusted.ssids": "Home\n", "/etc/p/trusted-ssids.txt": "Home\n", "/etc/p/private.conf": Samples.wireGuard]
+        let loaded = load(block, lists)
+        #expect(!loaded.hasErrors, "\(loaded.report)\n\(block)")
+        #expect(!loaded.policies.networks.isEmpty || !loaded.policies.tunnels.isEmpty)
+      }
+    }
+  }
+}
+
+extension String {
+  /// Split at each occurrence.
+  fileprivate func components(at separator: String) -> [String] {
+    split(separator: separator, omittingEmptySubsequences: false).map { String($0) }
+  }
+}
