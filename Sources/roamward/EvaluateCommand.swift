@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import NetworkTypes
 import RoamwardCore
 
 struct Evaluate: ParsableCommand {
@@ -13,6 +14,7 @@ struct Evaluate: ParsableCommand {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Option(help: ArgumentHelp("Only this tunnel.", valueName: "name")) var tunnel: String?
+  @Option(help: ArgumentHelp("What a look-up of this name would do, under evaluate-connection.", valueName: "name")) var host: String?
   @Flag(help: "Every rule that was looked at, and what was found.") var explain = false
   @Flag(help: "Print JSON.") var json = false
   @Flag(help: "Tell the outcome for one tunnel by the exit status.") var exitCode = false
@@ -25,11 +27,18 @@ struct Evaluate: ParsableCommand {
     if let tunnel, chosen.isEmpty { throw ValidationError("no policy describes a tunnel named \"\(tunnel)\"") }
     if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
     let decisions = chosen.map { evaluator.decide($0, on: snapshot) }
+    let hosts = try host.map { text in
+      guard let name = DomainName(text) else { throw ValidationError("--host takes a domain name, not \"\(text)\"") }
+      return chosen.map { evaluator.decide(host: name, $0, on: snapshot) }
+    }
     if json {
-      let members: JSON = ["version": 1, "decisions": .array(decisions.map(\.json)), "network": snapshot.json]
+      let members: JSON = [
+        "version": 1, "decisions": .array(decisions.map(\.json)), "hosts": .array((hosts ?? []).map(\.json)), "network": snapshot.json,
+      ]
       write(members.text(indented: true) + "\n")
     } else {
       write(report(decisions, explained: explain))
+      for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.words)\n") }
     }
     if exitCode, let decision = decisions.first { throw decision.outcome.exitCode }
   }
@@ -44,5 +53,11 @@ extension Decision.Outcome {
     case .evaluateConnection: ExitCode(13)
     case .pending: ExitCode(14)
     }
+  }
+}
+
+extension HostDecision {
+  fileprivate var json: JSON {
+    ["tunnel": .string(tunnel), "host": .string(name.text), "action": .string(action), "because": .string(words)]
   }
 }

@@ -12,6 +12,8 @@ struct FactOptions: ParsableArguments {
     help: ArgumentHelp(
       "An invented fact, repeatable, over the others: interface=wifi, ssid=Cafe, dns-domain=corp.example …", valueName: "key=value"))
   var set: [String] = []
+  @Option(help: ArgumentHelp("What a probe of a URL finds: ok, fail or unknown; repeatable.", valueName: "url=result"))
+  var assumeProbe: [String] = []
   @OptionGroup var sources: SourceOptions
 
   func validate() throws {
@@ -21,7 +23,7 @@ struct FactOptions: ParsableArguments {
   /// The snapshot to judge. Unreadable facts are printed and end the program with status 1.
   func snapshot() throws -> NetworkSnapshot {
     var snapshot = try base()
-    let problems = applySettings(set, to: &snapshot)
+    let problems = applySettings(set, to: &snapshot) + assumeProbe.compactMap { applyProbeAssumption($0, to: &snapshot) }
     for problem in problems { writeError(problem.rendered(color: usesColor) + "\n") }
     if problems.contains(where: { $0.severity == .error }) { throw ExitCode(2) }
     return snapshot

@@ -199,3 +199,25 @@ import Testing
         """)
   }
 }
+
+@Suite struct HostTests {
+  @Test("the first connection rule that holds the name decides, and only under evaluate-connection") func host() {
+    func connection(_ domain: String, _ action: ConnectionRule.Action) -> ConnectionRule {
+      ConnectionRule(domains: [Sample.pattern(domain)], action: action, servers: [Sample.address("10.0.0.53")], location: Sample.place())
+    }
+    var rule = Sample.rule(.interface([.wifi]), .evaluateConnection)
+    rule.connections = [connection("public.corp.example", .neverConnect), connection("corp.example", .connectIfNeeded)]
+    let tunnel = Sample.tunnel(rules: [rule, Sample.rule(.always, .connect)])
+    func decide(_ name: String, _ link: LinkFacts) -> HostDecision {
+      Evaluator(networks: []).decide(host: Sample.domain(name), tunnel, on: Sample.network(link))
+    }
+    #expect(decide("www.public.corp.example", Sample.wifi("Cafe")).action == "never-connect")
+    #expect(decide("wiki.corp.example", Sample.wifi("Cafe")).action == "connect-if-needed")
+    #expect(
+      decide("wiki.corp.example", Sample.wifi("Cafe")).words
+        == "a look-up of wiki.corp.example starts it where the name does not resolve, the resolver lies or 10.0.0.53 cannot answer  10-test.yaml:1"
+    )
+    #expect(decide("example.org", Sample.wifi("Cafe")).outcome == .noRule)
+    #expect(decide("wiki.corp.example", Sample.wired()).outcome == .notEvaluated)
+  }
+}

@@ -1,0 +1,54 @@
+package import NetworkTypes
+
+/// What a look-up of a name would do to a tunnel.
+package struct HostDecision: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
+    /// The tunnel's rules do not evaluate connections here: names count for nothing.
+    case notEvaluated
+    /// No connection rule holds the name.
+    case noRule
+    case rule(ConnectionRule)
+  }
+
+  package var tunnel: String
+  package var name: DomainName
+  package var outcome: Outcome
+}
+
+extension Evaluator {
+  /// The first connection rule of the deciding rule that holds the name decides.
+  package func decide(host name: DomainName, _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> HostDecision {
+    let decision = decide(tunnel, on: snapshot, explained: false)
+    guard decision.outcome == .evaluateConnection, let index = decision.rule?.index else {
+      return HostDecision(tunnel: tunnel.name, name: name, outcome: .notEvaluated)
+    }
+    let rule = tunnel.onDemand.rules[index - 1].connections.first(for: name)
+    return HostDecision(tunnel: tunnel.name, name: name, outcome: rule.map { .rule($0) } ?? .noRule)
+  }
+}
+
+extension HostDecision {
+  /// The action's name, or `none`.
+  package var action: String { if case .rule(let rule) = outcome { rule.action.rawValue } else { "none" } }
+
+  /// For people: what the look-up does, and on what it depends.
+  package var words: String {
+    switch outcome {
+    case .notEvaluated: "the rules do not evaluate connections here"
+    case .noRule: "no connection rule holds \(name)"
+    case .rule(let rule):
+      switch rule.action {
+      case .connectAlways: "any look-up of \(name) starts it  \(rule.location.short)"
+      case .neverConnect: "a look-up of \(name) never starts it  \(rule.location.short)"
+      case .connectIfNeeded: "a look-up of \(name) starts it where \(needs(rule))  \(rule.location.short)"
+      }
+    }
+  }
+
+  private func needs(_ rule: ConnectionRule) -> String {
+    var needs = ["the name does not resolve", "the resolver lies"]
+    if !rule.servers.isEmpty { needs.append("\(rule.servers.map(\.description).joined(separator: ", ")) cannot answer") }
+    if let probe = rule.probe { needs.append("\(probe.url) does not answer") }
+    return needs.dropLast().joined(separator: ", ") + " or " + (needs.last ?? "")
+  }
+}
