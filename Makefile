@@ -6,6 +6,7 @@ DESTDIR ?=
 bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
 unitdir = $(PREFIX)/lib/systemd/system
+docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
@@ -46,6 +47,8 @@ install: ## programs and systemd unit, under DESTDIR and PREFIX
 	install -m 755 $(release)/roamwardd $(DESTDIR)$(sbindir)/
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service
+	install -d $(DESTDIR)$(docdir)
+	install -m 644 docs/policy.schema.json docs/policy-reference.md $(DESTDIR)$(docdir)/
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/results

@@ -306,9 +306,12 @@ package final class Reconciler {
   package var policyDependencies: [String] { loaded.dependencies }
 
   /// When the rules will have wanted the tunnel down for long enough, in seconds since 1970.
-  func releaseTime(_ tunnel: String) -> Int64? {
-    deliberation.releaseAt(tunnel).map { world.wallClock() + max(0, ($0 - world.now()).components.seconds) }
-  }
+  func releaseTime(_ tunnel: String) -> Int64? { deliberation.releaseAt(tunnel).map(wallClock) }
+
+  /// Until when a pending decision waits, in seconds since 1970.
+  func pendingTime(_ tunnel: String) -> Int64? { deliberation.waitsUntil(tunnel).map(wallClock) }
+
+  private func wallClock(_ moment: Moment) -> Int64 { world.wallClock() + max(0, (moment - world.now()).components.seconds) }
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   package func refresh() {

@@ -65,6 +65,8 @@ package struct StatusReport: Hashable, Sendable {
     package var holdReason: String?
     /// When rules will have wanted the tunnel down for long enough, in seconds since 1970.
     package var releaseAt: Int64?
+    /// Until when a pending decision waits for its fact, in seconds since 1970.
+    package var pendingUntil: Int64?
     package var link: String?
     package var engine: String?
     package var endpoint: String?
@@ -78,7 +80,8 @@ package struct StatusReport: Hashable, Sendable {
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,
       holdSince: Int64? = nil, holdEnds: String? = nil, holdUntil: Int64? = nil,
-      holdReason: String? = nil, releaseAt: Int64? = nil, link: String? = nil, engine: String? = nil, endpoint: String? = nil,
+      holdReason: String? = nil, releaseAt: Int64? = nil, pendingUntil: Int64? = nil, link: String? = nil, engine: String? = nil,
+      endpoint: String? = nil,
       lastHandshake: Int64? = nil,
       receivedBytes: Int64? = nil, sentBytes: Int64? = nil, failure: String? = nil, notes: [String] = []
     ) {
@@ -95,6 +98,7 @@ package struct StatusReport: Hashable, Sendable {
       self.holdUntil = holdUntil
       self.holdReason = holdReason
       self.releaseAt = releaseAt
+      self.pendingUntil = pendingUntil
       self.link = link
       self.engine = engine
       self.endpoint = endpoint

@@ -57,6 +57,7 @@ extension StatusReport.Tunnel {
         "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
+    if let pendingUntil { lines.append("next:    decides in \(age(pendingUntil - time)), also without that fact") }
     if let releaseAt { lines.append("next:    goes down in \(age(releaseAt - time)), unless the rules want it again before") }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {

@@ -177,6 +177,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     life.start(for: .seconds(4))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == "pending")
+    #expect(try life.tunnel().pendingUntil == life.machine.wallClock + 1)
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel().state == "connected")
   }

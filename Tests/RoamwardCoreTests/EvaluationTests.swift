@@ -66,6 +66,21 @@ import Testing
     }
   }
 
+  @Test("reordering rules that no network can meet at once changes no decision") func disjointRules() {
+    var generator = SystemRandomNumberGenerator()
+    let names = ["Home", "Cafe", "Corp", "Train"]
+    let disjoint =
+      names.map { Sample.rule(.all([Self.wifi, .ssid([Sample.ssid($0)])]), $0 == "Home" ? .disconnect : .connect) }
+      + [Sample.rule(Self.ethernet, .disconnect), Sample.rule(Self.cellular, .ignore)]
+    for _ in 0..<200 {
+      let shuffled = disjoint.shuffled(using: &generator)
+      for snapshot in Self.situations.values {
+        let decide = { (rules: [Rule]) in Evaluator(networks: []).decide(Sample.tunnel(rules: rules), on: snapshot).outcome }
+        #expect(decide(disjoint) == decide(shuffled))
+      }
+    }
+  }
+
   @Test("without a network nothing is judged, not even a rule that always holds") func noNetwork() {
     let decision = Evaluator(networks: []).decide(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: NetworkSnapshot())
     #expect(decision.outcome == .ignore)

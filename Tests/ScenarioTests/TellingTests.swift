@@ -27,6 +27,37 @@ struct TellingTests {
     #expect(scene.read("lines").contains("corp: connecting -> connected (rule 2: ssid \"Cafe\" is \"Cafe\")"))
   }
 
+  @Test("a recording of a walk, with what was said on it, lives again in a simulation, and decides the same")
+  func record() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go home
+      start_agent
+      roamward monitor --record walk.yaml >/dev/null &
+      sleep 0.3
+      go cafe
+      tunnel_is corp connected
+      sleep 1.2
+      roamward down corp --for 30m --reason printer >/dev/null
+      tunnel_is corp disconnected
+      sleep 1.2
+      roamward resume corp >/dev/null
+      tunnel_is corp connected
+      go home
+      tunnel_is corp disconnected
+      sleep 0.5
+      $bin/roamward simulate walk.yaml --policies $policies >simulated && say "the same"
+      sed 's/"corp":"connect"/"corp":"ignore"/' walk.yaml >lie.yaml
+      $bin/roamward simulate lie.yaml --policies $policies 2>refusal >/dev/null || say "status $?"
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[the same]", "[status 1]"])
+    let recording = scene.read("walk.yaml")
+    #expect(recording.contains(#""down":"corp","until":1800,"reason":"printer""#) && recording.contains(#""resume":"corp""#))
+    #expect(scene.read("simulated").contains("corp: held down by hand"))
+    #expect(scene.read("refusal").contains("error: corp: expected the decision ignore, found connect"))
+  }
+
   @Test("its log at the usual level is no place, address or name, and at no level a key")
   func privacy() throws {
     let scene = try Scene()

@@ -45,6 +45,9 @@ package struct Deliberation: Hashable, Sendable {
   /// When the rules will have wanted a tunnel down for long enough.
   package func releaseAt(_ tunnel: String) -> Moment? { releases[tunnel]?.releaseAt }
 
+  /// Until when a pending decision waits for its fact.
+  package func waitsUntil(_ tunnel: String) -> Moment? { decisions[tunnel]?.outcome == .pending ? waits[tunnel] : nil }
+
   /// The next moment at which the same facts, seen at `seen`, may give another answer; `nil`: none.
   package func nextDeadline(
     of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Int64
