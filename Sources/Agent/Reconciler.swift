@@ -24,6 +24,9 @@ package final class Reconciler {
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
+  private var firstEventAt: Moment?
+  /// Since when the network has been as it is; `nil`: since before the agent looked.
+  private var changedAt: Moment?
   private var awaitingSince: Moment?
   private var toldStates: [String: String] = [:]
   private var isPassing = false
@@ -59,6 +62,8 @@ package final class Reconciler {
     isObservationStale = true
     let now = world.now()
     // Without a time to settle there is nothing to wait for.
+    let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
+    if settleUntil == nil { firstEventAt = now }
     if settle == .zero { return pass() }
     // The first event begins the wait; more of them do not put it off.
     if settleUntil == nil { settleUntil = now + settle }
@@ -165,7 +170,10 @@ package final class Reconciler {
   }
 
   private func underlayChanged(from old: NetworkSnapshot, to new: NetworkSnapshot) {
-    if !new.isSameButForTime(as: old) { tell(.snapshot(new.json)) }
+    if !new.isSameButForTime(as: old) {
+      tell(.snapshot(new.json))
+      changedAt = firstEventAt
+    }
     let (before, after) = (NetworkIdentity(of: old), NetworkIdentity(of: new))
     if !before.isSame(as: after) || before.type != after.type {
       let primary = new.primaryLink
@@ -189,7 +197,8 @@ package final class Reconciler {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: NetworkIdentity(of: snapshot)))
     for policy in policies.tunnels { makeSupervisor(for: policy) }
-    let verdicts = deliberation.deliberate(on: policies, snapshot, at: world.now(), time: world.wallClock()) { [supervisors] name in
+    let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
+      [supervisors] name in
       supervisors[name]?.machine.isRunning ?? false
     }
     for verdict in verdicts {

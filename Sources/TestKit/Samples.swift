@@ -36,7 +36,7 @@ package enum Sample {
     TunnelPolicy(
       name: name, isEnabled: isEnabled, precedence: precedence,
       provider: .wireGuard(WireGuardProviderConfiguration(path: "/etc/\(name).conf", configuration: wireGuard)),
-      onDemand: OnDemand(rules: rules), routes: routes, dns: dns, location: place())
+      onDemand: OnDemand(rules: rules, timing: Timing(releaseDelay: .zero)), routes: routes, dns: dns, location: place())
   }
 
   package static func rule(_ match: Condition = .always, _ action: Action, onUnknown: UnknownPolicy? = nil) -> Rule {

@@ -186,7 +186,6 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(
       loaded.diagnostics.map { "\($0.location.line) \($0.message)" } == [
         "7 `evaluate-connection` is read; this version does not watch look-ups, so the tunnel is left as it is",
-        "11 `settle` is read; this version lets every change settle for the agent's own time, `roamwardd --settle`",
         "11 `idle` is read; this version does not stop tunnels that are idle", "13 `proxy` is read; this version does not set proxies",
       ])
   }

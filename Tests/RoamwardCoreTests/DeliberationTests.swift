@@ -130,6 +130,21 @@ import Testing
     #expect(deliberation.nextDeadline(of: set, network, seen: start, at: later, time: 1800) == start + .seconds(3600))
   }
 
+  @Test("a tunnel may give the network longer to settle; others and people do not wait for it") func settle() {
+    var slow = Sample.tunnel("slow", rules: [Sample.rule(.always, .connect)])
+    slow.onDemand.timing.settle = .seconds(3)
+    let set = PolicySet(tunnels: [slow, Sample.tunnel("quick", rules: [Sample.rule(.always, .connect)])])
+    var deliberation = Deliberation()
+    let soon = start + .seconds(1)
+    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.unchanged, .up])
+    #expect(deliberation.nextDeadline(of: set, cafe, seen: soon, at: soon, time: 0) == start + .seconds(3))
+    let later = start + .seconds(3)
+    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: later, time: 0) { _ in false }.map(\.intent) == [.up, .up])
+    #expect(deliberation.nextDeadline(of: set, cafe, seen: later, at: later, time: 0) == nil)
+    deliberation.hold("slow", Hold(wantsUp: true, since: 0, lifetime: .resume))
+    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.up, .up])
+  }
+
   @Test("only news is news") func news() {
     var deliberation = Deliberation()
     let set = policies([Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)])

@@ -37,6 +37,7 @@ struct CommandTests {
               interface: vpn0
               timeout: \(timeout)
           on-demand:
+            timing: { release-delay: 0s }
             rules:
               - { match: { interface-name: "eth*" }, action: disconnect }
               - { action: connect }

@@ -142,6 +142,7 @@ private let fullTunnel = """
     corp:
       provider: { wireguard: { config: corp.conf } }
       on-demand:
+        timing: { release-delay: 0s }
         rules:
           - { match: { interface-name: "eth*" }, action: disconnect }
           - { action: connect }

@@ -38,6 +38,7 @@ let corp = """
       class: enterprise
       provider: { wireguard: { config: corp.conf } }
       on-demand:
+        timing: { release-delay: 0s }
         rules:
           - { match: { interface-name: "eth*" }, action: disconnect }
           - { match: { ssid: Cafe }, action: connect }

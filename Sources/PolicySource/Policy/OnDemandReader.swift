@@ -21,8 +21,7 @@ let timingKeys = Mapping(
   subject: "`timing`", draft: Timing(),
   keys: [
     Key(
-      "settle", .duration, "How long a change of the network is left to settle; absent: the agent's own setting.", example: "500ms",
-      limitation: "this version lets every change settle for the agent's own time, `roamwardd --settle`"
+      "settle", .duration, "How long a change of the network is left to settle; absent: the agent's own setting.", example: "500ms"
     ) {
       $0.settle = $1
     },

@@ -75,7 +75,7 @@ package struct Timing: Hashable, Sendable {
   package var idle: Duration?
 
   package init(
-    settle: Duration? = nil, releaseDelay: Duration = .zero, decideWithin: Duration = .seconds(5), idle: Duration? = nil
+    settle: Duration? = nil, releaseDelay: Duration = .seconds(5), decideWithin: Duration = .seconds(5), idle: Duration? = nil
   ) {
     self.settle = settle
     self.releaseDelay = releaseDelay

@@ -17,14 +17,18 @@ package struct Deliberation: Hashable, Sendable {
   package private(set) var holds: [String: Hold]
   private var waits: [String: Moment] = [:]
   private var releases: [String: ReleaseMachine] = [:]
+  /// When networks will have settled for those tunnels that give them longer.
+  private var settling: [Moment] = []
 
   /// `holds`: those of an earlier agent.
   package init(holds: [String: Hold] = [:]) { self.holds = holds }
 
-  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is anything but down.
+  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is anything but down. What the network has
+  /// been like since `changed`, or always, is acted on when it has lasted for the tunnel's own time to settle.
   package mutating func deliberate(
-    on policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment, time: Int64, isRunning: (String) -> Bool
+    on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Int64, isRunning: (String) -> Bool
   ) -> [Verdict] {
+    settling = []
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.map { tunnel in
       let decision = decide(tunnel, evaluator, snapshot, now)
@@ -32,7 +36,10 @@ package struct Deliberation: Hashable, Sendable {
       decisions[tunnel.name] = decision
       let hold = holds[tunnel.name]
       var intent = Intent(tunnel, decision: decision, hold: hold)
-      if hold == nil, tunnel.isEnabled {
+      if hold == nil, let changed, let settle = tunnel.onDemand.timing.settle, now < changed + settle {
+        settling.append(changed + settle)
+        intent = .unchanged
+      } else if hold == nil, tunnel.isEnabled {
         intent = releases[tunnel.name, default: ReleaseMachine()].handle(
           intent, isRunning: isRunning(tunnel.name), delay: tunnel.onDemand.timing.releaseDelay, at: now)
       } else {
@@ -56,7 +63,7 @@ package struct Deliberation: Hashable, Sendable {
       if case .time(let end) = hold.lifetime { now + .seconds(max(0, end - time)) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
-    return (open + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
+    return (open + settling + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
   // MARK: Holds
