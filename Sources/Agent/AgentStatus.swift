@@ -25,7 +25,7 @@ extension Reconciler {
       decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason(for: supervisor),
       hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdUntil: hold?.lifetime.end,
       holdReason: hold?.reason,
-      releaseAt: releaseTime(policy.name), pendingUntil: pendingTime(policy.name), link: isUp ? supervisor.linkName : nil,
+      timers: timers(of: supervisor).map { .init(what: $0.what.rawValue, at: wallClock($0.at)) }, link: isUp ? supervisor.linkName : nil,
       engine: isUp ? supervisor.engineName : nil, endpoint: peer?.endpoint?.description, lastHandshake: device?.lastHandshake,
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Logging
+internal import RoamwardCore
 
 extension Logger {
   /// One line an event. What identifies places and people (SSIDs, names, addresses: the reasons) is told at debug level alone.
@@ -20,6 +21,9 @@ extension Logger {
       errors == 0
         ? info("policies are in force", metadata: metadata)
         : error("policies have errors; the last good set stays in force", metadata: metadata)
+    case .timer(let tunnel, let what, _, let milliseconds):
+      let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
+      debug("timer", metadata: ["tunnel": "\(tunnel)", "timer": "\(what)", "in": "\(when)"])
     case .snapshot: break
     case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
     }

@@ -29,6 +29,7 @@ package final class Reconciler {
   private var changedAt: Moment?
   private var awaitingSince: Moment?
   private var toldStates: [String: String] = [:]
+  var toldTimers: [String: [TunnelTimer]] = [:]
   private var isPassing = false
   var isPassDue = false
   private var isStopping = false
@@ -141,6 +142,7 @@ package final class Reconciler {
     } while isPassDue && rounds < 16
     isPassing = false
     finishStopping()
+    tellOfTimers()
     schedule()
   }
 
@@ -199,7 +201,7 @@ package final class Reconciler {
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
       [supervisors] name in
-      supervisors[name]?.machine.isRunning ?? false
+      supervisors[name]?.machine.isWanted ?? false
     }
     for verdict in verdicts {
       let name = verdict.policy.name
@@ -313,14 +315,6 @@ package final class Reconciler {
 
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { loaded.dependencies }
-
-  /// When the rules will have wanted the tunnel down for long enough, in seconds since 1970.
-  func releaseTime(_ tunnel: String) -> Int64? { deliberation.releaseAt(tunnel).map(wallClock) }
-
-  /// Until when a pending decision waits, in seconds since 1970.
-  func pendingTime(_ tunnel: String) -> Int64? { deliberation.waitsUntil(tunnel).map(wallClock) }
-
-  private func wallClock(_ moment: Moment) -> Int64 { world.wallClock() + max(0, (moment - world.now()).components.seconds) }
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   package func refresh() {

@@ -1,3 +1,4 @@
+internal import NetworkTypes
 package import RoamwardCore
 
 extension Decision {
@@ -5,7 +6,7 @@ extension Decision {
   package var json: JSON {
     [
       "tunnel": .string(tunnel), "action": .string(outcome.rawValue), "rule": rule?.json ?? .null,
-      "pending": outcome == .pending ? ["waits-for": .string(because)] : .null, "because": .string(because),
+      "pending": pendingJSON, "because": .string(because),
       "trace": .array(
         trace.map {
           [
@@ -13,6 +14,17 @@ extension Decision {
             "because": [.string($0.finding.because)],
           ]
         }),
+    ]
+  }
+}
+
+extension Decision {
+  private var pendingJSON: JSON {
+    guard outcome == .pending else { return .null }
+    guard let pending else { return ["waits-for": .string(because)] }
+    return [
+      "waits-for": .string(because), "decide-within-milliseconds": .integer(pending.decideWithin.milliseconds),
+      "then": ["action": .string(pending.then.rawValue), "rule": pending.rule?.json ?? .null],
     ]
   }
 }

@@ -1,3 +1,5 @@
+internal import RoamwardCore
+
 /// Something that happened, as `roamward monitor` tells it: a line of JSON each.
 package struct Event: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
@@ -6,6 +8,8 @@ package struct Event: Hashable, Sendable {
     case state(tunnel: String, from: String, to: String, because: String)
     /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
     case hold(tunnel: String, HoldRequest?, isSaid: Bool)
+    /// Something will happen to a tunnel by itself at this time, in seconds since 1970; `nil`: it will not any more.
+    case timer(tunnel: String, String, at: Int64?, inMilliseconds: Int64?)
     case network(link: String?, type: String?, ssid: String?)
     /// A new set is in force, or (with errors) was refused.
     case policy(generation: Int, errors: Int, warnings: Int)
@@ -36,6 +40,9 @@ package struct Event: Hashable, Sendable {
     case .hold(let tunnel, let hold, let isSaid):
       add(["event": "hold", "tunnel": .string(tunnel), "hold": JSON(hold.map { $0.wantsUp ? "up" : "down" }), "said": .bool(isSaid)])
       if let hold { add(["until": hold.until.json, "reason": JSON(hold.reason)]) }
+    case .timer(let tunnel, let what, let at, let milliseconds):
+      add(["event": "timer", "tunnel": .string(tunnel), "timer": .string(what)])
+      add(["at": at.map { .integer($0) } ?? .null, "inMilliseconds": milliseconds.map { .integer($0) } ?? .null])
     case .network(let link, let type, let ssid):
       add(["event": "network", "link": JSON(link), "type": JSON(type), "ssid": JSON(ssid)])
     case .policy(let generation, let errors, let warnings):
@@ -57,6 +64,13 @@ extension Event {
       return "\(text("tunnel")): \(text("decision")) (\(rule)\(text("because")))"
     case "state": return "\(text("tunnel")): \(text("from")) -> \(text("to")) (\(text("because")))"
     case "hold": return "\(text("tunnel")): " + (json["hold"]?.string.map { "held \($0) by hand" } ?? "no longer held")
+    case "timer":
+      let what = TunnelTimer.What(rawValue: text("timer"))
+      guard let milliseconds = json["inMilliseconds"]?.integer else {
+        return "\(text("tunnel")): \(what?.wordsOfEnd ?? "no more \(text("timer"))")"
+      }
+      let time = words(for: .milliseconds(milliseconds))
+      return "\(text("tunnel")): \(what?.words(in: time) ?? "\(text("timer")) in \(time)")"
     case "network":
       guard let link = json["link"]?.string else { return "network: none" }
       return "network: \(text("type")) \(link)" + (json["ssid"]?.string.map { ", ssid \"\($0)\"" } ?? "")

@@ -43,6 +43,19 @@ package struct StatusReport: Hashable, Sendable {
     }
   }
 
+  /// Something that will happen by itself, unless something else happens before.
+  package struct Timer: Hashable, Sendable {
+    /// `settle`, `decide`, `release`, `hold-end`, `give-up`, `retry` or `restart`.
+    package var what: String
+    /// Seconds since 1970.
+    package var at: Int64
+
+    package init(what: String, at: Int64) {
+      self.what = what
+      self.at = at
+    }
+  }
+
   package struct Tunnel: Hashable, Sendable {
     package var name: String
     /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
@@ -63,10 +76,8 @@ package struct StatusReport: Hashable, Sendable {
     /// When it ends by the clock, in seconds since 1970.
     package var holdUntil: Int64?
     package var holdReason: String?
-    /// When rules will have wanted the tunnel down for long enough, in seconds since 1970.
-    package var releaseAt: Int64?
-    /// Until when a pending decision waits for its fact, in seconds since 1970.
-    package var pendingUntil: Int64?
+    /// What will happen by itself, the next first.
+    package var timers: [Timer]
     package var link: String?
     package var engine: String?
     package var endpoint: String?
@@ -80,7 +91,7 @@ package struct StatusReport: Hashable, Sendable {
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,
       holdSince: Int64? = nil, holdEnds: String? = nil, holdUntil: Int64? = nil,
-      holdReason: String? = nil, releaseAt: Int64? = nil, pendingUntil: Int64? = nil, link: String? = nil, engine: String? = nil,
+      holdReason: String? = nil, timers: [Timer] = [], link: String? = nil, engine: String? = nil,
       endpoint: String? = nil,
       lastHandshake: Int64? = nil,
       receivedBytes: Int64? = nil, sentBytes: Int64? = nil, failure: String? = nil, notes: [String] = []
@@ -97,8 +108,7 @@ package struct StatusReport: Hashable, Sendable {
       self.holdEnds = holdEnds
       self.holdUntil = holdUntil
       self.holdReason = holdReason
-      self.releaseAt = releaseAt
-      self.pendingUntil = pendingUntil
+      self.timers = timers
       self.link = link
       self.engine = engine
       self.endpoint = endpoint

@@ -41,8 +41,8 @@ extension StatusReport.Tunnel {
     return [
       "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
       "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince),
-      "holdEnds": JSON(holdEnds), "holdUntil": number(holdUntil), "holdReason": JSON(holdReason), "releaseAt": number(releaseAt),
-      "pendingUntil": number(pendingUntil),
+      "holdEnds": JSON(holdEnds), "holdUntil": number(holdUntil), "holdReason": JSON(holdReason),
+      "timers": .array(timers.map { ["timer": .string($0.what), "at": .integer($0.at)] }),
       "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
       "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
@@ -62,7 +62,8 @@ extension StatusReport.Tunnel {
       decision: text("decision") ?? "", rule: rule, because: text("because") ?? "", hold: text("hold"),
       holdSince: json["holdSince"]?.integer, holdEnds: text("holdEnds"), holdUntil: json["holdUntil"]?.integer,
       holdReason: text("holdReason"),
-      releaseAt: json["releaseAt"]?.integer, pendingUntil: json["pendingUntil"]?.integer, link: text("link"), engine: text("engine"),
+      timers: (json["timers"]?.array ?? []).map { .init(what: $0["timer"]?.string ?? "", at: $0["at"]?.integer ?? 0) }, link: text("link"),
+      engine: text("engine"),
       endpoint: text("endpoint"),
       lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
       failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))

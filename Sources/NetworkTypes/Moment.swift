@@ -15,3 +15,8 @@ package struct Moment: Hashable, Sendable, Comparable {
     .nanoseconds(Int64(truncatingIfNeeded: a.nanoseconds) &- Int64(truncatingIfNeeded: b.nanoseconds))
   }
 }
+
+extension Duration {
+  /// In whole milliseconds, rounded towards zero.
+  package var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

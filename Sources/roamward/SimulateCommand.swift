@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import LinuxIO
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 import Simulation
@@ -55,7 +56,7 @@ extension Simulation.Entry {
 
   fileprivate var json: JSON {
     guard case .object(let members) = Event(time: 0, kind: event).json else { return .null }
-    let at: JSON = .integer(self.at.components.seconds * 1000 + self.at.components.attoseconds / 1_000_000_000_000_000)
+    let at: JSON = .integer(self.at.milliseconds)
     return .object([JSON.Member(key: "atMilliseconds", value: at)] + members.filter { $0.key != "time" })
   }
 }

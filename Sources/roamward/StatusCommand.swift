@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import RoamwardCore
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "What is up, since when, and because of which rule.")
@@ -57,8 +58,11 @@ extension StatusReport.Tunnel {
         "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
-    if let pendingUntil { lines.append("next:    decides in \(age(pendingUntil - time)), also without that fact") }
-    if let releaseAt { lines.append("next:    goes down in \(age(releaseAt - time)), unless the rules want it again before") }
+    // When a hold ends is said with the hold.
+    for timer in timers where timer.what != TunnelTimer.What.holdEnd.rawValue {
+      let time = age(max(0, timer.at - time))
+      lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.words(in: time) ?? "\(timer.what) in \(time)")")
+    }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {
       lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlClient
 import Glibc
+import RoamwardCore
 
 /// Writes to standard output at once; a reader that has gone ends the program quietly.
 func write(_ text: String) { write(text, to: STDOUT_FILENO) }
@@ -52,14 +53,7 @@ func weekTime(_ seconds: Int64) -> String {
 }
 
 /// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
-func age(_ seconds: Int64) -> String {
-  switch max(0, seconds) {
-  case let s where s < 60: "\(s) s"
-  case let s where s < 3600: "\(s / 60) min"
-  case let s where s < 86_400: "\(s / 3600) h \(s % 3600 / 60) min"
-  case let s: "\(s / 86_400) d \(s % 86_400 / 3600) h"
-  }
-}
+func age(_ seconds: Int64) -> String { words(for: .seconds(seconds)) }
 
 /// `1.5 MiB`.
 func size(_ bytes: Int64) -> String {

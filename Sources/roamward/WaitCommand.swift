@@ -54,7 +54,7 @@ private func nextEvent(_ client: ControlClient, before deadline: Moment) throws 
     let left = deadline - .now
     guard left > .zero else { return nil }
     var poller = pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0)
-    let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+    let milliseconds = left.milliseconds + 1
     if poll(&poller, 1, Int32(clamping: milliseconds)) > 0 { break }
   }
   guard let event = try client.next() else {

@@ -177,7 +177,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     life.start(for: .seconds(4))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == "pending")
-    #expect(try life.tunnel().pendingUntil == life.machine.wallClock + 1)
+    #expect(try life.tunnel().timers == [.init(what: "decide", at: life.machine.wallClock + 1)])
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel().state == "connected")
   }
@@ -211,12 +211,34 @@ import Testing
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()
     life.move(to: home)
-    #expect(try life.tunnel().state == "connected" && life.tunnel().releaseAt != nil)
+    #expect(try life.tunnel().state == "connected" && life.tunnel().timers.map(\.what) == ["release"])
     life.machine.run(for: .seconds(6))
-    #expect(try life.tunnel().state == "disconnected" && life.tunnel().releaseAt == nil)
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().timers.isEmpty)
     life.move(to: cafe)
     try life.agent.hold("corp", HoldRequest(wantsUp: false))
     #expect(try life.tunnel().state == "disconnected")
+  }
+
+  @Test("timers are told when they are set, and when they will not come after all") func timers() throws {
+    let home = Sample.network(Sample.wifi("Home"))
+    var tunnel = Sample.tunnel(rules: [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)])
+    tunnel.onDemand.timing.releaseDelay = .seconds(5)
+    let life = WatchedAgent(tunnel, on: cafe)
+    life.machine.peersAnswer = false
+    life.start(for: .seconds(17))
+    #expect(life.timers == ["give-up 15000", "retry 1000", "give-up 15000"])
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(10))
+    #expect(try life.tunnel().state == "connected" && life.tunnel().timers.isEmpty)
+    life.forget()
+    life.move(to: home)
+    life.move(to: cafe)
+    #expect(life.timers.filter { $0.hasPrefix("release") } == ["release 5000", "release -"])
+    life.move(to: home)
+    life.machine.run(for: .seconds(60))
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().timers.isEmpty && life.machine.isIdle)
+    try life.agent.hold("corp", HoldRequest(wantsUp: true, until: .seconds(60)))
+    #expect(life.timers.contains("hold-end 60000"))
   }
 
   @Test("a hold for a time ends by itself, and is remembered by the next agent") func timedHold() throws {

@@ -42,6 +42,16 @@ final class WatchedAgent {
     events.compactMap { if case .state(let tunnel, _, let to, _) = $0 { "\(tunnel) \(to)" } else { nil } }
   }
 
+  /// `release 5000`: set, with what is left of it in milliseconds; `release -`: it will not come.
+  var timers: [String] {
+    events.compactMap {
+      if case .timer(_, let what, _, let milliseconds) = $0 { "\(what) \(milliseconds.map(String.init) ?? "-")" } else { nil }
+    }
+  }
+
+  /// Forgets what was told.
+  func forget() { events = [] }
+
   private func make() -> Reconciler {
     let agent = Reconciler(world: machine.world, settle: .milliseconds(500))
     agent.tell = { [unowned self] in events.append($0) }

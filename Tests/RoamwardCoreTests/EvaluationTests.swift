@@ -156,6 +156,7 @@ import Testing
     let decision = decide([Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)], .waits)
     #expect(decision.outcome == .pending)
     #expect(decision.because == "waits for: ssid is unknown: nl80211 refused")
+    #expect(decision.pending?.words == "in 5 s, without that fact: connect, rule 2")
   }
 
   @Test("in the end ignorance protects: it never disconnects, and it connects") func protects() {

@@ -75,6 +75,7 @@ private func apply(_ text: String, to snapshot: inout NetworkSnapshot, replacing
   var changed = snapshot
   setting.apply(key, value, to: &changed)
   if setting.problem == nil { snapshot = changed }
+  if value == "unknown" { setting.problem?.help = "a fact that is not known is written `\(word)=unknown()`" }
   return setting.problem
 }
 

@@ -13,6 +13,8 @@ package struct Decision: Hashable, Sendable {
   package var rule: RuleReference?
   /// Every rule that was looked at, in order, when the trace was asked for.
   package var trace: [RuleTrace]
+  /// Of a pending decision, when the trace was asked for.
+  package var pending: Pending?
   /// There was no network to judge, so no rule was looked at.
   package var isWithoutNetwork = false
 
@@ -21,6 +23,19 @@ package struct Decision: Hashable, Sendable {
     self.outcome = outcome
     self.rule = rule
     self.trace = trace
+  }
+}
+
+/// How long a pending decision waits, from when the network came, and what it is without the fact.
+package struct Pending: Hashable, Sendable {
+  package var decideWithin: Duration
+  package var then: Decision.Outcome
+  package var rule: RuleReference?
+
+  package init(decideWithin: Duration, then: Decision.Outcome, rule: RuleReference?) {
+    self.decideWithin = decideWithin
+    self.then = then
+    self.rule = rule
   }
 }
 

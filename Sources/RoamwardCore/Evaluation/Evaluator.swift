@@ -41,7 +41,12 @@ package struct Evaluator: Sendable {
       if holds == .no { continue }
       let rule = rules[i]
       let outcome = holds == .yes ? rule.action.outcome : .pending
-      return Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
+      var decision = Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
+      if outcome == .pending, explained {
+        let then = decide(tunnel, on: snapshot, patience: .isOver, explained: false)
+        decision.pending = Pending(decideWithin: tunnel.onDemand.timing.decideWithin, then: then.outcome, rule: then.rule)
+      }
+      return decision
     }
     return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
   }

@@ -9,6 +9,7 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
       pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, 7), pad(decision.because, explained ? 0 : 50), place,
     ]
     lines.append(trimmed(columns.joined(separator: "  ")))
+    if let pending = decision.pending { lines.append("\(pad("", name))  \(pending.words)") }
     guard explained else { continue }
     for entry in decision.trace {
       let label = pad("rule \(entry.rule.index)", 7) + "  " + pad(entry.rule.name ?? "", 16)
@@ -16,6 +17,13 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
     }
   }
   return lines.map { $0 + "\n" }.joined()
+}
+
+extension Pending {
+  /// For people: `in 5 s, without that fact: connect, rule 2`.
+  package var words: String {
+    "in \(RoamwardCore.words(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", rule \($0.index)" } ?? "")
+  }
 }
 
 /// The text with spaces up to a width in characters.

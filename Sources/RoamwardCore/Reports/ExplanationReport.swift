@@ -1,6 +1,7 @@
 /// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key, what was found, and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.because)"]
+  if let pending = decision.pending { lines.append(pending.words) }
   if !tunnel.isEnabled { lines.append("It is disabled by its policy, so nothing starts it.") }
   if !tunnel.onDemand.isEnabled { lines.append("Its on-demand switch is off, so its rules do not act.") }
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }

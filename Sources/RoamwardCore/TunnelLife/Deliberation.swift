@@ -18,17 +18,18 @@ package struct Deliberation: Hashable, Sendable {
   private var waits: [String: Moment] = [:]
   private var releases: [String: ReleaseMachine] = [:]
   /// When networks will have settled for those tunnels that give them longer.
-  private var settling: [Moment] = []
+  private var settling: [String: Moment] = [:]
 
   /// `holds`: those of an earlier agent.
   package init(holds: [String: Hold] = [:]) { self.holds = holds }
 
-  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is anything but down. What the network has
+  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is up or coming up: whether there is
+  /// anything to release. What the network has
   /// been like since `changed`, or always, is acted on when it has lasted for the tunnel's own time to settle.
   package mutating func deliberate(
     on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Int64, isRunning: (String) -> Bool
   ) -> [Verdict] {
-    settling = []
+    settling = [:]
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.map { tunnel in
       let decision = decide(tunnel, evaluator, snapshot, now)
@@ -37,7 +38,7 @@ package struct Deliberation: Hashable, Sendable {
       let hold = holds[tunnel.name]
       var intent = Intent(tunnel, decision: decision, hold: hold)
       if hold == nil, let changed, let settle = tunnel.onDemand.timing.settle, now < changed + settle {
-        settling.append(changed + settle)
+        settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if hold == nil, tunnel.isEnabled {
         intent = releases[tunnel.name, default: ReleaseMachine()].handle(
@@ -49,11 +50,15 @@ package struct Deliberation: Hashable, Sendable {
     }
   }
 
-  /// When the rules will have wanted a tunnel down for long enough.
-  package func releaseAt(_ tunnel: String) -> Moment? { releases[tunnel]?.releaseAt }
-
-  /// Until when a pending decision waits for its fact.
-  package func waitsUntil(_ tunnel: String) -> Moment? { decisions[tunnel]?.outcome == .pending ? waits[tunnel] : nil }
+  /// What will happen to a tunnel by itself. `time` is in seconds since 1970.
+  package func timers(of tunnel: String, at now: Moment, time: Int64) -> [TunnelTimer] {
+    var timers: [TunnelTimer] = []
+    if let until = settling[tunnel] { timers.append(TunnelTimer(.settle, at: until)) }
+    if decisions[tunnel]?.outcome == .pending, let until = waits[tunnel] { timers.append(TunnelTimer(.decide, at: until)) }
+    if let at = releases[tunnel]?.releaseAt { timers.append(TunnelTimer(.release, at: at)) }
+    if let end = holds[tunnel]?.lifetime.end { timers.append(TunnelTimer(.holdEnd, at: now + .seconds(max(0, end - time)))) }
+    return timers
+  }
 
   /// The next moment at which the same facts, seen at `seen`, may give another answer; `nil`: none.
   package func nextDeadline(
@@ -63,7 +68,7 @@ package struct Deliberation: Hashable, Sendable {
       if case .time(let end) = hold.lifetime { now + .seconds(max(0, end - time)) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
-    return (open + settling + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
+    return (open + settling.values + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
   // MARK: Holds
