@@ -9,8 +9,15 @@ struct DomainsCommand: ParsableCommand {
   @Option(help: "How many domains.") var domains = 1_000_000
   @Option(help: "How many names are asked each time; every other one lies below a domain of the list.") var names = 200_000
   @Option(help: "How often each is measured.") var rounds = 21
+  @Flag(name: .customLong("print"), help: "Print the domains, a line each, and do nothing else.") var prints = false
+  @Option(help: ArgumentHelp("What a peer takes in memory for the same list, NAME=BYTES; repeatable.", valueName: "peer")) var peer:
+    [String] = []
 
   func run() throws {
+    if prints {
+      for i in 0..<domains { print(ManyDomains.text(i)) }
+      return
+    }
     let before = residentBytes()
     var set = DomainSet([DomainName]())
     let building = measure { set = DomainSet(ManyDomains(count: domains)) }
@@ -34,14 +41,29 @@ struct DomainsCommand: ParsableCommand {
         peer: "1000 ns (target)", ratio: nanoseconds / 1000, bar: "1.00", remark: "CPU"))
     let mebibytes = Double(taken) / 1_048_576
     let each = (Double(set.memory) / Double(domains)).text(digits: 0)
-    print(
-      Row(
-        what: "  the list in memory", ours: "\(mebibytes.text(digits: 0)) MiB", peer: "231 MB dnsmasq, 435 MB unbound",
-        ratio: Double(taken) / 231_000_000, bar: "", remark: "\(each) bytes a domain"))
+    let remark = "\(each) bytes a domain"
+    for peer in try peers() {
+      print(
+        Row(
+          what: "  the list in memory", ours: "\(mebibytes.text(digits: 0)) MiB",
+          peer: "\((peer.bytes / 1_048_576).text(digits: 0)) MiB \(peer.name)",
+          ratio: Double(taken) / peer.bytes, bar: "", remark: remark))
+    }
+    if peer.isEmpty {
+      print(Row(what: "  the list in memory", ours: "\(mebibytes.text(digits: 0)) MiB", peer: "", ratio: .nan, bar: "", remark: remark))
+    }
     let making = Row(
       what: "  making it", ours: "\((building.wall - naming.wall).text(digits: 0)) ms", peer: "", ratio: .nan, bar: "",
       remark: "without reading the names")
     print(making)
+  }
+
+  private func peers() throws -> [(name: String, bytes: Double)] {
+    try peer.map { text in
+      let parts = text.split(separator: "=")
+      guard parts.count == 2, let bytes = Double(parts[1]) else { throw ValidationError("--peer takes NAME=BYTES, not \(text)") }
+      return (String(parts[0]), bytes)
+    }
   }
 }
 

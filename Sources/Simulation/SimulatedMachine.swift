@@ -30,6 +30,8 @@ package final class SimulatedMachine {
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var savedHolds: [String: Hold] = [:]
   package private(set) var now = Moment(nanoseconds: 0)
+  /// By how many seconds the clock on the wall has been set forwards.
+  private var stepped: Int64 = 0
   private var alarm: (at: Moment, handler: () -> Void)?
   private var later: [() -> Void] = []
 
@@ -39,14 +41,23 @@ package final class SimulatedMachine {
   package var isIdle: Bool { alarm == nil }
 
   /// Seconds since 1970; the simulation begins at a round one.
-  package var wallClock: Int64 { Int64(now.nanoseconds / 1_000_000_000) + 1_000_000 }
+  package var wallClock: Int64 { Int64(now.nanoseconds / 1_000_000_000) + 1_000_000 + stepped }
+
+  /// Sets the clock on the wall, forwards or backwards, whichever is less. What counts on the machine's own clock does not notice.
+  package func setClock(to time: LocalTime) {
+    guard let before = localTime else { return }
+    let week = 7 * 86_400
+    let forwards = ((time.secondOfWeek - before.secondOfWeek) % week + week) % week
+    stepped += Int64(forwards <= week / 2 ? forwards : forwards - week)
+  }
 
   /// The clock on the wall now.
   package var localTime: LocalTime? {
     start.map { start in
-      let seconds = start.second + Int(now.nanoseconds / 1_000_000_000)
-      let day = (start.day.rawValue - 1 + seconds / 86_400) % 7 + 1
-      return LocalTime(day: Weekday(rawValue: day) ?? .mon, second: seconds % 86_400)
+      let week = 7 * 86_400
+      let passed = start.secondOfWeek + Int(now.nanoseconds / 1_000_000_000) + Int(stepped)
+      let second = (passed % week + week) % week
+      return LocalTime(day: Weekday(rawValue: second / 86_400 + 1) ?? .mon, second: second % 86_400)
     }
   }
 
@@ -137,4 +148,9 @@ package final class SimulatedMachine {
     if results.count > 1 { commandResults[action] = Array(results.dropFirst()) }
     later.append { done(results[0]) }
   }
+}
+
+extension LocalTime {
+  /// Since Monday's midnight.
+  fileprivate var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
 }

@@ -64,6 +64,9 @@ package final class Simulation {
         try agent.hold(tunnel, HoldRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
+      case .clock(let time):
+        machine.setClock(to: time)
+        agent.networkChanged()
       case .expect(let expectations): check(expectations, at: step.location)
       case .wait: break
       }

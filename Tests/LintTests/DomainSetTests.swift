@@ -35,4 +35,13 @@ import Testing
       #expect(set.contains(asked) == domains.contains(where: asked.isWithin), "\(asked)")
     }
   }
+
+  @Test("a policy's list, short or long, says the same; * holds every name", arguments: [0, 1, 7, 8, 50]) func list(count: Int) {
+    let names = (0..<count).map { Sample.domain("a\($0).example") }
+    let list = DomainList(names.map { .within($0) })
+    for i in 0..<60 { #expect(list.holds(Sample.domain("www.a\(i).example")) == (i < count)) }
+    #expect(!list.holds(Sample.domain("example")))
+    #expect(Array(list) == names.map { .within($0) } && list == DomainList(Array(list)))
+    #expect(DomainList(Array(list) + [.any]).holds(Sample.domain("example")))
+  }
 }

@@ -74,7 +74,7 @@ enum Generated {
               SSID(bytes: Array($0.utf8))
             }, &random)))
     }
-    if chance(&random) { criteria.append(.dnsDomain(domains(&random))) }
+    if chance(&random) { criteria.append(.dnsDomain(DomainList(domains(&random)))) }
     if chance(&random) {
       criteria.append(
         .dnsServer(some(["10.0.0.53", "17.*", "10.1.*", "10.1.2.*", "2001:db8::53"].compactMap { DNSServerPattern($0) }, &random), .each))
@@ -102,7 +102,8 @@ enum Generated {
   }
 
   private static func connection(_ random: inout SeededGenerator) -> ConnectionRule {
-    var rule = ConnectionRule(domains: domains(&random), action: pick(ConnectionRule.Action.allCases, &random), location: nowhere)
+    var rule = ConnectionRule(
+      domains: DomainList(domains(&random)), action: pick(ConnectionRule.Action.allCases, &random), location: nowhere)
     if rule.action == .connectIfNeeded {
       if chance(&random) { rule.servers = some(["10.0.0.53", "2001:db8::53"].compactMap { IPAddress($0) }, &random) }
       if chance(&random) { rule.probe = probe(&random) }

@@ -26,6 +26,21 @@ import Testing
     #expect(names(folder) == ["corp.conf", "corp.yaml"])
   }
 
+  @Test("where the last of them cannot be replaced, the others are as they were") func undoing() throws {
+    let folder = try temporaryFolder()
+    defer {
+      rmdir("\(folder)/corp.yaml")
+      remove(folder)
+    }
+    _ = try writeFiles([OutputFile(name: "corp.conf", bytes: Array("old".utf8), isSecret: true)], to: folder, replacing: false)
+    mkdir("\(folder)/corp.yaml", 0o755)
+    #expect(throws: OutputFailure.self) { try writeFiles(files, to: folder, replacing: true) }
+    #expect(try text("\(folder)/corp.conf") == "old" && mode("\(folder)/corp.conf") == 0o600)
+    #expect(names(folder) == ["corp.conf", "corp.yaml"])
+    #expect(try writeFiles([files[0]], to: folder, replacing: true).count == 1)
+    #expect(try text("\(folder)/corp.conf") == "key" && names(folder) == ["corp.conf", "corp.yaml"])
+  }
+
   @Test("a link in the place of a file is not followed") func links() throws {
     let folder = try temporaryFolder()
     defer { remove(folder) }
@@ -71,6 +86,14 @@ import Testing
       if name != ".", name != ".." { names.append(name) }
     }
     return names.sorted()
+  }
+
+  private func text(_ path: String) throws -> String {
+    let stream = try #require(fopen(path, "r"))
+    defer { fclose(stream) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = fread(&bytes, 1, bytes.count, stream)
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
   private func mode(_ path: String) -> UInt32? {

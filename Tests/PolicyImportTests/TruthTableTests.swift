@@ -45,6 +45,14 @@ import Testing
       ["E1", "E1", "E1", "E1", "E1", "E1", "E1"]
     ),
     (
+      "M",
+      [
+        rule("Disconnect", ["InterfaceTypeMatch": "WiFi", "SSIDMatch": ["Home"]]), rule("Connect"),
+        rule("Connect", ["InterfaceTypeMatch": "Cellular"]), rule("Connect", ["InterfaceTypeMatch": "Ethernet"]),
+        rule("Connect", ["InterfaceTypeMatch": "WiFi"]), rule("Ignore"),
+      ], ["D1", "C2", "C2", "C2", "C2", "C2", "C2"]
+    ),
+    (
       "N", [rule("Disconnect", ["SSIDMatch": ["Home"]]), rule("EvaluateConnection", ["ActionParameters": names]), rule("Ignore")],
       ["D1", "E2", "E2", "E2", "E2", "E2", "E2"]
     ),
@@ -62,6 +70,7 @@ import Testing
         rule("Disconnect", ["DNSDomainMatch": ["*.corp.example.com"], "URLStringProbe": "https://internal.example/"]), rule("Connect"),
       ], ["C3", "C3", "C3", "C3", "C3", "D1", "C3"]
     ),
+    ("R", [rule("Disconnect", ["SSIDMatch": ["Home"]]), rule("Connect")], ["D1", "C2", "C2", "C2", "C2", "C2", "C2"]),
   ]
 
   /// Home, café, café behind a portal, cellular, cable, the company, a medium that Apple has no word for.

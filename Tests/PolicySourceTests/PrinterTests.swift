@@ -59,7 +59,7 @@ private struct Invention {
     case 4: .bssid(macs())
     case 5: .ssidFile(SSIDFile(path: one(["/l/a", "/l/b c: #"]), contents: .entries([ssid("Home")])))
     case 6: .wifiSecurity(some(WiFiSecurity.allCases))
-    case 7: .dnsDomain(domains())
+    case 7: .dnsDomain(DomainList(domains()))
     case 8: .dnsServer(some(["10.0.0.53", "17.*", "fd00::/8"]).compactMap { DNSServerPattern($0) }, one([.each, .any]))
     case 9: .subnet(prefixes())
     case 10: .gateway(addresses())
@@ -96,7 +96,7 @@ private struct Invention {
         let action = one(ConnectionRule.Action.allCases)
         let isConditional = action == .connectIfNeeded
         return ConnectionRule(
-          domains: domains(), action: action, servers: isConditional && chance(2) ? addresses() : [],
+          domains: DomainList(domains()), action: action, servers: isConditional && chance(2) ? addresses() : [],
           probe: isConditional && chance(2) ? probe() : nil, location: place)
       }
     }

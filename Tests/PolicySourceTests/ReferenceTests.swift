@@ -61,6 +61,12 @@ private func table(_ mapping: KeyTable) -> String {
     }
   }
 
+  @Test("the reference tells of every kind of warning")
+  func warnings() throws {
+    let text = try Repository.text("docs/policy-reference.md")
+    for kind in LintFinding.Kind.allCases { #expect(text.contains("\n| `\(kind.rawValue)` | "), "\(kind.rawValue)") }
+  }
+
   @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md"])
   func documents(path: String) throws {
     let text = try Repository.text(path)
@@ -68,7 +74,11 @@ private func table(_ mapping: KeyTable) -> String {
     #expect(!blocks.isEmpty)
     for block in blocks {
       let isTimeline = block.contains("\nsteps:")
-      if isTimeline { continue }
+      if isTimeline {
+        let (timeline, diagnostics) = readTimeline(text: Array(block.utf8), file: path) { _ in Array("version: 1\n".utf8) }
+        #expect(timeline?.steps.isEmpty == false && diagnostics == [], "\(diagnostics.map { $0.rendered() })\n\(block)")
+        continue
+      }
       if block.contains("\nlinks:") {
         let (snapshot, diagnostics) = readSnapshot(text: Array(block.utf8), file: path)
         #expect(snapshot != nil && diagnostics == [], "\(diagnostics.map { $0.rendered() })\n\(block)")

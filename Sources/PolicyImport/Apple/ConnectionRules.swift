@@ -20,7 +20,8 @@ private func readConnection(_ item: Item, _ report: inout ImportReport) -> Conne
   let domains = fields.texts("Domains", &report).map { readDestinations($0.values, at: $0.place, &report) }
   if domains == nil { report.dropped(item.place, "`Domains` is missing", weight: .error) }
   var rule = ConnectionRule(
-    domains: domains ?? [], action: .neverConnect, location: SourceLocation(file: report.file, line: item.place.line ?? 1, column: 1))
+    domains: DomainList(domains ?? []), action: .neverConnect,
+    location: SourceLocation(file: report.file, line: item.place.line ?? 1, column: 1))
   guard let word = fields.text("DomainAction", &report) else {
     report.dropped(item.place, "`DomainAction` is missing (ConnectIfNeeded or NeverConnect)", weight: .error)
     fields.finish(&report, reason: "its entry cannot be used")

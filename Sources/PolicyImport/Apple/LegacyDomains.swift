@@ -29,7 +29,7 @@ func readLegacyDomains(_ fields: inout Fields, _ report: inout ImportReport) -> 
       never.place,
       "never-connect before all other names of evaluations. It cannot hold a rule that connects back: on Apple it did, for these names",
       weight: .warning)
-    if !lists.never.isEmpty { lists.veto = [ConnectionRule(domains: lists.never, action: .neverConnect, location: place)] }
+    if !lists.never.isEmpty { lists.veto = [ConnectionRule(domains: DomainList(lists.never), action: .neverConnect, location: place)] }
   }
   var domains: [DomainPattern] = []
   for key in ["OnDemandMatchDomainsAlways", "OnDemandMatchDomainsOnRetry"] {
@@ -38,6 +38,6 @@ func readLegacyDomains(_ fields: inout Fields, _ report: inout ImportReport) -> 
     report.changed(
       list.place, "connect-if-needed for these names, where no rule holds\(key.hasSuffix("Always") ? " (as since iOS 7)" : "")")
   }
-  if !domains.isEmpty { lists.triggers = [ConnectionRule(domains: domains, action: .connectIfNeeded, location: place)] }
+  if !domains.isEmpty { lists.triggers = [ConnectionRule(domains: DomainList(domains), action: .connectIfNeeded, location: place)] }
   return lists
 }

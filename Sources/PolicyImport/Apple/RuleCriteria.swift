@@ -14,7 +14,7 @@ func readCriteria(
   }
   if let word = fields.text("InterfaceTypeMatch", &report), let type = interfaceType(word, &report) { criteria.append(.interface([type])) }
   add(readList("SSIDMatch", &fields, &report, readSSID)) { .ssid($0) }
-  add(readList("DNSDomainMatch", &fields, &report, readSearchDomain)) { .dnsDomain($0) }
+  add(readList("DNSDomainMatch", &fields, &report, readSearchDomain)) { .dnsDomain(DomainList($0)) }
   let servers = readList("DNSServerAddressMatch", &fields, tellsTaken: false, &report, readServers)
   add(servers.map { ReadList(values: $0.values.flatMap { $0 }, isEmptyInFile: $0.isEmptyInFile, place: $0.place) }) {
     .dnsServer($0, reading.anyDNSServer ? .any : .each)

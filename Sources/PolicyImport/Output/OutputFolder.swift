@@ -20,17 +20,31 @@ package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Boo
       throw OutputFailure(path: "\(folder)/\(file.name)", reason: "exists already", exists: true)
     }
   }
-  var written: [String] = []
-  for file in files {
-    do throws(OutputFailure) {
-      written.append(try place(file, in: folder, replacing: replacing))
-    } catch {
-      // What was replaced is gone; what is new goes again.
-      if !replacing { for path in written { unlink(path) } }
-      throw error
-    }
+  var staged: [String] = []
+  var placed: [Placement] = []
+  defer { for path in staged { unlink(path) } }
+  do throws(OutputFailure) {
+    // A full disk or a broken one is met here, while nothing has been touched.
+    for file in files { staged.append(try stage(file, in: folder)) }
+    for (file, temporary) in zip(files, staged) { placed.append(try place(temporary, as: "\(folder)/\(file.name)", replacing: replacing)) }
+  } catch {
+    for placement in placed.reversed() { placement.undo() }
+    throw error
   }
-  return written
+  for placement in placed { placement.finish() }
+  return placed.map(\.path)
+}
+
+/// A file under its name, and what was there before under another, until all of them are in place.
+private struct Placement {
+  let path: String
+  let replaced: String?
+
+  func undo() {
+    if let replaced { rename(replaced, path) } else { unlink(path) }
+  }
+
+  func finish() { if let replaced { unlink(replaced) } }
 }
 
 private func lstatExists(_ path: String) -> Bool {
@@ -38,27 +52,42 @@ private func lstatExists(_ path: String) -> Bool {
   return lstat(path, &status) == 0
 }
 
-/// Through a dotfile beside it, which policy folders pass over: link(2) fails where there is something of that name, rename(2) replaces it.
-private func place(_ file: OutputFile, in folder: String, replacing: Bool) throws(OutputFailure) -> String {
-  let path = "\(folder)/\(file.name)"
+/// Writes a file, whole and on the disk, beside its place as a dotfile, which policy folders pass over.
+private func stage(_ file: OutputFile, in folder: String) throws(OutputFailure) -> String {
   let temporary = "\(folder)/.\(file.name).roamward-new-\(getpid())"
   let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file.isSecret ? 0o600 : 0o644)
   guard number >= 0 else { throw OutputFailure(path: temporary, reason: String(cString: strerror(errno))) }
-  defer { unlink(temporary) }
+  var failure: OutputFailure?
   var rest = file.bytes[...]
-  while !rest.isEmpty {
+  while !rest.isEmpty, failure == nil {
     let count = rest.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
     if count < 0, errno == EINTR { continue }
-    guard count >= 0 else {
-      let reason = String(cString: strerror(errno))
-      close(number)
-      throw OutputFailure(path: path, reason: reason)
+    if count < 0 {
+      failure = OutputFailure(path: temporary, reason: String(cString: strerror(errno)))
+    } else {
+      rest = rest.dropFirst(count)
     }
-    rest = rest.dropFirst(count)
   }
-  let isSafe = fsync(number) == 0
-  guard close(number) == 0, isSafe, replacing ? rename(temporary, path) == 0 : link(temporary, path) == 0 else {
+  if failure == nil, fsync(number) != 0 { failure = OutputFailure(path: temporary, reason: String(cString: strerror(errno))) }
+  if close(number) != 0, failure == nil { failure = OutputFailure(path: temporary, reason: String(cString: strerror(errno))) }
+  guard let failure else { return temporary }
+  unlink(temporary)
+  throw failure
+}
+
+/// link(2) fails where there is something of that name; rename(2) replaces it, and a second name keeps it until the end.
+private func place(_ temporary: String, as path: String, replacing: Bool) throws(OutputFailure) -> Placement {
+  guard replacing else {
+    if link(temporary, path) == 0 { return Placement(path: path, replaced: nil) }
     throw OutputFailure(path: path, reason: String(cString: strerror(errno)), exists: errno == EEXIST)
   }
-  return path
+  let kept = temporary + "-old"
+  unlink(kept)
+  // Not following: what is there may be a symbolic link.
+  let isKept = linkat(AT_FDCWD, path, AT_FDCWD, kept, 0) == 0
+  guard isKept || errno == ENOENT else { throw OutputFailure(path: path, reason: String(cString: strerror(errno))) }
+  if rename(temporary, path) == 0 { return Placement(path: path, replaced: isKept ? kept : nil) }
+  let failure = OutputFailure(path: path, reason: String(cString: strerror(errno)))
+  if isKept { unlink(kept) }
+  throw failure
 }

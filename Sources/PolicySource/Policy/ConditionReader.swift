@@ -36,7 +36,7 @@ let criteria: Mapping<[Condition]> = Mapping(
       criterion: "dns-domain", .domainPattern, "The link's domain or one of its search list is this name or below it.",
       example: "corp.example"
     ) {
-      .dnsDomain($0)
+      .dnsDomain(DomainList($0))
     },
     Key(
       fact: "dns-server", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: dnsServerSchema,

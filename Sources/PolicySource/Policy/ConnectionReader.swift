@@ -86,5 +86,5 @@ private func readConnection(_ node: Node, _ reading: inout Reading) -> Connectio
         at: entry.keyLocation)
     }
   }
-  return ConnectionRule(domains: domains, action: action, servers: draft.servers, probe: draft.probe, location: node.location)
+  return ConnectionRule(domains: DomainList(domains), action: action, servers: draft.servers, probe: draft.probe, location: node.location)
 }

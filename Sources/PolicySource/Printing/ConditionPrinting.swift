@@ -54,7 +54,7 @@ extension PolicyPrinter {
     case .bssid(let addresses), .gatewayMAC(let addresses): return one(addresses)
     case .ssidFile(let file): return .text(file.path)
     case .wifiSecurity(let kinds): return one(kinds.map(\.rawValue))
-    case .dnsDomain(let patterns): return one(patterns)
+    case .dnsDomain(let patterns): return one(Array(patterns))
     case .dnsServer(let patterns, .each): return one(patterns)
     case .dnsServer(let patterns, .any): return .mapping(YAMLMapping([("any", one(patterns))]))
     case .subnet(let prefixes): return one(prefixes)

@@ -61,7 +61,7 @@ extension PolicyPrinter {
   }
 
   private static func yaml(of rule: ConnectionRule) -> YAMLMapping {
-    var mapping = YAMLMapping([("domains", texts(rule.domains)), ("action", .word(rule.action.rawValue))])
+    var mapping = YAMLMapping([("domains", texts(Array(rule.domains))), ("action", .word(rule.action.rawValue))])
     if !rule.servers.isEmpty { mapping.add("dns-servers", texts(rule.servers)) }
     mapping.add("probe", rule.probe.map(yaml))
     return mapping

@@ -8,13 +8,13 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   let (root, problems) = readYAML(source)
   var reading = Reading(source, problems: problems)
   if root == nil, !problems.hasErrors { reading.error("a snapshot begins with `version: 1`, but there is nothing here", at: source.start) }
-  let snapshot = root.flatMap { readSnapshot($0, &reading) }
+  let snapshot = root.flatMap { isKnownVersion($0, &reading) ? readSnapshot($0, &reading) : nil }
   return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
-/// A snapshot that stands inside another file.
+/// A snapshot that stands inside another file, whose version is its own.
 func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
-  guard isKnownVersion(root, &reading), let draft = snapshotKeys.read(root, &reading) else { return nil }
+  guard let draft = snapshotKeys.read(root, &reading) else { return nil }
   var snapshot = draft.rest
   snapshot.links = draft.links.sorted { $0.name < $1.name }
   snapshot.primary = readPrimary(draft.primary, of: draft.links, in: root, &reading)

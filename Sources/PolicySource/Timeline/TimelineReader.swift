@@ -70,6 +70,7 @@ private func readStep(
     }
   }
   if let answer = fields.optional("peers", ValueReader<Peers>.word(), &reading) { acts.append(.peers(answer: answer == .answer)) }
+  if let time = fields.optional("clock", .localTime, &reading) { acts.append(.clock(time)) }
   if let entry = fields.take("expect") { acts.append(.expect(readExpectations(entry.value, &reading))) }
   fields.finish(&reading)
   if acts.count > 1 { reading.error("one thing happens in a step; here are \(acts.count)", help: "make a step of each", at: node.location) }

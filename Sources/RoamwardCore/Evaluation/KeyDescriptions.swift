@@ -68,7 +68,7 @@ private func optional<Value>(_ fact: Fact<Value?>, _ key: String, _ text: (Value
 
 private func quoted(_ ssid: SSID) -> String { "\"\(ssid)\"" }
 
-private func list(_ items: [some CustomStringConvertible]) -> String { items.map(\.description).joined(separator: ", ") }
+private func list(_ items: some Collection<some CustomStringConvertible>) -> String { items.map(\.description).joined(separator: ", ") }
 
 private func relation(_ holds: Truth, to list: [String]) -> String {
   holds == .yes ? "is \(list.count == 1 ? "" : "one of ")\(list.joined(separator: ", "))" : "is \(none(of: list))"

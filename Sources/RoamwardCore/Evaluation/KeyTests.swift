@@ -12,7 +12,7 @@ func test(_ condition: Condition, on scene: Scene) -> Truth {
   case .bssid(let addresses): return scene.link.bssid.truth { $0.map(addresses.contains) ?? false }
   case .wifiSecurity(let kinds): return scene.link.wifiSecurity.truth { $0.map(kinds.contains) ?? false }
   case .dnsDomain(let patterns):
-    return scene.link.searchDomains.truth { domains in patterns.contains { pattern in domains.contains(where: pattern.matches) } }
+    return scene.link.searchDomains.truth { $0.contains(where: patterns.holds) }
   case .dnsServer(let patterns, let quantifier):
     return scene.link.dnsServers.truth { servers in
       let isListed = { (server: IPAddress) in patterns.contains { $0.prefix.contains(server) } }

@@ -75,7 +75,7 @@ extension FactUniverse {
     case .ssidFile(let file): (.ssidFile(file.path), .isIn(.flag(true)))
     case .bssid(let addresses): (.bssid, .isIn(cells(bssids, whereKnown: addresses.contains)))
     case .wifiSecurity(let kinds): (.wifiSecurity, .isIn(cells(securities, whereKnown: kinds.contains)))
-    case .dnsDomain(let patterns): (.dnsDomain, .someIn(cells(domains) { name in patterns.contains { $0.matches(name) } }))
+    case .dnsDomain(let patterns): (.dnsDomain, .someIn(cells(domains) { patterns.holds($0) }))
     case .dnsServer(let patterns, let quantifier):
       (.dnsServer, listed(cells(servers) { server in patterns.contains { $0.prefix.contains(server) } }, quantifier))
     case .subnet(let prefixes): (.subnet, .someIn(cells(addresses) { address in prefixes.contains { $0.contains(address) } }))

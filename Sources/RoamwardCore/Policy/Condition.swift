@@ -17,7 +17,7 @@ package indirect enum Condition: Hashable, Sendable {
   case bssid([MACAddress])
   case ssidFile(SSIDFile)
   case wifiSecurity([WiFiSecurity])
-  case dnsDomain([DomainPattern])
+  case dnsDomain(DomainList)
   case dnsServer([DNSServerPattern], DNSServerQuantifier)
   case subnet([IPPrefix])
   case gateway([IPAddress])

@@ -10,14 +10,14 @@ package struct ConnectionRule: Hashable, Sendable {
     case neverConnect = "never-connect"
   }
 
-  package var domains: [DomainPattern]
+  package var domains: DomainList
   package var action: Action
   /// Who has to be able to answer for these domains.
   package var servers: [IPAddress]
   package var probe: Probe?
   package var location: SourceLocation
 
-  package init(domains: [DomainPattern], action: Action, servers: [IPAddress] = [], probe: Probe? = nil, location: SourceLocation) {
+  package init(domains: DomainList, action: Action, servers: [IPAddress] = [], probe: Probe? = nil, location: SourceLocation) {
     self.domains = domains
     self.action = action
     self.servers = servers
@@ -28,5 +28,5 @@ package struct ConnectionRule: Hashable, Sendable {
 
 extension [ConnectionRule] {
   /// The first entry that holds the name.
-  package func first(for name: DomainName) -> ConnectionRule? { first { $0.domains.contains { $0.matches(name) } } }
+  package func first(for name: DomainName) -> ConnectionRule? { first { $0.domains.holds(name) } }
 }

@@ -7,6 +7,8 @@ package struct Timeline: Hashable, Sendable {
     case resume(tunnel: String?)
     /// Whether tunnels' other sides answer from here on.
     case peers(answer: Bool)
+    /// The clock on the wall is set to this, forwards or backwards, whichever is less; timers go on.
+    case clock(LocalTime)
     /// What the rules have to say of these tunnels here; otherwise the simulation fails.
     case expect([String: Expectation])
     /// Nothing happens; the simulation goes on to here.
