@@ -10,16 +10,25 @@ package struct Evaluator: Sendable {
     case isOver
   }
 
-  private let networks: [String: Condition]
+  let networks: [String: Condition]
 
   package init(networks: [NamedNetwork]) {
     self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
   }
 
   /// The first rule that holds decides. Without a network nothing is judged and the tunnel is left as it is. With `explained`, the trace tells of every rule up to that one what was found.
+  ///
+  /// While a decision waits, what probes found on this network before may connect, and nothing else.
   package func decide(
     _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
   ) -> Decision {
+    let decision = judgeRules(of: tunnel, on: snapshot, patience, explained)
+    guard decision.outcome == .pending, let remembered = snapshot.asRemembered else { return decision }
+    let early = judgeRules(of: tunnel, on: remembered, patience, explained)
+    return early.outcome == .connect ? early : decision
+  }
+
+  private func judgeRules(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, _ patience: Patience, _ explained: Bool) -> Decision {
     guard let scene = Scene(snapshot) else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true

@@ -34,7 +34,10 @@ func describe(_ condition: Condition, on scene: Scene) -> String {
     return link.gateways.isEmpty ? "no gateway" : "gateway \(list(link.gateways)) \(relation(holds, to: addresses.map(\.description)))"
   case .gatewayMAC(let addresses): return optional(link.gatewayMAC, "gateway-mac", \.description, holds, addresses.map(\.description))
   case .probe(let probe):
-    return describe(snapshot.answer(to: probe), as: "probe \(probe.url)") { "probe \(probe.url): \($0 ? "answered" : "not answered")" }
+    let before = snapshot.rememberedProbes[probe.name] == nil ? "" : " when it was last here"
+    return describe(snapshot.answer(to: probe), as: "probe \(probe.url)") {
+      "probe \(probe.url): \($0 ? "answered" : "not answered")\(before)"
+    }
   case .captivePortal: return describe(snapshot.captivePortal, as: "captive-portal") { $0 ? "a captive portal" : "no captive portal" }
   case .internet: return describe(snapshot.internet, as: "internet") { $0 ? "internet" : "no internet" }
   case .metered: return describe(link.metered, as: "metered") { $0 ? "metered" : "not metered" }

@@ -32,29 +32,3 @@ private func reason(_ host: URLHost, inside tunnel: TunnelPolicy) -> String? {
     }
   }
 }
-
-/// The host of an http or https URL.
-enum URLHost: Hashable {
-  case name(DomainName)
-  case address(IPAddress)
-
-  init?(_ url: String) {
-    let parts = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[0].hasSuffix(":"), parts[1].isEmpty else { return nil }
-    let authority = parts[2].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
-    if place.first == "[" {
-      guard let address = IPAddress(String(place.dropFirst().prefix { $0 != "]" })) else { return nil }
-      self = .address(address)
-      return
-    }
-    let host = String(place.prefix { $0 != ":" })
-    if let address = IPAddress(host) {
-      self = .address(address)
-    } else if let name = DomainName(host) {
-      self = .name(name)
-    } else {
-      return nil
-    }
-  }
-}

@@ -8,10 +8,15 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package var links: [LinkFacts]
   package var captivePortal: Fact<Bool>
   package var internet: Fact<Bool>
-  /// Whether a probe was answered as it should be, by URL.
+  /// Whether a probe was answered as it should be, by the probe's name, or by URL for every probe of it.
   package var probes: [String: Fact<Bool>]
   /// What holds of a probe that is not among them: unknown on a live machine, not answered in a saved or invented network.
   package var otherProbes: Fact<Bool>
+  /// By name, what probes without an answer yet were answered when the machine was last on this network. Anybody may imitate a network: what
+  /// is remembered may bring a tunnel up before its time, and never takes one down.
+  package var rememberedProbes: [String: Bool] = [:]
+  /// The API of this network's captive portal, where DHCP or a router advertisement has named it (RFC 8910).
+  package var portalAPI: String?
   package var time: Fact<LocalTime>
   package var power: Fact<PowerSource>
 
@@ -36,8 +41,6 @@ package struct NetworkSnapshot: Hashable, Sendable {
     other.time = time
     return self == other
   }
-
-  package func answer(to probe: Probe) -> Fact<Bool> { probes[probe.url] ?? otherProbes }
 
   /// What rules judge.
   package var primaryLink: LinkFacts? { primary.flatMap { name in links.first { $0.name == name } } }

@@ -60,7 +60,7 @@ extension NetworkSnapshot {
     }
     self.init(
       primary: primary, links: links, captivePortal: .unknown(because: notGathered), internet: .unknown(because: notGathered),
-      otherProbes: .unknown(because: "this version does not send probes"), time: sources.time, power: sources.power)
+      otherProbes: .unknown(because: "it was not asked"), time: sources.time, power: sources.power)
   }
 }
 

@@ -15,7 +15,7 @@ package struct Deliberation: Hashable, Sendable {
 
   package private(set) var decisions: [String: Decision] = [:]
   package private(set) var holds: [String: Hold]
-  private var waits: [String: Moment] = [:]
+  private(set) var waits: [String: Moment] = [:]
   private var releases: [String: ReleaseMachine] = [:]
   /// When networks will have settled for those tunnels that give them longer.
   private var settling: [String: Moment] = [:]
@@ -145,7 +145,7 @@ extension PolicySet {
     return windows.uniqued()
   }
 
-  private func contains(_ isMeant: (Condition) -> Bool) -> Bool {
+  func contains(_ isMeant: (Condition) -> Bool) -> Bool {
     networks.contains { $0.condition.contains(isMeant) } || tunnels.contains { $0.onDemand.rules.contains { $0.match.contains(isMeant) } }
   }
 }

@@ -1,0 +1,77 @@
+package import NetworkTypes
+
+extension Evaluator {
+  /// What has to be asked of the network before a tunnel's rules can decide on it, and what was asked and the decision now hangs on.
+  ///
+  /// A rule's evidence counts only where the rule is reached and every cheaper key beside it holds: one that is not known yet is waited for
+  /// first. So an answer to anything that is not in the set cannot change the decision, but for one that waits for a cheaper key.
+  package func evidence(
+    for tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits
+  ) -> Set<Evidence> {
+    guard let scene = Scene(snapshot) else { return [] }
+    var needed = Set<Evidence>()
+    for rule in tunnel.onDemand.rules {
+      let support = support(of: rule.match, on: scene)
+      needed.formUnion(support.evidence)
+      var holds = support.truth
+      if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
+      if holds != .no { break }
+    }
+    return needed
+  }
+
+  /// A verdict, and the evidence that it hangs on: none where free keys settle it.
+  private struct Support {
+    var truth: Truth
+    var evidence = Set<Evidence>()
+
+    var isFree: Bool { evidence.isEmpty }
+  }
+
+  private func support(of condition: Condition, on scene: Scene) -> Support {
+    switch condition {
+    case .all(let parts): return all(parts.map { support(of: $0, on: scene) })
+    case .any(let parts): return any(parts.map { support(of: $0, on: scene) })
+    case .network(let names): return any(names.map { support(of: networks[$0] ?? .never, on: scene) })
+    case .not(let part):
+      let support = support(of: part, on: scene)
+      return Support(truth: !support.truth, evidence: support.evidence)
+    default: return Support(truth: test(condition, on: scene), evidence: condition.evidence.map { [$0] } ?? [])
+    }
+  }
+
+  private func all(_ parts: [Support]) -> Support {
+    if let settling = settling(parts, .no) { return settling }
+    let isUnknown = parts.contains { $0.truth == .unknown }
+    // Cheaper keys come first: nothing is asked of the network before they are known to hold.
+    if parts.contains(where: { $0.truth == .unknown && $0.isFree }) { return Support(truth: .unknown) }
+    return Support(truth: isUnknown ? .unknown : .yes, evidence: parts.reduce(into: []) { $0.formUnion($1.evidence) })
+  }
+
+  /// As `judge` has it, an empty list is an absent key.
+  private func any(_ parts: [Support]) -> Support {
+    if parts.isEmpty { return Support(truth: .yes) }
+    if let settling = settling(parts, .yes) { return settling }
+    let isUnknown = parts.contains { $0.truth == .unknown }
+    return Support(truth: isUnknown ? .unknown : .no, evidence: parts.reduce(into: []) { $0.formUnion($1.evidence) })
+  }
+
+  /// The part that settles it alone, a free one where there is one.
+  private func settling(_ parts: [Support], _ truth: Truth) -> Support? {
+    let settling = parts.filter { $0.truth == truth }
+    return settling.first(where: \.isFree) ?? settling.first
+  }
+}
+
+extension Deliberation {
+  /// What the rules that may act now need to know of the network: what is asked of it, and no more. Where waiting is over at `now`, the rules
+  /// behind an unknown one need it too.
+  package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {
+    let evaluator = Evaluator(networks: policies.networks)
+    return policies.tunnels.reduce(into: []) { needed, tunnel in
+      guard tunnel.isEnabled, tunnel.onDemand.isEnabled, holds[tunnel.name] == nil else { return }
+      let isOver = waits[tunnel.name].map { $0 <= now } ?? false
+      needed.formUnion(evaluator.evidence(for: tunnel, on: snapshot, patience: isOver ? .isOver : .waits))
+    }
+  }
+}
