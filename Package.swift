@@ -48,6 +48,8 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+    // libcurl is loaded when the first probe is sent, so nothing links it (docs/decisions/0006).
+    .target(name: "CCurl"),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
@@ -67,14 +69,15 @@ let package = Package(
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
+    rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
     rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "TunnelProviders",
-        logging,
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
+        "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
@@ -110,6 +113,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),

@@ -139,7 +139,7 @@ extension AresQuery {
   private func fail(_ status: Int32) -> Bool {
     let error: ResolveError =
       switch status {
-      case _ where refusal != nil: .failed(name, because: refusal?.description ?? "")
+      case _ where refusal != nil: .notSent(name, because: refusal?.description ?? "")
       case _ where servers.isEmpty: .noServers(name)
       case ARES_ENOTFOUND: .noSuchName(name)
       case ARES_ENODATA: .noAddress(name)

@@ -10,7 +10,9 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name exists, with neither A nor AAAA records.
   case noAddress(DomainName)
   case timedOut(DomainName)
-  /// What c-ares or the kernel said.
+  /// The kernel would not bind or mark the question's socket: this machine's own trouble.
+  case notSent(DomainName, because: String)
+  /// What c-ares or the server said.
   case failed(DomainName, because: String)
 
   package var description: String {
@@ -19,7 +21,7 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noSuchName(let name): "there is no name \(name)"
     case .noAddress(let name): "\(name) has no address"
     case .timedOut(let name): "cannot look up \(name): no name server answered in time"
-    case .failed(let name, let reason): "cannot look up \(name): \(reason)"
+    case .notSent(let name, let reason), .failed(let name, let reason): "cannot look up \(name): \(reason)"
     }
   }
 }

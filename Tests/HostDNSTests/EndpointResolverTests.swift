@@ -113,7 +113,7 @@ struct EndpointResolverTests {
   @Test("fails rather than leaving by another link")
   func wrongLink() throws {
     let (result, questions) = try resolve(link: "nosuchlink0") { _, _ in .addresses([v4]) }
-    guard case .failure(.failed(_, let reason)) = result else { return #expect(Bool(false), "it found another way") }
+    guard case .failure(.notSent(_, let reason)) = result else { return #expect(Bool(false), "it found another way") }
     #expect(reason.contains("bind to nosuchlink0"))
     #expect(questions == [])
   }

@@ -1,10 +1,10 @@
-import Glibc
-import LinuxIO
-import NetworkTypes
+internal import Glibc
+package import LinuxIO
+package import NetworkTypes
 
 /// Answers questions on 127.0.0.1, on a test's own loop, over UDP and TCP.
-final class TinyDNSServer {
-  enum Answer {
+package final class TinyDNSServer {
+  package enum Answer {
     case addresses([IPAddress])
     /// An alias without an address of the asked type behind it.
     case alias
@@ -16,20 +16,20 @@ final class TinyDNSServer {
     case silence
   }
 
-  enum Kind: UInt8 {
+  package enum Kind: UInt8 {
     case a = 1
     case aaaa = 28
   }
 
-  let port: UInt16
-  private(set) var questions: [String] = []
+  package let port: UInt16
+  package private(set) var questions: [String] = []
   private let udp: FileDescriptor
   private let tcp: FileDescriptor
   private let answer: (String, Kind) -> Answer
   private var sources: [EventSource] = []
   private var connections: [(FileDescriptor, EventSource)] = []
 
-  init(on loop: EventLoop, answer: @escaping (String, Kind) -> Answer) throws {
+  package init(on loop: EventLoop, answer: @escaping (String, Kind) -> Answer) throws {
     self.answer = answer
     udp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
     tcp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
