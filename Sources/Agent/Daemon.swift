@@ -4,7 +4,7 @@ internal import HostDNS
 internal import LinuxIO
 package import Logging
 internal import NetworkTypes
-internal import RoamwardCore
+package import RoamwardCore
 internal import TunnelProviders
 
 /// Where the agent finds and puts things.
@@ -16,6 +16,8 @@ package struct AgentSettings: Sendable {
   package var resolvConf = "/etc/resolv.conf"
   /// How long the network has to be left in peace before it is looked at.
   package var settle = Duration.milliseconds(500)
+  /// How to find out whether there is internet, or a captive portal in between; `nil`: nobody is asked.
+  package var connectivityCheck: ConnectivityCheck?
 
   package init() {}
 }
@@ -46,7 +48,7 @@ package final class Daemon {
     machine = try LinuxMachine(
       ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
     let world = World.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
-    reconciler = Reconciler(world: world, settle: settings.settle)
+    reconciler = Reconciler(world: world, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
 
   /// Runs until SIGTERM or SIGINT, takes everything down, and gives the exit status. A second signal does not wait for that.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import HostDNS
+internal import HostProbes
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
@@ -13,7 +14,7 @@ extension World {
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
     let journal = state.journal
-    return World(
+    var world = World(
       now: { .now }, wallClock: { Int64(time(nil)) },
       observe: { need throws(WorldError) in
         var observation = try machine.observe(need)
@@ -45,6 +46,11 @@ extension World {
       },
       loadPolicies: { PolicySource.loadPolicies(layers: policyLayers, requireRootOwnership: geteuid() == 0) }, journal: journal,
       wake: alarm.set)
+    let probes = ProbeRunner(on: loop, resolver: resolver)
+    world.probe = { request, link, done in
+      probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)
+    }
+    return world
   }
 }
 

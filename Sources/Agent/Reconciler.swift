@@ -15,8 +15,10 @@ package final class Reconciler {
   private(set) var loaded = LoadedPolicies()
   private(set) var policies = PolicySet()
   private(set) var generation = 0
-  private(set) var observation: Observation?
+  var observation: Observation?
   private var observedAt = Moment(nanoseconds: 0)
+  /// The network as the host's own sources see it; the observation's own snapshot has what probes found as well.
+  private(set) var underlay = NetworkSnapshot()
   private(set) var deliberation = Deliberation()
   private(set) var supervisors: [String: TunnelSupervisor] = [:]
   private(set) var notes: [String] = []
@@ -32,14 +34,22 @@ package final class Reconciler {
   var toldTimers: [String: [TunnelTimer]] = [:]
   private var isPassing = false
   var isPassDue = false
-  private var isStopping = false
+  private(set) var isStopping = false
   private var whenStopped: (() -> Void)?
   var retryAt: Moment?
   var linksBeingStarted = Set<String>()
 
-  package init(world: World, settle: Duration) {
+  /// An answer waits for a network that is just settling.
+  private(set) lazy var prober = Prober(world: world, check: connectivityCheck) { [weak self] in
+    if let self, settleUntil == nil { pass() }
+  }
+  private let connectivityCheck: ConnectivityCheck?
+
+  /// `connectivityCheck`: how to find out about the internet, where the administrator has said so.
+  package init(world: World, settle: Duration, connectivityCheck: ConnectivityCheck? = nil) {
     self.world = world
     self.settle = settle
+    self.connectivityCheck = connectivityCheck
   }
 
   // MARK: What wakes it
@@ -133,6 +143,7 @@ package final class Reconciler {
       isPassDue = false
       rounds += 1
       if isObservationStale { observe() }
+      probe()
       let running = orderedSupervisors.filter { $0.machine.isRunning }
       decide()
       tellOfUnderlay(running)
@@ -153,7 +164,7 @@ package final class Reconciler {
       ssid: policies.needsSSID, tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: observation == nil,
       wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
-    let new: Observation
+    var new: Observation
     do throws(WorldError) {
       new = try world.observe(need)
       retryAt = nil
@@ -165,6 +176,9 @@ package final class Reconciler {
       return
     }
     let old = observation?.snapshot
+    underlay = new.snapshot
+    prober.attach(to: underlay)
+    new.snapshot = prober.machine.complete(underlay, probes: policies.probes)
     observation = new
     observedAt = world.now()
     guard new.snapshot != old else { return }
@@ -279,7 +293,9 @@ package final class Reconciler {
     let now = world.now()
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
-    let deadlines = [settleUntil, retryAt, underlayEvent.map { _ in now }, deliberate] + supervisors.values.map(\.machine.nextDeadline)
+    let deadlines =
+      [settleUntil, retryAt, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
 

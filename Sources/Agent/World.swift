@@ -26,6 +26,8 @@ package struct World {
   package var loadPolicies: () -> LoadedPolicies
   /// Write-ahead notes for the agent that comes after a crash.
   package var journal: Journal
+  /// Sends a request from this link, whatever tunnels are up. Dropping what it returns ends it. A world that is not told how never answers.
+  package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> AnyObject? = { _, _, _ in nil }
   /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
   package var wake: (Moment?, @escaping () -> Void) -> Void
 

@@ -14,6 +14,11 @@ extension NetworkSnapshot {
       add("probes", .object(probes.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: probeWord($0.value)) }))
     }
     if otherProbes != .known(false) { add("other-probes", probeWord(otherProbes)) }
+    if !rememberedProbes.isEmpty {
+      let members = rememberedProbes.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: $0.value ? "ok" : "fail") }
+      add("remembered-probes", .object(members))
+    }
+    if let portalAPI { add("captive-portal-api", .string(portalAPI)) }
     if let time = time.value { add("time", .string(text(of: time))) }
     if power != .known(.ac) { add("power", word(power) { .string($0.rawValue) }) }
     return .object(members)

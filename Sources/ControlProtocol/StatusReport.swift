@@ -56,6 +56,29 @@ package struct StatusReport: Hashable, Sendable {
     }
   }
 
+  /// A question that was put to the network.
+  package struct Probe: Hashable, Sendable {
+    package var name: String
+    /// `ok`, `fail` or `unknown`; of a captive portal also `open` or `closed`.
+    package var answer: String
+    package var because: String
+    /// Seconds since 1970.
+    package var answeredAt: Int64?
+    /// When it is asked again though nothing happens, in seconds since 1970.
+    package var nextAt: Int64?
+    /// Whether a decision hangs on it now.
+    package var isWanted: Bool
+
+    package init(name: String, answer: String, because: String, answeredAt: Int64?, nextAt: Int64?, isWanted: Bool) {
+      self.name = name
+      self.answer = answer
+      self.because = because
+      self.answeredAt = answeredAt
+      self.nextAt = nextAt
+      self.isWanted = isWanted
+    }
+  }
+
   package struct Tunnel: Hashable, Sendable {
     package var name: String
     /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
@@ -130,11 +153,13 @@ package struct StatusReport: Hashable, Sendable {
   package var problems: [Problem]
   package var primary: Primary
   package var tunnels: [Tunnel]
+  package var probes: [Probe]
   /// What could not be done as wanted.
   package var notes: [String]
 
   package init(
-    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel], notes: [String]
+    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel],
+    probes: [Probe] = [], notes: [String]
   ) {
     self.time = time
     self.process = process
@@ -143,6 +168,7 @@ package struct StatusReport: Hashable, Sendable {
     self.problems = problems
     self.primary = primary
     self.tunnels = tunnels
+    self.probes = probes
     self.notes = notes
   }
 }

@@ -4,7 +4,7 @@ extension StatusReport {
       "version": 1, "time": .integer(time), "pid": JSON(process),
       "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
       "primary": ["link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid)],
-      "tunnels": .array(tunnels.map(\.json)), "notes": JSON(notes),
+      "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
     ]
   }
 
@@ -16,7 +16,7 @@ extension StatusReport {
       generation: Int(json["policy"]?["generation"]?.integer ?? 0),
       policyFiles: Int(json["policy"]?["files"]?.integer ?? 0), problems: (json["policy"]?["problems"]?.array ?? []).map(Problem.init),
       primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")),
-      tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
+      tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init), probes: (json["probes"]?.array ?? []).map(Probe.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string))
   }
 }
@@ -30,6 +30,21 @@ extension StatusReport.Problem {
     self.init(
       file: json["file"]?.string ?? "", line: Int(json["line"]?.integer ?? 0), column: Int(json["column"]?.integer ?? 0),
       severity: json["severity"]?.string ?? "error", message: json["message"]?.string ?? "")
+  }
+}
+
+extension StatusReport.Probe {
+  fileprivate var json: JSON {
+    [
+      "name": .string(name), "answer": .string(answer), "because": .string(because), "answeredAt": answeredAt.map { .integer($0) } ?? .null,
+      "nextAt": nextAt.map { .integer($0) } ?? .null, "wanted": .bool(isWanted),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    self.init(
+      name: json["name"]?.string ?? "", answer: json["answer"]?.string ?? "unknown", because: json["because"]?.string ?? "",
+      answeredAt: json["answeredAt"]?.integer, nextAt: json["nextAt"]?.integer, isWanted: json["wanted"]?.bool ?? false)
   }
 }
 

@@ -16,6 +16,10 @@ package final class SimulatedMachine {
   package var names: [DomainName: [IPAddress]] = [:]
   /// A name that is not among `names` has this address; `nil`: it does not resolve.
   package var otherNames: IPAddress?
+  /// What requests of a URL are answered, after `probeTime`; those of any other URL are not answered.
+  package var probeReplies: [String: ProbeReply] = [:]
+  package var probeTime = Duration.milliseconds(100)
+  package private(set) var probes: [String] = []
   /// Results of a command's actions, in order; the last one stays.
   package var commandResults: [CommandAction: [CommandOutcome]] = [:]
   package var failingSteps: (Step) -> String? = { _ in nil }
@@ -34,11 +38,12 @@ package final class SimulatedMachine {
   private var stepped: Int64 = 0
   private var alarm: (at: Moment, handler: () -> Void)?
   private var later: [() -> Void] = []
+  private var arrivals: [(at: Moment, Arrival)] = []
 
   package init() {}
 
   /// No timer is set: nothing happens until something from outside does.
-  package var isIdle: Bool { alarm == nil }
+  package var isIdle: Bool { alarm == nil && arrivals.allSatisfy { $0.1.isGone } }
 
   /// Seconds since 1970; the simulation begins at a round one.
   package var wallClock: Int64 { Int64(now.nanoseconds / 1_000_000_000) + 1_000_000 + stepped }
@@ -66,13 +71,22 @@ package final class SimulatedMachine {
 
   package func run(until end: Moment) {
     callBack()
-    while let due = alarm, due.at <= end {
-      alarm = nil
-      now = max(now, due.at)
-      due.handler()
+    while let due = nextDue, due <= end {
+      now = max(now, due)
+      if let arrival = arrivals.firstIndex(where: { $0.at <= now }) {
+        arrivals.remove(at: arrival).1.arrive()
+      } else if let handler = alarm?.handler {
+        alarm = nil
+        handler()
+      }
       callBack()
     }
     now = max(now, end)
+  }
+
+  private var nextDue: Moment? {
+    arrivals.removeAll { $0.1.isGone }
+    return [alarm?.at, arrivals.map(\.at).min()].compactMap { $0 }.min()
   }
 
   private func callBack() {
@@ -82,7 +96,7 @@ package final class SimulatedMachine {
   // MARK: The world
 
   package var world: World {
-    World(
+    var world = World(
       now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock },
       observe: { [unowned self] _ throws(WorldError) in observe() }, apply: { [unowned self] in $0.compactMap(apply) },
       startUserspaceLink: { [unowned self] link, done in
@@ -109,6 +123,14 @@ package final class SimulatedMachine {
         return loaded
       }, journal: journal,
       wake: { [unowned self] moment, handler in alarm = moment.map { (at: $0, handler: handler) } })
+    world.probe = { [unowned self] request, link, done in
+      probes.append("\(request.url) on \(link.name)")
+      guard let reply = probeReplies[request.url] else { return nil }
+      let run = ProbeInFlight()
+      arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
+      return run
+    }
+    return world
   }
 
   private var journal: Journal {
@@ -153,4 +175,22 @@ package final class SimulatedMachine {
 extension LocalTime {
   /// Since Monday's midnight.
   fileprivate var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
+}
+
+/// Kept by whoever has sent it; dropping it ends it.
+private final class ProbeInFlight {}
+
+/// An answer on its way.
+private struct Arrival {
+  private weak var run: ProbeInFlight?
+  private let handler: () -> Void
+
+  init(_ run: ProbeInFlight, _ handler: @escaping () -> Void) {
+    self.run = run
+    self.handler = handler
+  }
+
+  var isGone: Bool { run == nil }
+
+  func arrive() { if !isGone { handler() } }
 }

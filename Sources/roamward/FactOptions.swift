@@ -15,6 +15,7 @@ struct FactOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What a probe of a URL finds: ok, fail or unknown; repeatable.", valueName: "url=result"))
   var assumeProbe: [String] = []
   @OptionGroup var sources: SourceOptions
+  @OptionGroup var agent: AgentOptions
 
   func validate() throws {
     if live, network != nil { throw ValidationError("--live and --network are two networks; give one") }
@@ -31,7 +32,7 @@ struct FactOptions: ParsableArguments {
 
   private func base() throws -> NetworkSnapshot {
     if let network { return try saved(network) }
-    return live || set.isEmpty ? try sources.snapshot() : NetworkSnapshot()
+    return live || set.isEmpty ? agent.addingAnswers(to: try sources.snapshot()) : NetworkSnapshot()
   }
 
   private func saved(_ path: String) throws -> NetworkSnapshot {

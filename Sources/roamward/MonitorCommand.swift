@@ -59,6 +59,8 @@ private struct Recording {
     case "hold" where event["said"]?.bool == true:
       guard let wants = event["hold"]?.string else { return try append(["resume": tunnel], at: at) }
       try append([wants == "up" ? "up" : "down": tunnel, "until": event["until"] ?? .null, "reason": event["reason"] ?? .null], at: at)
+    // A decision that waits passes by itself, and may have passed within the second that a recording tells apart.
+    case "decision" where event["decision"]?.string == "pending": break
     case "decision":
       // What is decided at a moment is looked at when the network has settled.
       guard let name = tunnel.string else { return }

@@ -11,13 +11,15 @@ struct Network: ParsableCommand {
     discussion: "What --json prints, `evaluate --network` reads.")
 
   @OptionGroup var sources: SourceOptions
+  @OptionGroup var agent: AgentOptions
   @Flag(help: "Print the snapshot as JSON.") var json = false
   @Option(help: ArgumentHelp("Write the snapshot to a file that does not exist yet.", valueName: "file")) var save: String?
 
   func run() throws {
-    let snapshot = try sources.snapshot()
+    let snapshot = agent.addingAnswers(to: try sources.snapshot())
     if let save { try keep(snapshot, in: save) }
     if save == nil || json { write(json ? snapshot.json.text(indented: true) + "\n" : report(snapshot)) }
+    if save == nil, !json { write(agent.probeLines.map { "\(pad("probe", 12)) \($0)\n" }.joined()) }
   }
 
   private func keep(_ snapshot: NetworkSnapshot, in path: String) throws {

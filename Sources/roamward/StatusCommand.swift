@@ -30,6 +30,7 @@ extension StatusReport {
     }
     lines.append("network: \(network ?? "none")")
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
+    if !probes.isEmpty { lines += ["", "probes:"] + probes.map { "  " + $0.line(at: time) } }
     lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
@@ -43,6 +44,17 @@ extension StatusReport {
     }
     return up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
       .joined(separator: "\n")
+  }
+}
+
+extension StatusReport.Probe {
+  /// `https://beacon.corp.example/: ok, answered 200, 12 s ago`.
+  func line(at time: Int64) -> String {
+    var parts = ["\(name): \(answer)", because]
+    if let answeredAt { parts.append("\(age(time - answeredAt)) ago") }
+    if let nextAt { parts.append("asked again in \(age(nextAt - time))") }
+    if answeredAt != nil, nextAt == nil { parts.append(isWanted ? "asked again when the network changes" : "nothing hangs on it now") }
+    return parts.joined(separator: ", ")
   }
 }
 

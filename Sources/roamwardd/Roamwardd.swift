@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import Glibc
 import Logging
+import RoamwardCore
 
 @main
 struct Roamwardd: ParsableCommand {
@@ -22,11 +23,22 @@ struct Roamwardd: ParsableCommand {
   var ssidFile: String?
   @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
   @Option(help: ArgumentHelp("How long a change of the network is left to settle: 500ms, 2s.", valueName: "duration")) var settle = "500ms"
+  @Option(
+    help: ArgumentHelp(
+      "Where to ask whether there is internet or a captive portal in between, for rules that want to know: a URL of plain http.",
+      valueName: "url"))
+  var connectivityCheck: String?
+  @Option(help: ArgumentHelp("How the check's answer begins, with status 200; otherwise it has to be a 204.", valueName: "text"))
+  var connectivityContent: String?
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
   @Flag(help: "Remove what a killed agent has left, and end.") var cleanup = false
 
   func validate() throws {
     guard duration(settle) != nil else { throw ValidationError("--settle takes a duration such as 500ms or 2s") }
+    if let connectivityCheck, URLParts(connectivityCheck).map(\.isSecure) ?? true {
+      throw ValidationError("--connectivity-check takes an http:// URL: a portal cannot step into https, so it would not be seen")
+    }
+    if connectivityContent != nil, connectivityCheck == nil { throw ValidationError("--connectivity-content needs --connectivity-check") }
     guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("--log-level does not know \"\(logLevel)\"") }
   }
 
@@ -38,6 +50,7 @@ struct Roamwardd: ParsableCommand {
     settings.ssidFile = ssidFile
     settings.resolvConf = resolvConf
     settings.settle = duration(settle) ?? settings.settle
+    settings.connectivityCheck = connectivityCheck.map { ConnectivityCheck(url: $0, content: connectivityContent) }
     let level = Logger.Level(rawValue: logLevel) ?? .info
     let logger = Logger(label: "roamwardd") { _ in LogfmtLogHandler(level: level) }
     do {

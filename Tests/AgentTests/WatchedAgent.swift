@@ -9,6 +9,7 @@ import Testing
 final class WatchedAgent {
   let machine = SimulatedMachine()
   private(set) var events: [Event.Kind] = []
+  var whenTold: (Event.Kind) -> Void = { _ in }
   private(set) lazy var agent = make()
 
   init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) {
@@ -54,7 +55,10 @@ final class WatchedAgent {
 
   private func make() -> Reconciler {
     let agent = Reconciler(world: machine.world, settle: .milliseconds(500))
-    agent.tell = { [unowned self] in events.append($0) }
+    agent.tell = { [unowned self] in
+      events.append($0)
+      whenTold($0)
+    }
     return agent
   }
 }

@@ -48,16 +48,12 @@ let criteria: Mapping<[Condition]> = Mapping(
     Key(
       fact: "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
       "A request from the underlay is answered as it should be.",
-      example: "https://beacon.corp.example/",
-      limitation: "this version sends no probes, so that on a live machine the answer is unknown", single(.probe) { .probe($0) }),
+      example: "https://beacon.corp.example/", single(.probe) { .probe($0) }),
     Key(
       fact: "captive-portal", expects: "true or false", schema: .boolean, "A portal stands between the machine and the internet.",
-      example: "true",
-      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
-      single(.boolean) { .captivePortal($0) }),
+      example: "true", single(.boolean) { .captivePortal($0) }),
     Key(
       fact: "internet", expects: "true or false", schema: .boolean, "The internet can be reached from the underlay.", example: "true",
-      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
       single(.boolean) { .internet($0) }),
     Key(
       fact: "metered", expects: "true or false", schema: .boolean, "The connection is paid for by volume.", example: "false",

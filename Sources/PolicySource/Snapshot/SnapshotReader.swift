@@ -53,19 +53,29 @@ let snapshotKeys = Mapping(
       $0.rest.internet = $1
     },
     Key(
-      "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])), "What became of probes, by URL.",
+      "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
+      "What became of probes, by URL; behind it, what sets a probe apart from others of its URL: `status=204`, `timeout=2000ms`, `pin=…`.",
       example: "{ \"https://beacon.corp.example/\": fail }"
     ) { entry, draft, reading in
       for entry in entries(of: entry, "probes by URL", &reading) {
         let fact = ValueReader.answer.read(entry.value, &reading)
-        guard let url = webAddress(entry.key) else {
-          reading.error("expected an http:// or https:// URL with a host", help: "write it as the policy does", at: entry.keyLocation)
-          continue
-        }
-        if let fact { draft.rest.probes[url] = fact }
+        if let name = readProbeName(entry, &reading), let fact { draft.rest.probes[name] = fact }
       }
     },
     Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
+    Key(
+      "remembered-probes", expects: "ok or fail, by URL", schema: .named(.words(["ok", "fail"])),
+      "What probes were answered when the machine was last on this network, by URL: it may connect, and never disconnects.",
+      example: "{ \"https://beacon.corp.example/\": fail }"
+    ) { entry, draft, reading in
+      for entry in entries(of: entry, "probes by URL", &reading) {
+        let answer = ValueReader.pastAnswer.read(entry.value, &reading)
+        if let name = readProbeName(entry, &reading), let answer { draft.rest.rememberedProbes[name] = answer }
+      }
+    },
+    Key("captive-portal-api", .webAddress, "The API of the network's captive portal (RFC 8908).", example: "https://portal.example/api") {
+      $0.rest.portalAPI = $1
+    },
     Key("time", .fact(.localTime), "The local time; absent: unknown.", example: "mon 09:30") { $0.rest.time = $1 },
     Key("power", .fact(.word()), "What the machine runs on, or unknown.", standard: "ac", example: "battery") { $0.rest.power = $1 },
   ])
@@ -82,6 +92,20 @@ extension ValueReader {
 
 extension ValueReader where Value == Fact<Bool> {
   fileprivate static let answer = ValueReader("ok, fail or unknown", schema: .words(["ok", "fail", "unknown"])) { parseAnswer($0, notSaid) }
+}
+
+extension ValueReader where Value == Bool {
+  fileprivate static let pastAnswer = ValueReader("ok or fail", schema: .words(["ok", "fail"])) { parseAnswer($0, notSaid)?.value }
+}
+
+/// A URL, and what sets a probe apart from others of it.
+private func readProbeName(_ entry: Node.Entry, _ reading: inout Reading) -> String? {
+  let words = entry.key.split(separator: " ", maxSplits: 1)
+  guard let first = words.first, let url = webAddress(String(first)) else {
+    reading.error("expected an http:// or https:// URL with a host", help: "write it as the policy does", at: entry.keyLocation)
+    return nil
+  }
+  return words.count == 1 ? url : "\(url) \(words[1])"
 }
 
 /// `ok`, `fail` or `unknown`.

@@ -11,6 +11,8 @@ package func report(_ snapshot: NetworkSnapshot) -> String {
     ("address", list(link.addresses)), ("gateway", list(link.gateways)),
     ("gateway-mac", words(link.gatewayMAC) { $0?.description ?? "none" }),
     ("dns-server", words(link.dnsServers, list)), ("dns-domain", words(link.searchDomains, list)), ("mtu", String(link.mtu)),
+    ("captive", words(snapshot.captivePortal) { $0 ? "behind a captive portal" : "no captive portal" }),
+    ("internet", words(snapshot.internet) { $0 ? "yes" : "no" }),
   ]
   return rows.map { "\(pad($0.0, 12)) \($0.1)\n" }.joined() + otherLinks(snapshot)
 }

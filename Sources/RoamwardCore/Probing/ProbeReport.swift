@@ -1,0 +1,50 @@
+package import NetworkTypes
+
+/// How it stands with one question, for people.
+package struct ProbeReport: Hashable, Sendable {
+  /// The probe's name, or `connectivity check URL`, `portal API URL`.
+  package var name: String
+  /// `ok`, `fail` or `unknown`; of the portal's questions `open`, `closed` or `unknown`.
+  package var answer: String
+  /// What it was answered, or what it waits for.
+  package var because: String
+  package var answeredAt: Moment?
+  /// When it is asked again though nothing happens; `nil`: when something does.
+  package var nextAt: Moment?
+  /// Whether a decision hangs on it now.
+  package var isWanted: Bool
+}
+
+extension ProbeMachine {
+  /// Every question that was put on this network, in a stable order.
+  package func reports(at now: Moment) -> [ProbeReport] {
+    records.sorted { $0.key.order < $1.key.order }.map { inquiry, record in
+      ProbeReport(
+        name: inquiry.name, answer: record.result?.word(of: inquiry) ?? "unknown", because: because(inquiry, record),
+        answeredAt: record.answeredAt, nextAt: record.isWanted && record.run == nil ? record.nextAt : nil, isWanted: record.isWanted)
+    }
+  }
+
+  private func because(_ inquiry: Inquiry, _ record: Record) -> String {
+    guard let reply = record.reply else { return record.run == nil ? "it waits for its turn" : "it is under way" }
+    return reply.words(for: inquiry)
+  }
+}
+
+extension Inquiry {
+  fileprivate var name: String {
+    switch self {
+    case .probe(let probe): probe.name
+    case .connectivity(let check): "connectivity check \(check.url)"
+    case .portalAPI(let url): "portal API \(url)"
+    }
+  }
+}
+
+extension InquiryResult {
+  fileprivate func word(of inquiry: Inquiry) -> String {
+    if case .probe(let probe) = inquiry { return facts[.probe(probe)]?.value.map { $0 ? "ok" : "fail" } ?? "unknown" }
+    if facts[.captivePortal]?.value == true { return "closed" }
+    return facts[.captivePortal]?.value == false ? "open" : facts[.internet]?.value == false ? "fail" : "unknown"
+  }
+}

@@ -1,0 +1,40 @@
+import ControlClient
+import ControlProtocol
+import PolicySource
+import RoamwardCore
+
+extension AgentOptions {
+  /// The network with what the running agent found out by asking it. Nothing is sent for a dry run: without an agent, or where the agent is on
+  /// another network by now, that stays unknown, and the reason says so.
+  func addingAnswers(to network: NetworkSnapshot) -> NetworkSnapshot {
+    var network = network
+    guard let seen = lastSnapshot else {
+      network.otherProbes = .unknown(because: "no agent runs that could have asked; for a dry run say --assume-probe URL=ok")
+      return network
+    }
+    guard NetworkIdentity(of: seen).isSame(as: NetworkIdentity(of: network)), seen.primary == network.primary else {
+      network.otherProbes = .unknown(because: "the agent has not yet looked at this network")
+      return network
+    }
+    network.otherProbes = .unknown(because: "the agent has no answer to it")
+    for (name, answer) in seen.probes where answer.value != nil { network.probes[name] = answer }
+    network.rememberedProbes = seen.rememberedProbes
+    if network.captivePortal.value == nil, seen.captivePortal.value != nil { network.captivePortal = seen.captivePortal }
+    if network.internet.value == nil, seen.internet.value != nil { network.internet = seen.internet }
+    return network
+  }
+
+  /// How it stands with the agent's questions, a line each; empty where there is none.
+  var probeLines: [String] {
+    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.status) else { return [] }
+    let report = StatusReport(reply)
+    return report.probes.map { $0.line(at: report.time) }
+  }
+
+  private var lastSnapshot: NetworkSnapshot? {
+    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.monitor(snapshots: true)),
+      let network = reply["network"]
+    else { return nil }
+    return readSnapshot(text: Array(network.text().utf8), file: "the agent's answer").snapshot
+  }
+}
