@@ -1,0 +1,148 @@
+import Testing
+
+/// The company's tunnel with these rules, in one line. The lab's home is the office.
+private func policy(_ rules: String) -> String {
+  """
+  version: 1
+  tunnels:
+    corp:
+      class: enterprise
+      provider: { wireguard: { config: corp.conf } }
+      on-demand:
+        timing: { release-delay: 0s }
+        rules: [ \(rules) ]
+      routes: { include: [10.77.0.0/16] }
+
+  """
+}
+
+/// A beacon with a certificate that it made itself, and the office's DNS server, which knows it. `$pin` is its key's.
+private let beacon = """
+  open_beacon() {
+    local folder=$scene/$1
+    mkdir "$folder"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$folder/key" -out "$folder/cert" -days 2 -subj /CN=beacon 2>/dev/null
+    on "$2" openssl s_server -quiet -www -accept 443 -key "$folder/key" -cert "$folder/cert" </dev/null >"$folder/log" 2>&1 &
+    within 5 on "$2" sh -c "ss -Hltn 'sport = :443' | grep -q ."
+    pin=sha256//$(openssl x509 -in "$folder/cert" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
+  }
+  know_beacon() {
+    local place=$1 address=$2 server
+    server=$(on "$place" ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | head -n 1)
+    kill "${server#pid=}" && within 2 not kill -0 "${server#pid=}"
+    on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --interface=lan0 --pid-file= \
+      --host-record="beacon.corp.example,$address" --server=203.0.113.53 --log-queries --log-facility="$scene/dns-$place.log"
+  }
+
+  """
+
+@Suite("Probes", .needsLab)
+struct ProbeTests {
+  /// Its pin is nobody's yet.
+  private static let office = policy(
+    """
+    { match: { probe: { url: "https://beacon.corp.example/", pin: "sha256//\(String(repeating: "A", count: 43))=", timeout: 2s } }, \
+    action: disconnect }, { action: connect }
+    """)
+
+  @Test("the office's beacon takes the tunnel down there, and it comes up elsewhere; an impostor's does not")
+  func officeBeacon() throws {
+    let scene = try Scene([:])
+    try scene.write("policies/corp.yaml", Self.office)
+    let seen = try scene.run(
+      beacon + """
+        open_beacon office home
+        know_beacon home 192.0.2.1
+        sed -i "s|sha256//A*=|$pin|" $policies/corp.yaml
+        go home
+        remember
+        start_agent
+        within 5 field_is corp decision disconnect
+        say "$(field corp state)"
+        roamward status | grep -A1 '^probes:'
+        roamward network | grep '^probe'
+        dry evaluate | cut -d' ' -f1-12
+        go cafe
+        tunnel_is corp connected
+        within 3 intranet_loads
+        roamward status --json | jq -r '.probes[] | "[\\(.answer)]"'
+        go home
+        tunnel_is corp disconnected 10s
+        within 3 as_before
+        # Another machine with the beacon's name and address, but not its key.
+        kill $(on home ss -Hltnp 'sport = :443' | grep -o 'pid=[0-9]*' | head -n 1 | cut -d= -f2)
+        within 2 not on home sh -c "ss -Hltn 'sport = :443' | grep -q ."
+        go nothing
+        open_beacon evil home
+        go home
+        tunnel_is corp connected
+        roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.because)"'
+        say "asked $(grep -c 'query.*beacon' $scene/dns-home.log)"
+        """, limit: 90)
+    let lines = seen.lines
+    #expect(
+      lines.filter { $0.hasPrefix("[") && !$0.hasPrefix("[asked") }.map { $0.prefix { $0 != "]" } } == ["[disconnected", "[fail", "[fail"])
+    #expect(
+      lines.contains {
+        $0.contains("beacon.corp.example/") && $0.contains(": ok, answered 200") && $0.contains("asked again when the network changes")
+      })
+    #expect(lines.contains { $0.hasPrefix("probe ") && $0.contains(": ok, answered 200") })
+    #expect(lines.contains { $0.hasPrefix("corp") && $0.contains("disconnect") }, "a dry run knows what the agent knows")
+    #expect(seen.contains("does not match pinned public key"))
+  }
+
+  @Test("a captive portal that opens is noticed, and the tunnel comes up by itself")
+  func portalOpens() throws {
+    let scene = try Scene([
+      "corp.yaml": policy(
+        "{ match: { captive-portal: true }, action: disconnect }, { match: { internet: true }, action: connect }, { action: ignore }")
+    ])
+    let seen = try scene.run(
+      """
+      # The portal takes the web server's address for itself, and lets nothing through.
+      mkdir portal && echo 'Please buy a coffee.' >portal/index.html
+      for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address add $address dev lo nodad; done
+      on cafe busybox httpd -p 203.0.113.80:80 -h $PWD/portal
+      on cafe busybox httpd -p [2001:db8::80]:80 -h $PWD/portal
+      for family in -4 -6; do ip -n cafe $family rule add iif lan0 pref 10 unreachable; done
+      go cafe
+      start_agent --connectivity-check http://www.example/ --connectivity-content 'Hello, world.'
+      within 5 field_is corp decision disconnect
+      roamward network | grep -E '^(captive|internet)'
+      roamward status | grep 'connectivity check'
+      sleep 2
+      say "$(field corp state)"
+      for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address del $address dev lo; done
+      for family in -4 -6; do ip -n cafe $family rule del pref 10; done
+      tunnel_is corp connected 20s
+      within 3 intranet_loads
+      roamward network | grep -E '^(captive|internet)'
+      """)
+    let lines = seen.lines
+    #expect(lines.filter { $0.hasPrefix("captive") }.map { $0.contains("behind a captive portal") } == [true, false])
+    #expect(lines.filter { $0.hasPrefix("internet") }.map { $0.hasSuffix("yes") } == [false, true])
+    #expect(lines.contains { $0.contains("connectivity check http://www.example/: closed, answered 200") && $0.contains("asked again in") })
+    #expect(lines.contains("[disconnected]"))
+  }
+
+  @Test("without a policy that asks nothing is sent, and libcurl is not loaded; with one it is")
+  func lazy() throws {
+    let scene = try Scene([
+      "corp.yaml": policy("{ match: { ssid: Cafe }, action: connect }, { match: { internet: true }, action: connect }")
+    ])
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
+      tunnel_is corp connected
+      loaded() { grep -c libcurl /proc/$(agent_pid)/maps || true; }
+      say "$(loaded)"
+      sed -i 's/ssid: Cafe/ssid: Home/' $policies/corp.yaml
+      answered() { [[ $(roamward status --json | jq -r '.probes[0].answer') == open ]]; }
+      within 5 answered
+      [[ $(loaded) == 0 ]] || say loaded
+      tunnel_is corp connected
+      """)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[0]", "[loaded]"])
+  }
+}
