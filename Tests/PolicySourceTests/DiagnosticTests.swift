@@ -70,10 +70,6 @@ import Testing
                   - match: { network: hom, probe: "https://x.example/" }
                                       ^
           help: did you mean `home`?
-        /etc/p/10.yaml:11:34: warning: `probe` is read; this version sends no probes, so that on a live machine the answer is unknown
-                  - match: { network: hom, probe: "https://x.example/" }
-                                           ^
-          help: what it is can be said to dry runs; `decide-within` ends the waiting
         /etc/p/10.yaml:12:19: error: expected connect, disconnect, ignore or evaluate-connection, found "conect"
                     action: conect
                             ^

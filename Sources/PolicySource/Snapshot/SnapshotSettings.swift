@@ -38,6 +38,8 @@ package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnap
   guard let url = webAddress(String(text[..<equals])) else {
     return refusal("expected an http:// or https:// URL with a host", "write it as the policy does", offset: 0)
   }
+  // What is said of a URL is said of every probe of it.
+  for name in snapshot.probes.keys where name.hasPrefix(url + " ") { snapshot.probes[name] = nil }
   snapshot.probes[url] = fact
   return nil
 }
