@@ -67,14 +67,15 @@ let package = Package(
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
+    rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
     rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "TunnelProviders",
-        logging,
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostServices",
+        "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
@@ -110,6 +111,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),

@@ -13,7 +13,7 @@ extension World {
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
     let journal = state.journal
-    return World(
+    var world = World(
       now: { .now }, wallClock: { Int64(time(nil)) },
       observe: { need throws(WorldError) in
         var observation = try machine.observe(need)
@@ -45,6 +45,8 @@ extension World {
       },
       loadPolicies: { PolicySource.loadPolicies(layers: policyLayers, requireRootOwnership: geteuid() == 0) }, journal: journal,
       wake: alarm.set)
+    world.timeAsleep = { LinuxIO.timeAsleep }
+    return world
   }
 }
 

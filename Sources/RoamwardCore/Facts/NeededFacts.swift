@@ -1,0 +1,57 @@
+import NetworkTypes
+
+extension PolicySet {
+  /// The facts that rules and networks ask for, and the name servers where an endpoint has to be looked up. The others are not gathered.
+  package var neededFacts: Set<FactKind> {
+    var needed: Set<FactKind> = [.type, .ssid]
+    for key in keys { if let fact = key.fact { needed.insert(fact) } }
+    if tunnels.contains(where: \.provider.needsLookup) { needed.insert(.dnsServers) }
+    return needed
+  }
+
+  /// All windows of the clock that rules or networks ask for.
+  package var timeWindows: [TimeWindow] {
+    keys.compactMap { if case .time(let window) = $0 { window } else { nil } }.uniqued()
+  }
+
+  /// Every key of every match.
+  private var keys: [Condition] {
+    networks.flatMap(\.condition.keys) + tunnels.flatMap { $0.onDemand.rules.flatMap(\.match.keys) }
+  }
+}
+
+extension Condition {
+  fileprivate var keys: [Condition] {
+    switch self {
+    case .all(let parts), .any(let parts): parts.flatMap(\.keys)
+    case .not(let part): part.keys
+    default: [self]
+    }
+  }
+
+  /// The fact that a key asks for; `nil` for what every look brings, and for what is not a fact of this kind.
+  fileprivate var fact: FactKind? {
+    switch self {
+    case .all, .any, .not, .network, .interfaceName, .subnet, .gateway, .probe: nil
+    case .interface: .type
+    case .ssid, .ssidGlob, .ssidFile: .ssid
+    case .bssid: .bssid
+    case .wifiSecurity: .wifiSecurity
+    case .dnsDomain: .searchDomains
+    case .dnsServer: .dnsServers
+    case .gatewayMAC: .gatewayMAC
+    case .captivePortal: .captivePortal
+    case .internet: .internet
+    case .metered: .metered
+    case .time: .time
+    case .power: .power
+    }
+  }
+}
+
+extension ProviderConfiguration {
+  fileprivate var needsLookup: Bool {
+    guard case .wireGuard(let provider) = self else { return false }
+    return provider.configuration.peers.contains { $0.endpoint.map { $0.address == nil } ?? false }
+  }
+}
