@@ -96,7 +96,7 @@ package final class Daemon {
       events.need(facts)
       host.need(facts)
     }
-    machine.hostChanged = { [weak self] in self?.reconciler.networkChanged() }
+    machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake"])
@@ -190,6 +190,9 @@ package final class Daemon {
       case .status:
         reconciler.refresh()
         return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
+      case .network:
+        reconciler.refresh()
+        return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
       case .monitor(let snapshots):
         if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)

@@ -18,9 +18,9 @@ package final class LinuxMachine {
   private let applier: KernelApplier
   private let ssidFile: String?
   private let loop: EventLoop
-  private lazy var host = HostServices(on: loop) { [weak self] in self?.hostChanged() }
-  /// Programs of this host say something else about the network than before.
-  package var hostChanged: () -> Void = {}
+  private lazy var host = HostServices(on: loop) { [weak self] in self?.hostChanged($0) }
+  /// Programs of this host say something else about the network than before; or something for the first time, for which facts have waited.
+  package var hostChanged: (_ isFirst: Bool) -> Void = { _ in }
   /// Other facts are needed than before: before anything is looked at.
   package var needChanged: (Set<FactKind>) -> Void = { _ in }
   private var needed: Set<FactKind>?
@@ -46,7 +46,7 @@ package final class LinuxMachine {
 
   /// Waits until the programs of this host have answered, no longer than `limit`: for a dry run, which has no loop to come back to. Once only.
   package func settle(_ facts: Set<FactKind>, within limit: Duration = .milliseconds(1500)) {
-    hostChanged = { [weak self] in if let self, host.isSettled { loop.stop() } }
+    hostChanged = { [weak self] _ in if let self, host.isSettled { loop.stop() } }
     host.need(facts)
     guard !host.isSettled, let timer = try? loop.at(.now + limit, { [loop] in loop.stop() }) else { return }
     _ = try? loop.run()

@@ -73,6 +73,12 @@ package final class Reconciler {
     schedule()
   }
 
+  /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
+  package func factsCame() {
+    isObservationStale = true
+    pass()
+  }
+
   /// The machine has woken from sleep: the network may be another, and sessions may be dead even if it is not.
   package func woke() {
     _ = sleepClock.hasSlept(world.timeAsleep())
@@ -339,8 +345,8 @@ package final class Reconciler {
   /// The network as the last pass saw it.
   package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
 
-  /// Where its facts come from.
-  package var lastProvenance: Provenance { observation?.provenance ?? Provenance() }
+  /// The same, with where its facts come from.
+  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
 
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { loaded.dependencies }

@@ -26,7 +26,7 @@ final class BusService<Words: Hashable & Sendable> {
   private let loop: EventLoop
   private let question: Question
   private let read: ([BusValue]) -> Words?
-  private let changed: () -> Void
+  private let changed: (_ isFirst: Bool) -> Void
   private(set) var answer: Answer<Words> = .pending
   /// When it last said what it says, in seconds since 1970.
   private(set) var confirmed: Int64?
@@ -36,7 +36,8 @@ final class BusService<Words: Hashable & Sendable> {
   private var pause = BusService.firstPause
 
   init(
-    _ question: Question, on bus: SystemBus, loop: EventLoop, read: @escaping ([BusValue]) -> Words?, changed: @escaping () -> Void
+    _ question: Question, on bus: SystemBus, loop: EventLoop, read: @escaping ([BusValue]) -> Words?,
+    changed: @escaping (_ isFirst: Bool) -> Void
   ) {
     self.question = question
     self.bus = bus
@@ -105,7 +106,8 @@ final class BusService<Words: Hashable & Sendable> {
 
   private func take(_ new: Answer<Words>) {
     guard new != answer else { return }
+    let isFirst = answer == .pending
     answer = new
-    changed()
+    changed(isFirst)
   }
 }

@@ -11,7 +11,7 @@ package final class HostServices {
   private let loop: EventLoop
   private let files: HostFiles
   private let busAddress: String?
-  private let changed: () -> Void
+  private let changed: (_ isFirst: Bool) -> Void
   private var bus: SystemBus?
   private var resolved: BusService<[UInt32: LinkDNS]>?
   private var networkManager: BusService<NetworkManagerWords>?
@@ -23,8 +23,8 @@ package final class HostServices {
   /// The machine goes to sleep (`true`) or wakes (`false`), as systemd-logind says.
   package var slept: (Bool) -> Void = { _ in }
 
-  /// `changed`: something that was asked for says something else. `root` stands before the paths of files.
-  package init(on loop: EventLoop, busAddress: String? = nil, root: String = "", changed: @escaping () -> Void = {}) {
+  /// `changed`: somebody who was asked says something else, or answers for the first time. `root` stands before the paths of files.
+  package init(on loop: EventLoop, busAddress: String? = nil, root: String = "", changed: @escaping (_ isFirst: Bool) -> Void = { _ in }) {
     self.loop = loop
     self.busAddress = busAddress
     files = HostFiles(root: root)
@@ -91,7 +91,7 @@ package final class HostServices {
     let bus = SystemBus(on: loop, address: busAddress)
     self.bus = bus
     let asked = sources(facts)
-    let changed = { [weak self] in if let self, !isOpening { self.changed() } }
+    let changed = { [weak self] (isFirst: Bool) in if let self, !isOpening { self.changed(isFirst) } }
     if asked[0] {
       resolved = BusService(Self.resolvedQuestion, on: bus, loop: loop, read: { $0.first.flatMap(resolvedLinks) }, changed: changed)
     }

@@ -46,7 +46,8 @@ private struct MediumJudge {
     case "bridge", "openvswitch":
       let found = (ports[link.index] ?? []).map { ($0, medium(of: $0, bus)) }
       let hardware = found.filter { links[$0.1.carrier]?.kind == nil && $0.1.type != .virtual }
-      return byPorts(hardware, of: link, "hardware port with carrier") ?? byItself(link, bus, "a bridge without a hardware port that has carrier")
+      return byPorts(hardware, of: link, "hardware port with carrier")
+        ?? byItself(link, bus, "a bridge without a hardware port that has carrier")
     case "vlan", "macvlan", "macvtap", "ipvlan", "dsa":
       guard let lower = link.lower.flatMap({ links[$0] }) else { return byItself(link, bus, "the link below it is not to be seen here") }
       let below = medium(of: lower, bus)

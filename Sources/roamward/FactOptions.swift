@@ -73,6 +73,9 @@ struct SourceOptions: ParsableArguments {
     }
   }
 
+  /// Whether the machine's own files are meant, which an agent reads too.
+  var areUsual: Bool { ssidFile == nil && resolvConf == "/etc/resolv.conf" && stateDir == "/var/lib/roamward" }
+
   func machine() throws -> LinuxMachine {
     do throws(WorldError) {
       return try LinuxMachine(ssidFile: ssidFile, resolvConf: resolvConf, stateDirectory: stateDir)

@@ -33,26 +33,28 @@ struct WiFiReaderTests {
     let ap = try #require(links.first { $0.name == "wlan0" })
     let station = try #require(links.first { $0.name == "wlan1" })
     let idle = try #require(links.first { $0.name == "wlan2" })
-    #expect(reader.read()[station.index] == .known(nil))
+    #expect(reader.read()[station.index]?.ssid == .known(nil))
     #expect(interfaceType(of: station, isWiFi: false, bus: BusFacts(of: station)) == .wifi, "by sysfs alone")
     defer { _ = try? shell("kill $(cat \(folder)/*.pid); rm -r \(folder)") }
     try shell("cd \(folder); hostapd -B -P $PWD/ap.pid ap.conf; ip link set wlan1 up")
     try shell("cd \(folder); wpa_supplicant -B -P $PWD/station.pid -i wlan1 -c station.conf")
     let ssid = try #require(SSID("hex:436166c3a92001"))
     var reasons: KernelChange.Reasons = []
-    for _ in 1...300 where reader.read()[station.index] != .known(ssid) { usleep(100_000) }
+    for _ in 1...300 where reader.read()[station.index]?.ssid != .known(ssid) { usleep(100_000) }
     reasons.formUnion(events.drain().reasons)
     #expect(reasons.isSuperset(of: [.wifi, .links]))
     let facts = reader.read()
-    #expect(facts[station.index] == .known(ssid))
-    #expect(facts[ap.index] == .known(nil) && facts[idle.index] == .known(nil) && facts.count == 3)
+    #expect(facts[station.index]?.ssid == .known(ssid))
+    #expect(facts[ap.index] == WiFiFacts() && facts[idle.index] == WiFiFacts() && facts.count == 3)
     #expect(try shell("iw dev wlan1 link").contains("SSID: Caf"))
+    #expect(facts[station.index]?.bssid == .known(ap.address) && facts[station.index]?.security == .known(.open))
+    #expect(reader.read(details: false)[station.index]?.ssid == .known(ssid))
 
     // Loss of the network is an event too.
     _ = events.drain()
     try shell("kill $(cat \(folder)/ap.pid)")
-    for _ in 1...300 where reader.read()[station.index] != .known(nil) { usleep(100_000) }
-    #expect(reader.read()[station.index] == .known(nil))
+    for _ in 1...300 where reader.read()[station.index]?.ssid != .known(nil) { usleep(100_000) }
+    #expect(reader.read()[station.index]?.ssid == .known(nil))
     #expect(events.drain().reasons.contains(.wifi))
   }
 }

@@ -47,7 +47,8 @@ package final class SystemBus {
       return opened()
     }
     disconnect()
-    let reason = failure == -ENOENT ? "there is no system bus" : SystemError(code: -failure, operation: "connect to the system bus").description
+    let reason =
+      failure == -ENOENT ? "there is no system bus" : SystemError(code: -failure, operation: "connect to the system bus").description
     obstacle = reason
     // What is there and does not answer is tried again; what is missing is noticed when it comes.
     if failure != -ENOENT || socketWatch == nil { tryLater() }
@@ -101,7 +102,9 @@ package final class SystemBus {
 
   /// A bus that comes (again) makes its socket anew.
   private func watchSocket() {
-    guard let path = address.split(separator: ",").first.flatMap({ $0.hasPrefix("unix:path=") ? String($0.dropFirst(10)) : nil }) else { return }
+    guard let path = address.split(separator: ",").first.flatMap({ $0.hasPrefix("unix:path=") ? String($0.dropFirst(10)) : nil }) else {
+      return
+    }
     let name = String(path.split(separator: "/").last ?? "")
     var folder = Folder.parent(of: path)
     while access(folder, F_OK) != 0, folder != "/" { folder = Folder.parent(of: folder) }

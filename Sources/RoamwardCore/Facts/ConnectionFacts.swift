@@ -51,11 +51,14 @@ extension HostWords {
   }
 
   package func internet(_ link: LinkInQuestion) -> Traced<Bool> {
-    judge([connectivity(link).map { $0 == .full }], unknown: noCheck, words: { $0 ? "its check was answered" : "its check was not answered" })
+    judge(
+      [connectivity(link).map { $0 == .full }], unknown: noCheck, words: { $0 ? "its check was answered" : "its check was not answered" })
   }
 
   private var noCheck: String {
-    guard case .said(let words) = networkManager, !words.checksConnectivity else { return "no source on this host checks the internet" }
+    guard case .said(let words) = networkManager, !words.checksConnectivity else {
+      return "no program of this host checks it (cure: let NetworkManager check, or ask a server of your own by `probe`)"
+    }
     return "NetworkManager's connectivity check is off (cure: apt install network-manager-config-connectivity-debian)"
   }
 

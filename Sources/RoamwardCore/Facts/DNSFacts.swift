@@ -122,7 +122,8 @@ extension HostWords {
 
   private func leaseTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
     guard let lease = lease(of: link) else {
-      let reason = leases.contains { $0.link == link.name } ? "its lease is not for an address that \(link.name) has" : "it keeps no lease here"
+      let reason =
+        leases.contains { $0.link == link.name } ? "its lease is not for an address that \(link.name) has" : "it keeps no lease here"
       return Testimony("dhclient", .silent(because: reason))
     }
     return Testimony("dhclient", .said(lease.dns), remark: "its lease for \(lease.address.map(\.description) ?? "?")", confirmed: now)
