@@ -27,7 +27,10 @@ final class BusService<Words: Hashable & Sendable> {
   private let question: Question
   private let read: ([BusValue]) -> Words?
   private let changed: (_ isFirst: Bool) -> Void
-  private(set) var answer: Answer<Words> = .pending
+  private(set) var answer: Answer<Words> = .pending(because: "it has not answered yet")
+  /// It has answered, or will not.
+  var isSettled: Bool { if case .pending = answer { false } else { true } }
+
   /// When it last said what it says, in seconds since 1970.
   private(set) var confirmed: Int64?
   private var isAsked = false
@@ -106,7 +109,7 @@ final class BusService<Words: Hashable & Sendable> {
 
   private func take(_ new: Answer<Words>) {
     guard new != answer else { return }
-    let isFirst = answer == .pending
+    let isFirst = !isSettled
     answer = new
     changed(isFirst)
   }

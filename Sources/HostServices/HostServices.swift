@@ -49,7 +49,7 @@ package final class HostServices {
   }
 
   /// Every service that was asked has answered, or will not.
-  package var isSettled: Bool { resolved?.answer != .pending && networkManager?.answer != .pending }
+  package var isSettled: Bool { (resolved?.isSettled ?? true) && (networkManager?.isSettled ?? true) }
 
   /// What everybody says about these links, now.
   package func words(about links: [Link], resolvConf: Answer<ResolvConfWords>) -> HostWords {

@@ -18,8 +18,8 @@ package func networkManagerWords(_ objects: BusValue) -> NetworkManagerWords? {
     let connectivity = [device["Ip4Connectivity"], device["Ip6Connectivity"]].compactMap { $0?.unsigned }.max()
     words.devices[name] = ManagedDevice(
       address: device["HwAddress"]?.text.flatMap(MACAddress.init),
-      // From preparing to activated; unmanaged, disconnected, deactivating and failed are outside.
-      isActive: (40...100).contains(state),
+      // Unmanaged, disconnected, deactivating and failed are outside.
+      state: state == 100 ? .active : (40..<100).contains(state) ? .configuring : .inactive,
       dns: configurations.reduce(into: LinkDNS()) { $0.add($1) }, metered: UInt32(clamping: device["Metered"]?.unsigned ?? 0),
       connectivity: UInt32(clamping: connectivity ?? manager["Connectivity"]?.unsigned ?? 0))
   }

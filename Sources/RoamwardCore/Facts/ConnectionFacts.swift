@@ -18,7 +18,8 @@ extension HostWords {
       return switch device.metered {
       case 1, 3: .said(true)
       case 2, 4: .said(false)
-      default: .silent(because: "it does not know")
+      default:
+        device.state == .configuring ? .pending(because: "it is still configuring \(link.name)") : .silent(because: "it does not know")
       }
     }
     return Testimony("NetworkManager", answer, remark: remark, confirmed: networkManagerAt)

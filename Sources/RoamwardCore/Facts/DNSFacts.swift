@@ -68,7 +68,12 @@ extension HostWords {
   }
 
   private func networkManagerTestimony(_ link: LinkInQuestion) -> Testimony<LinkDNS> {
-    Testimony("NetworkManager", device(of: link).map(\.dns), confirmed: networkManagerAt)
+    let answer = device(of: link).flatMap { device -> Answer<LinkDNS> in
+      // A link may have its address and route a moment before its servers: that there are none is not said yet.
+      device.state == .configuring && device.dns == LinkDNS()
+        ? .pending(because: "it is still configuring \(link.name)") : .said(device.dns)
+    }
+    return Testimony("NetworkManager", answer, confirmed: networkManagerAt)
   }
 
   /// The device that configures the link. One of the same name elsewhere (in another network namespace) has another hardware address.
@@ -78,7 +83,7 @@ extension HostWords {
       if let own = link.hardwareAddress, let its = device.address, own != its {
         return .silent(because: "its \(link.name) has the hardware address \(its), not \(own)")
       }
-      return device.isActive ? .said(device) : .silent(because: "it does not manage \(link.name)")
+      return device.state == .inactive ? .silent(because: "it does not manage \(link.name)") : .said(device)
     }
   }
 
@@ -95,6 +100,9 @@ extension HostWords {
       }
       if dns.servers.isEmpty { dns.servers = lease.dns.servers }
       dns.domains = (dns.domains + lease.dns.domains).uniqued()
+    }
+    if kept.isConfiguring, dns == LinkDNS() {
+      return Testimony(source, .pending(because: "it is still configuring \(link.name)"))
     }
     return Testimony(source, .said(dns), remark: kept.lease == nil ? nil : "with its DHCP lease", confirmed: now)
   }

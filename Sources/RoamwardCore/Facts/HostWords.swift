@@ -18,17 +18,23 @@ package struct LinkDNS: Hashable, Sendable {
 /// A device of NetworkManager (org.freedesktop.NetworkManager.Device), with its active configuration.
 package struct ManagedDevice: Hashable, Sendable {
   package var address: MACAddress?
-  /// `NMDeviceState` from 40 (preparing) to 100 (activated): it configures the link.
-  package var isActive: Bool
+  /// Of `NMDeviceState`: from 40 (preparing) to 99, and 100 (activated).
+  package enum State: Hashable, Sendable {
+    case inactive, configuring, active
+  }
+
+  package var state: State
   package var dns: LinkDNS
   /// `NMMetered`: unknown 0, yes 1, no 2, guessed yes 3, guessed no 4.
   package var metered: UInt32
   /// `NMConnectivityState` of the better family: unknown 0, none 1, portal 2, limited 3, full 4.
   package var connectivity: UInt32
 
-  package init(address: MACAddress? = nil, isActive: Bool = true, dns: LinkDNS = LinkDNS(), metered: UInt32 = 0, connectivity: UInt32 = 0) {
+  package init(
+    address: MACAddress? = nil, state: State = .active, dns: LinkDNS = LinkDNS(), metered: UInt32 = 0, connectivity: UInt32 = 0
+  ) {
     self.address = address
-    self.isActive = isActive
+    self.state = state
     self.dns = dns
     self.metered = metered
     self.connectivity = connectivity
@@ -67,11 +73,14 @@ package struct Lease: Hashable, Sendable {
 /// What systemd-networkd keeps about a link under `/run/systemd/netif`.
 package struct NetworkdLink: Hashable, Sendable {
   package var isManaged: Bool
+  /// It has not finished with the link.
+  package var isConfiguring: Bool
   package var dns: LinkDNS
   package var lease: Lease?
 
-  package init(isManaged: Bool = true, dns: LinkDNS = LinkDNS(), lease: Lease? = nil) {
+  package init(isManaged: Bool = true, isConfiguring: Bool = false, dns: LinkDNS = LinkDNS(), lease: Lease? = nil) {
     self.isManaged = isManaged
+    self.isConfiguring = isConfiguring
     self.dns = dns
     self.lease = lease
   }

@@ -7,6 +7,7 @@ extension NetworkdLink {
   package init(link text: String, lease: String?) {
     let values = assignments(in: text)
     isManaged = values["ADMIN_STATE"].map { $0 != "unmanaged" } ?? false
+    isConfiguring = ["pending", "initialized", "configuring"].contains(values["ADMIN_STATE"] ?? "")
     dns = LinkDNS(
       servers: addresses(in: values["DNS"]), domains: domains(in: values["DOMAINS"]), routingDomains: domains(in: values["ROUTE_DOMAINS"]))
     self.lease = lease.map(Lease.init(networkd:))

@@ -3,8 +3,8 @@ package enum Answer<Value: Hashable & Sendable>: Hashable, Sendable {
   case said(Value)
   /// It has nothing to say: it does not run, or does not know the link.
   case silent(because: String)
-  /// It has been asked and will answer, or be given up, within a second or two.
-  case pending
+  /// It is about to know: it has been asked just now, or is still at work on the link.
+  case pending(because: String)
 
   package func map<Other>(_ transform: (Value) -> Other) -> Answer<Other> {
     flatMap { .said(transform($0)) }
@@ -14,7 +14,7 @@ package enum Answer<Value: Hashable & Sendable>: Hashable, Sendable {
     switch self {
     case .said(let value): transform(value)
     case .silent(let reason): .silent(because: reason)
-    case .pending: .pending
+    case .pending(let reason): .pending(because: reason)
     }
   }
 }
@@ -65,7 +65,7 @@ package func judge<Value>(
         source: testimony.source, said: words(value), isBelieved: isBelieved,
         because: testimony.remark ?? (isBelieved ? nil : "others may know more"))
     case .silent(let reason): SourceAnswer(source: testimony.source, said: "nothing: \(reason)", isBelieved: false)
-    case .pending: SourceAnswer(source: testimony.source, said: "not yet", isBelieved: false, because: "its answer is waited for")
+    case .pending(let reason): SourceAnswer(source: testimony.source, said: "nothing yet: \(reason)", isBelieved: false)
     }
   }
   answers += testimonies.dropFirst(heard.count).map {
@@ -74,8 +74,9 @@ package func judge<Value>(
   guard let believed else { return Traced(.unknown(because: unknown), FactOrigin(answers)) }
   let testimony = testimonies[believed]
   guard case .said(let value) = testimony.answer else {
+    let reason = if case .pending(let reason) = testimony.answer { reason } else { unknown }
     for i in answers.indices where i > believed { answers[i].because = "a better source has still to answer" }
-    return Traced(.unknown(because: "\(testimony.source) has not answered yet"), FactOrigin(answers))
+    return Traced(.unknown(because: "\(testimony.source): \(reason)"), FactOrigin(answers))
   }
   return Traced(.known(value), FactOrigin(answers, confirmed: testimony.confirmed))
 }
