@@ -111,7 +111,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
-    tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
