@@ -197,7 +197,7 @@ let languageCases: [(policy: String, said: String)] = [
     let text = "version: 1\nnetworks: { a: \(match), b: \(match) }\n"
     let loaded = MemoryFiles(["/etc/p/1.yaml": text, "/etc/p/2.yaml": text.replacing("a:", with: "c:").replacing("b:", with: "d:")]).load()
     #expect(!loaded.hasErrors)
-    for key in ["metered", "internet", "captive-portal", "bssid", "wifi-security", "probe"] {
+    for key in ["internet", "captive-portal", "probe"] {
       #expect(loaded.diagnostics.count { $0.message.hasPrefix("`\(key)` is read; this version ") } == 2, "\(key)")
     }
   }

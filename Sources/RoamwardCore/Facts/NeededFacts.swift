@@ -1,11 +1,13 @@
 import NetworkTypes
 
 extension PolicySet {
-  /// The facts that rules and networks ask for, and the name servers where an endpoint has to be looked up. The others are not gathered.
+  /// The facts that rules and networks ask for; name servers where an endpoint has to be looked up; domains where a tunnel brings a resolv.conf of
+  /// its own, in which the network's search list stays. The others are not gathered.
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.fact { needed.insert(fact) } }
     if tunnels.contains(where: \.provider.needsLookup) { needed.insert(.dnsServers) }
+    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty }) { needed.insert(.searchDomains) }
     return needed
   }
 
