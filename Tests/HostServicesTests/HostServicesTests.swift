@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The bus", .enabled(if: PrivateBus.isPossible, "dbus-daemon is not installed"), .serialized)
 struct HostServicesTests {
-  private static let link = [Link(index: InterfaceIndex(2)!, name: "eth0")]
+  private static let link = InterfaceIndex(2).map { [Link(index: $0, name: "eth0")] } ?? []
 
   private static func servers(_ host: HostServices) -> [String]? {
     guard case .said(let links) = host.words(about: link, resolvConf: .silent(because: "")).resolved else { return nil }
