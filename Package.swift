@@ -70,13 +70,14 @@ let package = Package(
     rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
     rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
+    rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
     rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "CSodium", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes", "HostServices",
         "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
@@ -114,6 +115,7 @@ let package = Package(
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),

@@ -33,6 +33,7 @@ package final class Daemon {
   private var sources: [EventSource] = []
   private var policyWatcher: FileWatcher?
   private var factWatcher: FileWatcher?
+  private var hostWatch: HostWatch?
   private let state: StateFolder
 
   /// Takes the state folder's lock and opens the kernel's sockets. Changes nothing yet.
@@ -91,6 +92,18 @@ package final class Daemon {
 
   private func watchKernel() throws(SystemError) {
     guard let events = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    let host = HostWatch(loop) { [weak self] in self?.reconciler.networkChanged() }
+    hostWatch = host
+    machine.needChanged = { facts in
+      events.need(facts)
+      host.need(facts)
+    }
+    machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
+    machine.hearsSleep = true
+    machine.slept = { [weak self] isAsleep in
+      self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake"])
+      if !isAsleep { self?.reconciler.woke() }
+    }
     for descriptor in events.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in if events.hasChanged() { self?.reconciler.networkChanged() } })
     }
@@ -100,6 +113,7 @@ package final class Daemon {
     policyWatcher = FileWatcher(loop: loop) { [weak self] in self?.reloadPolicies() }
     factWatcher = FileWatcher(loop: loop) { [weak self] in
       self?.watchFacts()
+      self?.machine.filesChanged()
       self?.reconciler.networkChanged()
     }
     watchPolicies()
@@ -112,7 +126,10 @@ package final class Daemon {
     let places = machine.resolvConf.watchPaths
     let files = places.compactMap { place in place.name.map { "\(place.path)/\($0)" } }
     let things = places.filter { $0.name == nil }.map(\.path)
-    factWatcher?.watch(folders: [], files: files + [settings.ssidFile].compactMap { $0 }, things: things)
+    let others = machine.watched
+    factWatcher?.watch(
+      folders: others.folders, files: files + [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []),
+      things: things)
   }
 
   private func watchSignals() throws(SystemError) {
@@ -153,6 +170,8 @@ package final class Daemon {
     logger.tell(event)
     server?.publish(Event(time: Int64(time(nil)), kind: event))
     if case .state = event { ServiceManager.status(summary) }
+    // Another network, other files about it.
+    if case .snapshot = event { watchFacts() }
   }
 
   private var summary: String {
@@ -173,6 +192,9 @@ package final class Daemon {
       case .status:
         reconciler.refresh()
         return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
+      case .network:
+        reconciler.refresh()
+        return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
       case .monitor(let snapshots):
         if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)

@@ -10,7 +10,7 @@ package struct Forecast {
   package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
     let evaluator = Evaluator(networks: policies.networks)
     let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine)
-    let need = Need(ssid: false, tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link))
+    let need = Need(facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link))
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup

@@ -5,6 +5,8 @@ internal import RoamwardCore
 extension LocalTime {
   /// By the clock and the time zone of this machine.
   static var now: LocalTime {
+    // Another time zone may have been set since.
+    tzset()
     var time = time(nil)
     var parts = tm()
     localtime_r(&time, &parts)

@@ -1,4 +1,5 @@
 internal import KernelNetwork
+internal import RoamwardCore
 
 /// The kernel's events as one question: has anything changed that matters?
 final class KernelWatch {
@@ -11,6 +12,9 @@ final class KernelWatch {
   }
 
   var descriptors: [Int32] { events.descriptors }
+
+  /// Neighbours are heard of only while a gateway's hardware address is needed.
+  func need(_ facts: Set<FactKind>) { events.hearNeighbours(facts.contains(.gatewayMAC)) }
 
   /// Takes what is waiting. Lost events count as a change: only a fresh look tells what they were.
   func hasChanged() -> Bool { events.drain(watching: machine.gateways).isRelevant }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import HostDNS
+internal import HostServices
 internal import KernelNetwork
 package import LinuxIO
 package import NetworkTypes
@@ -16,16 +17,24 @@ package final class LinuxMachine {
   private let wireGuard: WireGuardKernel
   private let applier: KernelApplier
   private let ssidFile: String?
+  private let loop: EventLoop
+  private lazy var host = HostServices(on: loop) { [weak self] in self?.hostChanged($0) }
+  /// Programs of this host say something else about the network than before; or something for the first time, for which facts have waited.
+  package var hostChanged: (_ isFirst: Bool) -> Void = { _ in }
+  /// Other facts are needed than before: before anything is looked at.
+  package var needChanged: (Set<FactKind>) -> Void = { _ in }
+  private var needed: Set<FactKind>?
   /// Of the last observation: whose neighbour entries matter, and what they said.
   package private(set) var gateways: [IPAddress: MACAddress?] = [:]
   private var busFacts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
 
-  /// Opens the kernel's sockets, in the network namespace of the calling thread.
+  /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has its own, which runs in `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(WorldError) {
     self.ssidFile = ssidFile
     self.resolvConf = ResolvConfBackend(path: resolvConf, stateDirectory: stateDirectory)
     do {
-      userspace = UserspaceWireGuard(on: try loop ?? EventLoop())
+      self.loop = try loop ?? EventLoop()
+      userspace = UserspaceWireGuard(on: self.loop)
       reader = try KernelReader()
       wifi = try WiFiReader()
       wireGuard = try WireGuardKernel()
@@ -35,19 +44,44 @@ package final class LinuxMachine {
     }
   }
 
+  /// Waits until the programs of this host have answered, no longer than `limit`: for a dry run, which has no loop to come back to. Once only.
+  package func settle(_ facts: Set<FactKind>, within limit: Duration = .milliseconds(1500)) {
+    hostChanged = { [weak self] _ in if let self, host.isSettled { loop.stop() } }
+    host.need(facts)
+    guard !host.isSettled, let timer = try? loop.at(.now + limit, { [loop] in loop.stop() }) else { return }
+    _ = try? loop.run()
+    withExtendedLifetime(timer) {}
+  }
+
+  /// Hears of sleep and wake from systemd-logind.
+  package var slept: (Bool) -> Void {
+    get { host.slept }
+    set { host.slept = newValue }
+  }
+
+  package var hearsSleep = false
+
+  /// Folders and files of other programs that facts come from.
+  package var watched: (folders: [String], files: [String]) { host.watched }
+
+  package func filesChanged() { host.filesChanged() }
+
   /// Reads everything anew.
   package func observe(_ need: Need) throws(WorldError) -> Observation {
+    if need.facts != needed {
+      needed = need.facts
+      needChanged(need.facts)
+    }
+    host.need(need.facts, sleep: hearsSleep)
     let kernel: KernelState
     do throws(NetlinkError) {
-      kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere)
+      kernel = try reader.read(
+        extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: need.facts.contains(.gatewayMAC))
     } catch {
       throw WorldError(error.description)
     }
-    let radios = wifi.read(links: kernel.links)
-    let sources = UnderlaySources(
-      kernel: kernel, types: types(of: kernel.links, radios: Set(radios.keys)), wifi: radios, resolvConf: underlayResolver,
-      ssidFile: need.ssid ? ssidFile.map(ssidFact) : nil, time: .known(.now), power: powerSource())
-    let snapshot = NetworkSnapshot(sources)
+    let underlay = Underlay(sources(kernel, need.facts))
+    let snapshot = underlay.snapshot
     gateways = [:]
     for gateway in snapshot.primaryLink?.gateways ?? [] {
       let entry = kernel.neighbours.first { $0.link == snapshot.primary && $0.address == gateway }
@@ -57,7 +91,7 @@ package final class LinuxMachine {
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
-    return Observation(snapshot: snapshot, state: state)
+    return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
 
   /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.
@@ -121,30 +155,50 @@ package final class LinuxMachine {
 
   // MARK: Facts
 
-  private var underlayResolver: Fact<ResolvConf> {
+  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>) -> UnderlaySources {
+    let radios = wifi.read(links: kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
+    var sources = UnderlaySources(
+      kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
+      ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
+    if facts.contains(.time) { sources.time = .known(.now) }
+    if facts.contains(.power) { sources.power = powerSource() }
+    if !facts.isDisjoint(with: .ofHostServices) {
+      sources.host = host.words(about: kernel.linksInUse, resolvConf: underlayResolver)
+    }
+    return sources
+  }
+
+  private var underlayResolver: Answer<ResolvConfWords> {
     switch resolvConf.underlayText() {
-    case .known(let text): .known(ResolvConf(parsing: text))
-    case .unknown(let reason): .unknown(because: reason)
+    case .known(let text): .said(ResolvConfWords(parsing: text))
+    case .unknown(let reason): .silent(because: reason)
     }
   }
 
-  private func types(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: InterfaceType] {
-    var types: [InterfaceIndex: InterfaceType] = [:]
+  private func mediums(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: Medium] {
     var facts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
-    for link in links where !link.isLoopback {
+    let mediums = KernelNetwork.mediums(of: links, radios: radios) { link in
       // What a device is plugged into does not change while it keeps its index and name.
       let known = busFacts[link.index].flatMap { $0.name == link.name ? $0 : nil } ?? (name: link.name, facts: BusFacts(of: link))
       facts[link.index] = known
-      types[link.index] = interfaceType(of: link, isWiFi: radios.contains(link.index), bus: known.facts)
+      return known.facts
     }
     busFacts = facts
-    return types
+    return mediums
   }
 
   private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }
     if found.kind == "wireguard" { return (try? wireGuard.read(link)) ?? nil }
     return (try? userspace.read(link)) ?? nil
+  }
+}
+
+extension KernelState {
+  /// Links that carry addresses, which programs of the host may speak of.
+  fileprivate var linksInUse: [Link] {
+    let names = Set(addresses.map(\.link))
+    return links.filter { names.contains($0.name) && $0.isUp && !$0.isLoopback && Ownership.tunnel(ofAlias: $0.alias) == nil }
   }
 }
 

@@ -36,6 +36,8 @@ package final class Reconciler {
   var isPassDue = false
   private(set) var isStopping = false
   private var whenStopped: (() -> Void)?
+  private var sleepClock = SleepClock()
+  private var wokeAt: Moment?
   var retryAt: Moment?
   var linksBeingStarted = Set<String>()
 
@@ -81,6 +83,30 @@ package final class Reconciler {
     schedule()
   }
 
+  /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
+  package func factsCame() {
+    isObservationStale = true
+    pass()
+  }
+
+  /// The machine has woken from sleep: the network may be another, and sessions may be dead even if it is not.
+  package func woke() {
+    _ = sleepClock.hasSlept(world.timeAsleep())
+    noteWake()
+    pass()
+  }
+
+  /// Two witnesses, systemd-logind and the clocks, may tell of the same sleep.
+  private func noteWake() {
+    let now = world.now()
+    if let last = wokeAt, now < last + .seconds(5) { return }
+    wokeAt = now
+    isObservationStale = true
+    underlayEvent = .underlayChanged
+    prober.wake()
+    for supervisor in orderedSupervisors { supervisor.doubtSessions() }
+  }
+
   /// Policy files, or files that they name, have changed.
   package func policiesChanged() {
     loaded = world.loadPolicies()
@@ -101,7 +127,7 @@ package final class Reconciler {
     guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
-    observe()
+    observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
     let now = world.wallClock()
     let lifetime: Hold.Lifetime =
       switch request.until {
@@ -138,6 +164,7 @@ package final class Reconciler {
       return
     }
     isPassing = true
+    if sleepClock.hasSlept(world.timeAsleep()) { noteWake() }
     var rounds = 0
     repeat {
       isPassDue = false
@@ -157,11 +184,17 @@ package final class Reconciler {
     schedule()
   }
 
-  func observe() {
+  /// What policies and holds need; a hold that ends with the network tells networks apart by their gateways.
+  private var neededFacts: Set<FactKind> {
+    let isHeld = deliberation.holds.values.contains { if case .network = $0.lifetime { true } else { false } }
+    return isHeld ? policies.neededFacts.union([.gatewayMAC]) : policies.neededFacts
+  }
+
+  func observe(for extra: Set<FactKind> = []) {
     isObservationStale = false
     settleUntil = nil
     let need = Need(
-      ssid: policies.needsSSID, tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
+      facts: neededFacts.union(extra), tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: observation == nil,
       wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
     var new: Observation
@@ -328,6 +361,9 @@ package final class Reconciler {
 
   /// The network as the last pass saw it.
   package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
+
+  /// The same, with where its facts come from.
+  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
 
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { loaded.dependencies }

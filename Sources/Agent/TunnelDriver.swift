@@ -18,8 +18,14 @@ protocol TunnelDriver: AnyObject {
   func askAgain()
   /// Whether the kernel's state of the device says that the other side has answered.
   func isAnswered(by state: WireGuardState?) -> Bool
+  /// Sessions may be dead though the network is the same: the machine has slept. The next question begins them anew.
+  func doubtSessions()
   /// Ends what was started.
   func release()
+}
+
+extension TunnelDriver {
+  func doubtSessions() {}
 }
 
 extension ProviderConfiguration {

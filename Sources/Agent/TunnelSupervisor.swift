@@ -104,6 +104,9 @@ final class TunnelSupervisor {
     if machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true { handle(.peerAnswered, on: underlay) }
   }
 
+  /// The machine has slept: what holds of sessions has to be shown again.
+  func doubtSessions() { driver?.doubtSessions() }
+
   func askAgain() { if machine.state.isAwaitingAnswer { driver?.askAgain() } }
 
   private func becomeSuccessor() {

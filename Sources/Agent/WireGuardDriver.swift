@@ -78,6 +78,8 @@ final class WireGuardDriver: TunnelDriver {
     }
   }
 
+  func doubtSessions() { preparedOn = nil }
+
   func askAgain() {}
 
   func isAnswered(by state: WireGuardState?) -> Bool { !isRenewing && state?.lastHandshake != nil }

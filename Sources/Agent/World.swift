@@ -30,6 +30,8 @@ package struct World {
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> AnyObject? = { _, _, _ in nil }
   /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
   package var wake: (Moment?, @escaping () -> Void) -> Void
+  /// How long the machine has slept since it started.
+  package var timeAsleep: () -> Duration = { .zero }
 
   package init(
     now: @escaping () -> Moment, wallClock: @escaping () -> Int64, observe: @escaping (Need) throws(WorldError) -> Observation,
@@ -58,7 +60,7 @@ package struct World {
 
 /// What an observation is for.
 package struct Need: Hashable, Sendable {
-  package var ssid: Bool
+  package var facts: Set<FactKind>
   /// Tables that tunnels may have routes in.
   package var tables: [UInt32]
   /// Also what is ours in tables that nobody knows of: what a killed agent has left.
@@ -66,8 +68,8 @@ package struct Need: Hashable, Sendable {
   /// WireGuard links to ask about.
   package var wireGuardLinks: [String]
 
-  package init(ssid: Bool = true, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = []) {
-    self.ssid = ssid
+  package init(facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = []) {
+    self.facts = facts
     self.tables = tables
     self.everywhere = everywhere
     self.wireGuardLinks = wireGuardLinks
@@ -78,10 +80,13 @@ package struct Need: Hashable, Sendable {
 package struct Observation: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var state: ObservedState
+  /// Where the snapshot's facts come from.
+  package var provenance: Provenance
 
-  package init(snapshot: NetworkSnapshot, state: ObservedState) {
+  package init(snapshot: NetworkSnapshot, state: ObservedState, provenance: Provenance = Provenance()) {
     self.snapshot = snapshot
     self.state = state
+    self.provenance = provenance
   }
 }
 

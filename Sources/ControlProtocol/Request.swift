@@ -1,6 +1,8 @@
 /// What a client asks of the agent: one JSON object on a line.
 package enum Request: Hashable, Sendable {
   case status
+  /// The network as the last pass saw it, with where its facts come from.
+  case network
   /// A reply, and then events, a line each, for as long as the client stays.
   /// With `snapshots`, also every network that is seen, whole: what `simulate` can live through again.
   case monitor(snapshots: Bool = false)
@@ -14,7 +16,7 @@ package enum Request: Hashable, Sendable {
   /// Whether it changes anything, and so needs the right to.
   package var isChange: Bool {
     switch self {
-    case .status, .monitor: false
+    case .status, .network, .monitor: false
     case .hold, .resume, .reload: true
     }
   }
@@ -22,6 +24,7 @@ package enum Request: Hashable, Sendable {
   package var json: JSON {
     switch self {
     case .status: ["command": "status"]
+    case .network: ["command": "network"]
     case .monitor(let snapshots): ["command": "monitor", "snapshots": .bool(snapshots)]
     case .hold(let tunnel, let hold): hold.json(of: tunnel)
     case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
@@ -33,6 +36,7 @@ package enum Request: Hashable, Sendable {
     let tunnel = json["tunnel"]?.string
     switch (json["command"]?.string, tunnel) {
     case ("status", _): self = .status
+    case ("network", _): self = .network
     case ("monitor", _): self = .monitor(snapshots: json["snapshots"]?.bool ?? false)
     case ("up", let tunnel?), ("down", let tunnel?): self = .hold(tunnel: tunnel, try HoldRequest(json))
     case ("resume", let tunnel): self = .resume(tunnel: tunnel)

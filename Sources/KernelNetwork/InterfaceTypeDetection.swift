@@ -32,7 +32,7 @@ package struct BusFacts: Hashable, Sendable {
   }
 }
 
-/// What medium a link is. Asks the kernel and the bus, never the name. `isWiFi`: nl80211 knows the link.
+/// What medium a link is, judged by itself (`mediums` looks below it). Asks the kernel and the bus, never the name. `isWiFi`: nl80211 knows it.
 package func interfaceType(of link: Link, isWiFi: Bool, bus: BusFacts) -> InterfaceType {
   if isWiFi || bus.deviceType == "wlan" { return .wifi }
   if bus.deviceType == "wwan" || bus.bus == "wwan" || link.kind == "wwan" || link.kind == "rmnet" { return .cellular }
@@ -60,7 +60,7 @@ private enum HardwareType {
   static let none: UInt16 = 0xfffe
 }
 
-/// By `IFLA_INFO_KIND`. A bond counts as its usual members, Ethernet; judging it by the active one is for later.
+/// By `IFLA_INFO_KIND`. What lies on other links counts as the usual ones, Ethernet, where those are not to be seen.
 private func interfaceType(ofKind kind: String, _ link: Link) -> InterfaceType {
   switch kind {
   case "bridge", "openvswitch": .bridge

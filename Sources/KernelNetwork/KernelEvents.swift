@@ -37,13 +37,16 @@ package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
   private let wifi: NetlinkSocket
   private let hasJoinedWiFi = Mutex(false)
+  private let hearsNeighbours = Mutex(false)
 
   /// Datagrams that one `drain` reads at most from each socket, so that a storm cannot hold up the caller; what is left makes the
   /// descriptor readable again.
   private static let drainLimit = 8192
 
-  /// `RTNLGRP_LINK`, `_NEIGH`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`.
-  private static let groups: [Int32] = [1, 3, 5, 7, 8, 9, 11, 19]
+  /// `RTNLGRP_LINK`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`.
+  private static let groups: [Int32] = [1, 5, 7, 8, 9, 11, 19]
+  /// `RTNLGRP_NEIGH`.
+  private static let neighbourGroup: Int32 = 3
 
   /// `receiveBuffer` in bytes; 8 MiB hold about twenty thousand route events.
   package init(receiveBuffer: Int32 = 8 << 20) throws(NetlinkError) {
@@ -52,6 +55,19 @@ package final class KernelEvents: Sendable {
     route.dropForeignRouteEvents()
     for group in Self.groups { try route.join(group: group) }
     joinWiFi()
+  }
+
+  /// Neighbours are heard of only while somebody asks for a gateway's: entries age, and are confirmed again, on a machine that does nothing.
+  package func hearNeighbours(_ wanted: Bool) {
+    hearsNeighbours.withLock { hears in
+      guard hears != wanted else { return }
+      do throws(NetlinkError) {
+        if wanted { try route.join(group: Self.neighbourGroup) } else { try route.leave(group: Self.neighbourGroup) }
+        hears = wanted
+      } catch {
+        // Asked again with the next look.
+      }
+    }
   }
 
   /// To be watched for readability; then call `drain`.

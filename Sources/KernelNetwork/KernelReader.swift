@@ -16,8 +16,9 @@ package struct KernelReader: Sendable {
   /// Everything, each table as it was at one moment. Of routes: the main table, the tables that our rules name, and `extraTables`; never all
   /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
   /// them, which the kernel picks out.
-  package func read(extraTables: Set<UInt32> = [], everywhere: Bool = false) throws(NetlinkError) -> KernelState {
-    try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere) }
+  /// Neighbours are left out where nobody asks for them.
+  package func read(extraTables: Set<UInt32> = [], everywhere: Bool = false, neighbours: Bool = true) throws(NetlinkError) -> KernelState {
+    try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere, neighbours: neighbours) }
   }
 
   /// One table, both families; empty where it does not exist.
@@ -45,7 +46,7 @@ package struct KernelReader: Sendable {
     }
   }
 
-  private func readOnce(_ extraTables: Set<UInt32>, everywhere: Bool) throws(NetlinkError) -> KernelState {
+  private func readOnce(_ extraTables: Set<UInt32>, everywhere: Bool, neighbours: Bool) throws(NetlinkError) -> KernelState {
     var state = KernelState(links: try socket.readLinks())
     let names = state.links.names
     state.addresses = try socket.readAddresses(linkNames: names)
@@ -54,7 +55,7 @@ package struct KernelReader: Sendable {
     let tables = extraTables.union(ours).union([Route.mainTable])
     for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
     if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
-    state.neighbours = try socket.readNeighbours(linkNames: names)
+    if neighbours { state.neighbours = try socket.readNeighbours(linkNames: names) }
     return state
   }
 }

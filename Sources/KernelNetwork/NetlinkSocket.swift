@@ -8,8 +8,9 @@ import Wire
 /// Requests and their answers exclude one another, so a socket may be shared. Never blocks for longer than `patience`.
 final class NetlinkSocket: Sendable {
   enum Family: Int32 {
-    /// `NETLINK_ROUTE` and `NETLINK_GENERIC`.
+    /// `NETLINK_ROUTE`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
     case route = 0
+    case uevent = 15
     case generic = 16
   }
 
@@ -69,6 +70,11 @@ final class NetlinkSocket: Sendable {
   func join(group: Int32) throws(NetlinkError) {
     let result = state.withLock { nl_socket_add_membership($0.socket, group) }
     guard result >= 0 else { throw NetlinkError(libnl: result, what: "join netlink group \(group)") }
+  }
+
+  func leave(group: Int32) throws(NetlinkError) {
+    let result = state.withLock { nl_socket_drop_membership($0.socket, group) }
+    guard result >= 0 else { throw NetlinkError(libnl: result, what: "leave netlink group \(group)") }
   }
 
   /// The number of a generic netlink family; `nil` where the kernel has none of that name and loads no module for it.

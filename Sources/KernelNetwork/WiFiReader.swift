@@ -8,19 +8,20 @@ package struct WiFiReader: Sendable {
 
   package init() throws(NetlinkError) { socket = try NetlinkSocket(.generic) }
 
-  /// By link index; known and `nil` for a radio that is on no network, or that offers one. Where nl80211 is there
-  /// and does not answer, the SSID of every one of `links` that may be a radio is unknown. Empty where the kernel has no Wi-Fi.
-  package func read(links: [Link] = []) -> [InterfaceIndex: Fact<SSID?>] {
+  /// By link index; what is known is `nil` for a radio that is on no network, or that offers one. Where nl80211 is there and does not answer,
+  /// nothing is known of any of `links` that may be a radio. Empty where the kernel has no Wi-Fi. `details`: also the access point and its
+  /// security, for which the kernel has to be asked about every network that the radio has heard.
+  package func read(links: [Link] = [], details: Bool = true) -> [InterfaceIndex: WiFiFacts] {
     do throws(NetlinkError) {
-      return try readInterfaces()
+      return try readInterfaces(details)
     } catch {
-      let reason = "nl80211: \(error)"
+      let unknown = WiFiFacts(unknown: "nl80211: \(error)")
       let mayBeRadios = links.filter { $0.kind == nil && $0.hardwareType == 1 }
-      return Dictionary(mayBeRadios.map { ($0.index, .unknown(because: reason)) }) { first, _ in first }
+      return Dictionary(mayBeRadios.map { ($0.index, unknown) }) { first, _ in first }
     }
   }
 
-  private func readInterfaces() throws(NetlinkError) -> [InterfaceIndex: Fact<SSID?>] {
+  private func readInterfaces(_ details: Bool) throws(NetlinkError) -> [InterfaceIndex: WiFiFacts] {
     guard let family = try socket.resolve(family: NL80211Message.family) else { return [:] }
     let radios: [WirelessInterface]
     do throws(NetlinkError) {
@@ -30,24 +31,32 @@ package struct WiFiReader: Sendable {
       socket.forget(family: NL80211Message.family)
       throw error
     }
-    var facts: [InterfaceIndex: Fact<SSID?>] = [:]
+    var facts: [InterfaceIndex: WiFiFacts] = [:]
     for radio in radios {
       guard let index = InterfaceIndex(radio.index) else { continue }
-      facts[index] = radio.isClient && radio.ssid == nil ? joinedNetwork(of: radio, family) : .known(radio.isClient ? radio.ssid : nil)
+      facts[index] = radio.isClient ? joinedNetwork(of: radio, family, details) : WiFiFacts()
     }
     return facts
   }
 
   /// By the networks that the radio has heard, one of which it may be on.
-  private func joinedNetwork(of radio: WirelessInterface, _ family: UInt16) -> Fact<SSID?> {
+  private func joinedNetwork(of radio: WirelessInterface, _ family: UInt16, _ details: Bool) -> WiFiFacts {
+    if let ssid = radio.ssid, !details { return WiFiFacts(ssid: .known(ssid), bssid: notRead(), security: notRead()) }
     do throws(NetlinkError) {
       let networks = try read("read Wi-Fi networks", WirelessNetwork.init) {
         $0.dumpWirelessNetworks(interface: radio.index, family: family, sequence: $1)
       }
-      guard let joined = networks.first(where: \.isJoined) else { return .known(nil) }
-      return joined.ssid.map { .known($0) } ?? .unknown(because: "the Wi-Fi network hides its name")
+      if let joined = networks.first(where: \.isJoined) { return WiFiFacts(joined, ssid: radio.ssid) }
+      // The kernel drops a network that it has not heard for long, though the radio may still be on it.
+      guard let ssid = radio.ssid else { return WiFiFacts() }
+      let stations = try read("read Wi-Fi stations", WirelessStation.init) {
+        $0.dumpWirelessStations(interface: radio.index, family: family, sequence: $1)
+      }
+      let point: Fact<MACAddress?> =
+        stations.count == 1 ? .known(stations[0].address) : .unknown(because: "the kernel has forgotten the access point")
+      return WiFiFacts(ssid: .known(ssid), bssid: point, security: .unknown(because: "the kernel has forgotten the network's beacon"))
     } catch {
-      return .unknown(because: "nl80211: \(error)")
+      return WiFiFacts(unknown: "nl80211: \(error)")
     }
   }
 
@@ -66,5 +75,20 @@ package struct WiFiReader: Sendable {
         guard error.isTransient, tries < 5 else { throw error }
       }
     }
+  }
+}
+
+private func notRead<Value>() -> Fact<Value> { .unknown(because: UnderlaySources.notNeeded) }
+
+extension WiFiFacts {
+  fileprivate init(unknown reason: String) {
+    self.init(ssid: .unknown(because: reason), bssid: .unknown(because: reason), security: .unknown(because: reason))
+  }
+
+  fileprivate init(_ network: WirelessNetwork, ssid: SSID?) {
+    self.init(
+      ssid: (ssid ?? network.ssid).map { .known($0) } ?? .unknown(because: "the Wi-Fi network hides its name"),
+      bssid: network.bssid.map { .known($0) } ?? .unknown(because: "the kernel does not name the access point"),
+      security: network.security.map { .known($0) } ?? .unknown(because: "the network uses key management that is not known here"))
   }
 }

@@ -8,7 +8,7 @@ package import NetworkTypes
 /// Everything is called back on the thread that runs the loop, one thing at a time, so what lives on it needs no lock. Nothing on it may
 /// block. When idle it sleeps in the kernel without a tick.
 package final class EventLoop {
-  private let event: OpaquePointer
+  let event: OpaquePointer
 
   package init() throws(SystemError) {
     var event: OpaquePointer?

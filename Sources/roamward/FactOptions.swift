@@ -59,14 +59,23 @@ struct SourceOptions: ParsableArguments {
 
   /// This machine's network, now.
   func snapshot() throws -> NetworkSnapshot {
+    try observation().snapshot
+  }
+
+  /// The same, with where it comes from. Programs of the host have a second or two to answer.
+  func observation() throws -> Observation {
     let machine = try machine()
+    machine.settle(.all)
     do throws(WorldError) {
-      return try machine.observe(Need()).snapshot
+      return try machine.observe(Need())
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
   }
+
+  /// Whether the machine's own files are meant, which an agent reads too.
+  var areUsual: Bool { ssidFile == nil && resolvConf == "/etc/resolv.conf" && stateDir == "/var/lib/roamward" }
 
   func machine() throws -> LinuxMachine {
     do throws(WorldError) {

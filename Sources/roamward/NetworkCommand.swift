@@ -1,30 +1,61 @@
 import Agent
 import ArgumentParser
+import ControlClient
 import ControlProtocol
+import Glibc
 import LinuxIO
 import NetworkTypes
+import PolicySource
 import RoamwardCore
 
 struct Network: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Where this machine is: what rules would judge, now.",
-    discussion: "What --json prints, `evaluate --network` reads.")
+    abstract: "Where this machine is, and how that is known: what rules would judge, now.",
+    discussion: """
+      What --json prints, `evaluate --network` reads. Where an agent runs, its word counts, for it is what the rules see; what no policy
+      asks it for is looked up here.
+      """)
 
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "Print the snapshot as JSON.") var json = false
+  @Flag(help: "Every source that was asked for each fact, in order, and what it answered.") var explainFacts = false
+  @Flag(help: "Print the snapshot as JSON, with where its facts come from.") var json = false
   @Option(help: ArgumentHelp("Write the snapshot to a file that does not exist yet.", valueName: "file")) var save: String?
 
   func run() throws {
-    let snapshot = agent.addingAnswers(to: try sources.snapshot())
-    if let save { try keep(snapshot, in: save) }
-    if save == nil || json { write(json ? snapshot.json.text(indented: true) + "\n" : report(snapshot)) }
-    if save == nil, !json { write(agent.probeLines.map { "\(pad("probe", 12)) \($0)\n" }.joined()) }
+    let observation = try sources.observation()
+    var underlay = Underlay(snapshot: observation.snapshot, provenance: observation.provenance)
+    if sources.areUsual, var seen = agentsView() {
+      seen.complete(from: underlay)
+      underlay = seen
+    } else {
+      underlay.snapshot = agent.addingAnswers(to: underlay.snapshot)
+    }
+    if let save { try keep(underlay, in: save) }
+    let now = Int64(time(nil))
+    if json {
+      write(underlay.json.text(indented: true) + "\n")
+    } else if explainFacts {
+      write(explanation(of: underlay.snapshot, from: underlay.provenance, at: now))
+    } else if save == nil {
+      write(report(underlay.snapshot, from: underlay.provenance, at: now))
+      write(agent.probeLines.map { "\(pad("probe", 11)) \($0)\n" }.joined())
+    }
   }
 
-  private func keep(_ snapshot: NetworkSnapshot, in path: String) throws {
+  /// What the agent sees; `nil` where none runs. An agent of another version that does not know the question counts as none.
+  private func agentsView() -> Underlay? {
+    guard let client = try? ControlClient(path: agent.socket), let answer = try? client.ask(.network), let network = answer["network"],
+      let snapshot = readSnapshot(text: Array(network.text().utf8), file: "the agent's answer").snapshot
+    else { return nil }
+    var underlay = Underlay(snapshot: snapshot, provenance: Provenance())
+    underlay.takeFacts(from: network)
+    return underlay
+  }
+
+  private func keep(_ underlay: Underlay, in path: String) throws {
     do throws(SystemError) {
-      try TextFile.create(path, with: Array((snapshot.json.text(indented: true) + "\n").utf8), mode: 0o644)
+      try TextFile.create(path, with: Array((underlay.json.text(indented: true) + "\n").utf8), mode: 0o644)
       writeError("saved in \(path); decide on it with `roamward evaluate --network \(path)`\n")
     } catch {
       writeError("roamward: \(error)\n")

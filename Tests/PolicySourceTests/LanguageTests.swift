@@ -192,12 +192,11 @@ let languageCases: [(policy: String, said: String)] = [
 
   @Test("what this version does not act on is told once a file")
   func limits() {
-    let match =
-      "{ metered: true, internet: true, captive-portal: false, bssid: 02:00:5e:00:00:07, wifi-security: wpa2, probe: \"https://a.example/\" }"
-    let text = "version: 1\nnetworks: { a: \(match), b: \(match) }\n"
+    let tunnel = "{ provider: { command: { up: /u, down: /d } }, proxy: { http: \"10.0.0.80:3128\" }, on-demand: { timing: { idle: 1m } } }"
+    let text = "version: 1\ntunnels: { a: \(tunnel), b: \(tunnel) }\n"
     let loaded = MemoryFiles(["/etc/p/1.yaml": text, "/etc/p/2.yaml": text.replacing("a:", with: "c:").replacing("b:", with: "d:")]).load()
     #expect(!loaded.hasErrors)
-    for key in ["metered", "bssid", "wifi-security"] {
+    for key in ["proxy", "idle"] {
       #expect(loaded.diagnostics.count { $0.message.hasPrefix("`\(key)` is read; this version ") } == 2, "\(key)")
     }
   }

@@ -17,6 +17,7 @@ struct NetlinkRobustnessTests {
       if Neighbour(message, linkNames: [:]) != nil { count += 1 }
       if WirelessInterface(message) != nil { count += 1 }
       if WirelessNetwork(message) != nil { count += 1 }
+      if WirelessStation(message) != nil { count += 1 }
       if let verdict = NetlinkAcknowledgement(message) { count += Int(verdict.code & 1) }
       if LinkMessage.isNoise(message) || RouteMessage.isCloned(message) || NL80211Message.isAboutConnection(message) { count += 1 }
       if RouteMessage.table(of: message) != nil || NeighbourMessage.address(of: message) != nil { count += 1 }

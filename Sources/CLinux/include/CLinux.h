@@ -29,4 +29,8 @@ int clinux_accept(int fd);
 /// How a child ended, from the status that waitid(2) gives: the exit code, or 128 and the signal's number.
 int clinux_exit_code(int code, int status);
 
+/// A timerfd of CLOCK_REALTIME that never expires and that becomes readable, with ECANCELED, whenever that clock is set. Close-on-exec and
+/// non-blocking. A descriptor, or -1 with errno.
+int clinux_clock_change_timer(void);
+
 #endif

@@ -21,12 +21,10 @@ let criteria: Mapping<[Condition]> = Mapping(
     Key(criterion: "ssid", .ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]") { .ssid($0) },
     Key(criterion: "ssid-glob", .ssidGlob, "A pattern for the name of the Wi-Fi network.", example: "Corp-*") { .ssidGlob($0) },
     Key(
-      criterion: "bssid", .mac, "The access point's address.", example: "02:00:5e:00:00:07",
-      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown"
+      criterion: "bssid", .mac, "The access point's address.", example: "02:00:5e:00:00:07"
     ) { .bssid($0) },
     Key(
-      criterion: "wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]",
-      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown"
+      criterion: "wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]"
     ) { .wifiSecurity($0) },
     Key(
       fact: "ssid-file", expects: "a file", schema: .anyText,
@@ -57,7 +55,6 @@ let criteria: Mapping<[Condition]> = Mapping(
       single(.boolean) { .internet($0) }),
     Key(
       fact: "metered", expects: "true or false", schema: .boolean, "The connection is paid for by volume.", example: "false",
-      limitation: "this version does not find it out by itself, so that on a live machine it may be unknown",
       single(.boolean) { .metered($0) }),
     Key(
       fact: "time", expects: "days and hours", schema: timeKeys.schema, "Days and hours, by local time.",
@@ -85,27 +82,23 @@ private typealias ConditionReader = @Sendable (Node.Entry, inout Reading) -> Con
 
 extension Key where Draft == [Condition] {
   fileprivate init(
-    fact name: String, expects expected: String, schema: Schema, _ about: String, example: String, limitation: String? = nil,
+    fact name: String, expects expected: String, schema: Schema, _ about: String, example: String,
     _ read: @escaping ConditionReader
   ) {
-    self.init(name, expects: expected, schema: schema, about, example: example, limitation: limitation) { entry, criteria, reading in
+    self.init(name, expects: expected, schema: schema, about, example: example) { entry, criteria, reading in
       guard let condition = read(entry, &reading) else { return }
-      if let limitation {
-        reading.tellLimit(
-          of: name, limitation, help: "what it is can be said to dry runs; `decide-within` ends the waiting", at: entry.keyLocation)
-      }
       criteria.append(condition)
     }
   }
 
   /// One value or a list of them.
   fileprivate init<Value>(
-    criterion name: String, _ reader: ValueReader<Value>, _ about: String, example: String, limitation: String? = nil,
+    criterion name: String, _ reader: ValueReader<Value>, _ about: String, example: String,
     _ make: @escaping @Sendable ([Value]) -> Condition
   ) {
     self.init(
       fact: name, expects: "\(reader.expected), or a list of such", schema: .oneOrMore(reader.schema), about, example: example,
-      limitation: limitation, oneOrMore(reader, make))
+      oneOrMore(reader, make))
   }
 }
 

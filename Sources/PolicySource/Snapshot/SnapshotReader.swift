@@ -78,6 +78,9 @@ let snapshotKeys = Mapping(
     },
     Key("time", .fact(.localTime), "The local time; absent: unknown.", example: "mon 09:30") { $0.rest.time = $1 },
     Key("power", .fact(.word()), "What the machine runs on, or unknown.", standard: "ac", example: "battery") { $0.rest.power = $1 },
+    Key(
+      "facts", expects: "where facts come from", schema: Schema([:]), "Where each fact came from. Not read.", example: "{}"
+    ) { _, _, _ in },
   ])
 
 extension ValueReader {

@@ -61,10 +61,14 @@ extension DesiredLink {
 }
 
 extension TunnelSetup {
+  fileprivate var dns: DNSPolicy { policy.dnsInForce }
+}
+
+extension TunnelPolicy {
   /// The policy's servers, else those of the provider's own configuration.
-  fileprivate var dns: DNSPolicy {
-    if let own = policy.dns { return own }
-    guard case .wireGuard(let provider) = policy.provider else { return DNSPolicy() }
+  var dnsInForce: DNSPolicy {
+    if let own = dns { return own }
+    guard case .wireGuard(let provider) = provider else { return DNSPolicy() }
     return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
   }
 }

@@ -55,11 +55,6 @@ extension NetworkSnapshot {
 extension PolicySet {
   /// Every probe that a rule or a named network asks for, each once.
   package var probes: [Probe] {
-    var found: [Probe] = []
-    _ = contains { condition in
-      if case .probe(let probe) = condition { found.append(probe) }
-      return false
-    }
-    return found.uniqued()
+    keys.compactMap { if case .probe(let probe) = $0 { probe } else { nil } }.uniqued()
   }
 }

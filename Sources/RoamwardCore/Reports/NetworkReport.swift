@@ -1,27 +1,155 @@
 import NetworkTypes
 
-/// `roamward network`, for people: the primary link's facts in about ten lines, then the other links by name.
-package func report(_ snapshot: NetworkSnapshot) -> String {
+/// `roamward network`, for people: where the machine is in a sentence, then its facts with where each comes from. `now` in seconds since 1970.
+package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = Provenance(), at now: Int64? = nil) -> String {
   guard let link = snapshot.primaryLink else {
-    return "no network: no link has a default route\n" + otherLinks(snapshot)
+    return "No network: no link has a default route.\n" + otherLinks(snapshot)
   }
-  let rows: [(String, String)] = [
-    ("link", link.name), ("interface", words(link.type) { $0.rawValue }),
-    ("ssid", words(link.ssid) { $0.map { "\"\($0)\"" } ?? "none" }),
-    ("address", list(link.addresses)), ("gateway", list(link.gateways)),
-    ("gateway-mac", words(link.gatewayMAC) { $0?.description ?? "none" }),
-    ("dns-server", words(link.dnsServers, list)), ("dns-domain", words(link.searchDomains, list)), ("mtu", String(link.mtu)),
-    ("captive", words(snapshot.captivePortal) { $0 ? "behind a captive portal" : "no captive portal" }),
-    ("internet", words(snapshot.internet) { $0 ? "yes" : "no" }),
+  func source(_ kinds: FactKind...) -> String {
+    kinds.compactMap { provenance.origin(of: $0, on: link.name)?.believed.map(\.shortly) }.uniqued().joined(separator: "; ")
+      + kinds.compactMap { provenance.origin(of: $0, on: link.name)?.ageWords(at: now) }.prefix(1).joined()
+  }
+  var rows: [(label: String, value: String, source: String)] = [
+    ("link", "\(link.name), \(words(link.type) { $0.rawValue }), mtu \(link.mtu)", source(.type))
   ]
-  return rows.map { "\(pad($0.0, 12)) \($0.1)\n" }.joined() + otherLinks(snapshot)
+  if link.isOnWiFi {
+    let parts = [words(link.ssid, naming), words(link.wifiSecurity) { $0?.rawValue ?? "security none" }, words(link.bssid, naming)]
+    let known = [isShown(link.ssid), isShown(link.wifiSecurity), isShown(link.bssid)]
+    rows.append(("wi-fi", zip(parts, known).filter(\.1).map(\.0).joined(separator: ", "), source(.ssid, .wifiSecurity, .bssid)))
+  }
+  rows.append(("address", list(link.addresses), ""))
+  rows.append(("gateway", gateway(of: link), source(.gatewayMAC)))
+  rows.append(("dns-server", words(link.dnsServers, list), source(.dnsServers)))
+  rows.append(("dns-domain", words(link.searchDomains, list), source(.searchDomains)))
+  rows.append(("internet", internet(snapshot), source(.internet)))
+  rows.append(("metered", words(link.metered) { $0 ? "yes" : "no" }, source(.metered)))
+  let time = snapshot.time.value.map { ", \($0.day) \(clockText(minute: $0.second / 60))" } ?? ""
+  rows.append(("power", words(snapshot.power) { $0.rawValue } + time, source(.power)))
+  let width = min(48, rows.filter { !$0.source.isEmpty }.map(\.value.count).max() ?? 0)
+  let lines = rows.map { row in
+    row.source.isEmpty ? "\(pad(row.label, 11)) \(row.value)" : "\(pad(row.label, 11)) \(pad(row.value, width))  \(row.source)"
+  }
+  return ([sentence(link)] + lines).map { $0 + "\n" }.joined() + otherLinks(snapshot)
+}
+
+/// `roamward network --explain-facts`: every source that was asked for each fact, in order, and what it answered.
+package func explanation(of snapshot: NetworkSnapshot, from provenance: Provenance, at now: Int64?) -> String {
+  let primary = snapshot.primaryLink
+  let others = snapshot.links.filter { $0.name != primary?.name }
+  let ofLinks = ([primary].compactMap { $0 } + others).flatMap { link in
+    FactKind.allCases.filter(\.isOfLink).map { kind in
+      explained(kind.rawValue, link.words(for: kind), provenance.links[link.name]?[kind], on: link.name, at: now)
+    }
+  }
+  let ofMachine = FactKind.allCases.filter { !$0.isOfLink }.map { kind in
+    explained(kind.rawValue, snapshot.words(for: kind), provenance.machine[kind], on: nil, at: now)
+  }
+  return (ofLinks + ofMachine).joined()
+}
+
+private func explained(_ fact: String, _ value: String, _ origin: FactOrigin?, on link: String?, at now: Int64?) -> String {
+  let width = max(16, origin?.sources.map(\.source.count).max() ?? 0)
+  var lines = ["\(link.map { "\($0) " } ?? "")\(fact): \(value)"]
+  for answer in origin?.sources ?? [] {
+    let age = answer.isBelieved ? origin?.ageWords(at: now) ?? "" : ""
+    let because = answer.because.map { "  (\($0))" } ?? ""
+    lines.append("  \(answer.isBelieved ? "*" : "-") \(pad(answer.source, width))  \(answer.said)\(because)\(age)")
+  }
+  return lines.map { $0 + "\n" }.joined()
+}
+
+extension SourceAnswer {
+  fileprivate var shortly: String { source + (because.map { ": \($0)" } ?? "") }
+}
+
+extension FactOrigin {
+  /// `, 3 min ago`; nothing for what was seen in this moment.
+  fileprivate func ageWords(at now: Int64?) -> String? {
+    guard let now, let confirmed, now - confirmed >= 5 else { return nil }
+    switch now - confirmed {
+    case let s where s < 60: return ", \(s) s ago"
+    case let s where s < 3600: return ", \(s / 60) min ago"
+    case let s: return ", \(s / 3600) h ago"
+    }
+  }
+}
+
+extension LinkFacts {
+  fileprivate var isOnWiFi: Bool { type.value == .wifi || (ssid.value ?? nil) != nil }
+
+  fileprivate func words(for kind: FactKind) -> String {
+    switch kind {
+    case .type: RoamwardCore.words(type) { $0.rawValue }
+    case .ssid: RoamwardCore.words(ssid, naming)
+    case .bssid: RoamwardCore.words(bssid, naming)
+    case .wifiSecurity: RoamwardCore.words(wifiSecurity) { $0?.rawValue ?? "none" }
+    case .gatewayMAC: RoamwardCore.words(gatewayMAC, naming)
+    case .dnsServers: RoamwardCore.words(dnsServers, list)
+    case .searchDomains: RoamwardCore.words(searchDomains, list)
+    case .metered: RoamwardCore.words(metered) { $0 ? "yes" : "no" }
+    case .captivePortal, .internet, .time, .power: ""
+    }
+  }
+}
+
+extension NetworkSnapshot {
+  fileprivate func words(for kind: FactKind) -> String {
+    switch kind {
+    case .captivePortal: RoamwardCore.words(captivePortal) { $0 ? "yes" : "no" }
+    case .internet: RoamwardCore.words(internet) { $0 ? "yes" : "no" }
+    case .time: RoamwardCore.words(time) { "\($0.day) \(clockText(minute: $0.second / 60))" }
+    case .power: RoamwardCore.words(power) { $0.rawValue }
+    default: ""
+    }
+  }
+}
+
+private func sentence(_ link: LinkFacts) -> String {
+  let place =
+    switch (link.type.value, link.ssid.value ?? nil) {
+    case (_, let ssid?): "on the Wi-Fi network \"\(ssid)\""
+    case (.wifi?, nil): "on a Wi-Fi network without a known name"
+    case (.ethernet?, nil): "on a cable"
+    case (.cellular?, nil): "on a mobile network"
+    case (.usbTether?, nil): "on a phone's connection, over USB"
+    case (.bluetooth?, nil): "on a phone's connection, over Bluetooth"
+    case (let type?, nil): "on a link of type \(type.rawValue)"
+    case (nil, nil): "on a link whose type is not known"
+    }
+  return "You are \(place), through \(link.name)."
+}
+
+private func gateway(of link: LinkFacts) -> String {
+  guard let first = link.gateways.first else { return "none: the link leads to one peer" }
+  let rest = link.gateways.dropFirst().map { ", \($0)" }.joined()
+  switch link.gatewayMAC {
+  case .known(let address?): return "\(first) at \(address)\(rest)"
+  case .known(nil): return "\(first)\(rest)"
+  case .unknown: return "\(first), hardware address not known yet\(rest)"
+  }
+}
+
+private func internet(_ snapshot: NetworkSnapshot) -> String {
+  switch (snapshot.internet, snapshot.captivePortal) {
+  case (_, .known(true)): "behind a captive portal"
+  case (.known(true), _): "yes"
+  case (.known(false), _): "no"
+  case (.unknown(let reason), _): "unknown: \(reason)"
+  }
 }
 
 private func otherLinks(_ snapshot: NetworkSnapshot) -> String {
   let others = snapshot.links.filter { $0.name != snapshot.primary }
   return others.isEmpty
-    ? "" : "\(pad("also there", 12)) \(others.map { "\($0.name) (\(words($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
+    ? "" : "\(pad("also there", 11)) \(others.map { "\($0.name) (\(words($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
 }
+
+/// Whether it says more than that nobody asked.
+private func isShown<Value>(_ fact: Fact<Value>) -> Bool { fact != .unknown(because: UnderlaySources.notNeeded) }
+
+private func naming(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "none" }
+
+private func naming(_ address: MACAddress?) -> String { address?.description ?? "none" }
 
 private func list(_ items: [some CustomStringConvertible]) -> String {
   items.isEmpty ? "none" : items.map(\.description).joined(separator: ", ")

@@ -36,6 +36,12 @@ package struct Link: Hashable, Sendable {
   package var address: MACAddress?
   package var master: InterfaceIndex?
   package var alias: String?
+  /// `IFLA_LINK`: the link that a VLAN or MACVLAN lies on, in the same namespace.
+  package var lower: InterfaceIndex?
+  /// Of a bond in a mode with one: the port that carries its packets (`IFLA_BOND_ACTIVE_SLAVE`).
+  package var activePort: InterfaceIndex?
+  /// Of a bond's port: it is not used now (`IFLA_BOND_SLAVE_STATE`).
+  package var isBackup = false
 
   package init(
     index: InterfaceIndex, name: String, kind: String? = nil, hardwareType: UInt16 = 1, flags: UInt32 = 0, mtu: UInt32 = 1500,

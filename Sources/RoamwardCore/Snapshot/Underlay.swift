@@ -4,31 +4,73 @@ package import NetworkTypes
 package struct UnderlaySources: Hashable, Sendable {
   package var kernel: KernelState
   /// By interface index; what the kernel and the bus say about the medium.
-  package var types: [InterfaceIndex: InterfaceType]
+  package var mediums: [InterfaceIndex: Medium]
   /// By interface index; links that nl80211 does not know are absent.
-  package var wifi: [InterfaceIndex: Fact<SSID?>]
-  package var resolvConf: Fact<ResolvConf>
+  package var wifi: [InterfaceIndex: WiFiFacts]
+  /// What the programs of this host say.
+  package var host: HostWords
   /// Of the SSID file, where the agent was given one.
   package var ssidFile: Fact<SSID?>?
   package var time: Fact<LocalTime>
   package var power: Fact<PowerSource>
+  /// The facts that somebody needs; the others stay unknown.
+  package var needed: Set<FactKind>
+  /// When the machine was looked at, in seconds since 1970.
+  package var lookedAt: Int64?
 
   package init(
-    kernel: KernelState, types: [InterfaceIndex: InterfaceType] = [:], wifi: [InterfaceIndex: Fact<SSID?>] = [:],
-    resolvConf: Fact<ResolvConf> = .known(ResolvConf()), ssidFile: Fact<SSID?>? = nil,
-    time: Fact<LocalTime> = .unknown(because: "nobody asked"), power: Fact<PowerSource> = .unknown(because: "nobody asked")
+    kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:], host: HostWords = HostWords(),
+    ssidFile: Fact<SSID?>? = nil, time: Fact<LocalTime> = .unknown(because: Self.notNeeded),
+    power: Fact<PowerSource> = .unknown(because: Self.notNeeded), needed: Set<FactKind> = .all, lookedAt: Int64? = nil
   ) {
     self.kernel = kernel
-    self.types = types
+    self.mediums = mediums
     self.wifi = wifi
-    self.resolvConf = resolvConf
+    self.host = host
     self.ssidFile = ssidFile
     self.time = time
     self.power = power
+    self.needed = needed
+    self.lookedAt = lookedAt
+  }
+
+  /// Of a fact that nothing was asked about.
+  package static let notNeeded = "no policy asks for it"
+}
+
+/// What kind of link it is, and why.
+package struct Medium: Hashable, Sendable {
+  package var type: InterfaceType
+  /// In words: the driver, or the port that decided.
+  package var because: String
+  /// The link that carries it: itself, or the port or lower link by which it is judged.
+  package var carrier: InterfaceIndex
+
+  package init(_ type: InterfaceType, because: String, carrier: InterfaceIndex) {
+    self.type = type
+    self.because = because
+    self.carrier = carrier
   }
 }
 
-extension NetworkSnapshot {
+/// What a radio says about the network that it is on; known and `nil` for one that is on none.
+package struct WiFiFacts: Hashable, Sendable {
+  package var ssid: Fact<SSID?>
+  package var bssid: Fact<MACAddress?>
+  package var security: Fact<WiFiSecurity?>
+
+  package init(ssid: Fact<SSID?> = .known(nil), bssid: Fact<MACAddress?> = .known(nil), security: Fact<WiFiSecurity?> = .known(nil)) {
+    self.ssid = ssid
+    self.bssid = bssid
+    self.security = security
+  }
+}
+
+/// The network below all tunnels, and where its facts come from.
+package struct Underlay: Hashable, Sendable {
+  package var snapshot: NetworkSnapshot
+  package var provenance: Provenance
+
   /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier or address.
   package init(_ sources: UnderlaySources) {
     let kernel = sources.kernel
@@ -42,63 +84,28 @@ extension NetworkSnapshot {
     // The kernel's own order within a family is the metric; between families IPv4 goes first where both are equally good.
     let ordered = defaults.sorted { (isBetter($0, than: $1)) }
     let primary = ordered.first?.link
+    var facts = FactGathering(sources)
     let links = usable.compactMap { link -> LinkFacts? in
       let addresses = kernel.addresses.filter { $0.link == link.name }.map(\.address).sorted()
-      let isPrimary = link.name == primary
-      guard isPrimary || !addresses.isEmpty && link.master == nil else { return nil }
+      guard link.name == primary || !addresses.isEmpty && link.master == nil else { return nil }
       let gateways = ordered.filter { $0.link == link.name }.compactMap(\.gateway).uniqued()
-      let (type, ssid) = medium(of: link, isPrimary: isPrimary, sources)
-      return LinkFacts(
-        name: link.name, type: type, ssid: ssid, bssid: type.value == .wifi ? .unknown(because: notGathered) : .known(nil),
-        wifiSecurity: type.value == .wifi ? .unknown(because: notGathered) : .known(nil), metered: .unknown(because: notGathered),
-        addresses: addresses, gateways: gateways,
-        gatewayMAC: hardwareAddress(of: gateways.first, on: link.name, in: kernel),
-        dnsServers: isPrimary ? sources.resolvConf.map(\.nameServers) : .unknown(because: "resolv.conf speaks for the primary link alone"),
-        searchDomains: isPrimary
-          ? sources.resolvConf.map(\.searchDomains) : .unknown(because: "resolv.conf speaks for the primary link alone"),
-        mtu: link.mtu)
+      return facts.link(link, isPrimary: link.name == primary, addresses: addresses, gateways: gateways)
     }
-    self.init(
-      primary: primary, links: links, captivePortal: .unknown(because: notGathered), internet: .unknown(because: notGathered),
-      otherProbes: .unknown(because: "it was not asked"), time: sources.time, power: sources.power)
+    let primaryLink = usable.first { $0.name == primary }
+    snapshot = NetworkSnapshot(
+      primary: primary, links: links, captivePortal: facts.captivePortal(of: primaryLink), internet: facts.internet(of: primaryLink),
+      otherProbes: .unknown(because: "it was not asked"), time: facts.time, power: facts.power)
+    provenance = facts.provenance
   }
 }
 
-private let notGathered = "this version does not gather it"
+extension NetworkSnapshot {
+  package init(_ sources: UnderlaySources) { self = Underlay(sources).snapshot }
+}
 
 /// Lower metric first; then IPv4; then name, so that the order never depends on chance.
 private func isBetter(_ a: Route, than b: Route) -> Bool {
   (a.metric, a.destination.family, a.link ?? "") < (b.metric, b.destination.family, b.link ?? "")
-}
-
-/// Type and SSID. An SSID file speaks for the primary link, where the kernel's radio does not: a host behind a Wi-Fi bridge is on Wi-Fi.
-private func medium(of link: Link, isPrimary: Bool, _ sources: UnderlaySources) -> (Fact<InterfaceType>, Fact<SSID?>) {
-  let type = sources.types[link.index].map { Fact.known($0) } ?? .unknown(because: "the kernel does not say")
-  if let ssid = sources.wifi[link.index] { return (type, ssid) }
-  guard isPrimary, let file = sources.ssidFile, type.value.map({ $0 == .ethernet || $0 == .other }) ?? true else {
-    return (type, .known(nil))
-  }
-  switch file {
-  case .known(nil): return (type, .known(nil))
-  case .known(let ssid?): return (.known(.wifi), .known(ssid))
-  case .unknown(let reason): return (type, .unknown(because: reason))
-  }
-}
-
-private func hardwareAddress(of gateway: IPAddress?, on link: String, in kernel: KernelState) -> Fact<MACAddress?> {
-  guard let gateway else { return .known(nil) }
-  let entry = kernel.neighbours.first { $0.link == link && $0.address == gateway }
-  guard let address = entry?.macAddress else { return .unknown(because: "no neighbour entry for \(gateway) yet") }
-  return .known(address)
-}
-
-extension Fact {
-  fileprivate func map<Other>(_ transform: (Value) -> Other) -> Fact<Other> {
-    switch self {
-    case .known(let value): .known(transform(value))
-    case .unknown(let reason): .unknown(because: reason)
-    }
-  }
 }
 
 extension Sequence where Element: Hashable {

@@ -11,6 +11,9 @@ extension ArraySlice<UInt8> {
   }
   func host64(at offset: Int = 0) -> UInt64? { littleEndian(at: offset, count: 8).map { UInt64(littleEndian: $0) } }
 
+  /// Little-endian, as IEEE 802.11 has its numbers.
+  func little16(at offset: Int = 0) -> UInt16? { littleEndian(at: offset, count: 2).map { UInt16(truncatingIfNeeded: $0) } }
+
   /// In network order, as addresses and ports are.
   func network16(at offset: Int = 0) -> UInt16? { bigEndian(at: offset, count: 2).map { UInt16(truncatingIfNeeded: $0) } }
   func network32(at offset: Int = 0) -> UInt32? { bigEndian(at: offset, count: 4).map { UInt32(truncatingIfNeeded: $0) } }

@@ -11,6 +11,7 @@ package enum LinkMessage {
   /// `IFLA_*` of linux/if_link.h.
   enum Attribute {
     static let address: UInt16 = 1
+    static let lower: UInt16 = 5
     static let name: UInt16 = 3
     static let mtu: UInt16 = 4
     static let master: UInt16 = 10
@@ -18,8 +19,17 @@ package enum LinkMessage {
     static let info: UInt16 = 18
     static let alias: UInt16 = 20
     static let extendedMask: UInt16 = 29
-    /// `IFLA_INFO_KIND`, within `IFLA_LINKINFO`.
+    /// `IFLA_LINK_NETNSID`: the lower link, or the other end, is in another namespace.
+    static let lowerNamespace: UInt16 = 37
+    /// `IFLA_INFO_KIND`, `_DATA`, `_SLAVE_KIND` and `_SLAVE_DATA`, within `IFLA_LINKINFO`.
     static let kind: UInt16 = 1
+    static let data: UInt16 = 2
+    static let portKind: UInt16 = 4
+    static let portData: UInt16 = 5
+    /// `IFLA_BOND_ACTIVE_SLAVE`, within a bond's data.
+    static let activePort: UInt16 = 2
+    /// `IFLA_BOND_SLAVE_STATE`, within the data of a bond's port; 1: `BOND_STATE_BACKUP`.
+    static let portState: UInt16 = 1
   }
 
   /// A wireless extensions event: scan results and the like, which say nothing about the link. (Bridge ports come as family `AF_BRIDGE`.)
@@ -39,6 +49,7 @@ extension Link {
       let flags = payload.host32(at: 8)
     else { return nil }
     self.init(index: index, name: "", hardwareType: hardwareType, flags: flags, mtu: 0)
+    var isLowerElsewhere = false
     for attribute in NetlinkAttributes(payload, after: LinkMessage.headerSize) {
       switch attribute.type {
       case LinkMessage.Attribute.name: name = attribute.payload.text
@@ -46,11 +57,25 @@ extension Link {
       case LinkMessage.Attribute.mtu: mtu = attribute.payload.host32() ?? 0
       case LinkMessage.Attribute.master: master = attribute.payload.host32().flatMap(InterfaceIndex.init)
       case LinkMessage.Attribute.alias: alias = attribute.payload.isEmpty ? nil : attribute.payload.text
-      case LinkMessage.Attribute.info: kind = attribute.nested.first(LinkMessage.Attribute.kind)?.payload.text
+      case LinkMessage.Attribute.lower: lower = attribute.payload.host32().flatMap(InterfaceIndex.init)
+      case LinkMessage.Attribute.lowerNamespace: isLowerElsewhere = true
+      case LinkMessage.Attribute.info: readInfo(attribute.nested)
       default: continue
       }
     }
+    if isLowerElsewhere || lower == index { lower = nil }
     guard !name.isEmpty else { return nil }
+  }
+
+  private mutating func readInfo(_ info: NetlinkAttributes) {
+    kind = info.first(LinkMessage.Attribute.kind)?.payload.text
+    if kind == "bond" {
+      activePort = info.first(LinkMessage.Attribute.data)?.nested.first(LinkMessage.Attribute.activePort)?.payload.host32()
+        .flatMap(InterfaceIndex.init)
+    }
+    if info.first(LinkMessage.Attribute.portKind)?.payload.text == "bond" {
+      isBackup = info.first(LinkMessage.Attribute.portData)?.nested.first(LinkMessage.Attribute.portState)?.payload.byte(at: 0) == 1
+    }
   }
 }
 

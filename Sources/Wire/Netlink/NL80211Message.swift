@@ -1,4 +1,5 @@
 package import NetworkTypes
+package import RoamwardCore
 
 /// One radio interface as nl80211 describes it (`NL80211_CMD_NEW_INTERFACE` of linux/nl80211.h).
 package struct WirelessInterface: Hashable, Sendable {
@@ -39,6 +40,10 @@ package struct WirelessInterface: Hashable, Sendable {
 package struct WirelessNetwork: Hashable, Sendable {
   /// `nil` for one that hides its name.
   package var ssid: SSID?
+  /// The access point.
+  package var bssid: MACAddress?
+  /// `nil` for key management that is not known here.
+  package var security: WiFiSecurity?
   /// `NL80211_BSS_STATUS_ASSOCIATED` or `_IBSS_JOINED`: the radio is on it.
   package var isJoined: Bool
 
@@ -47,22 +52,43 @@ package struct WirelessNetwork: Hashable, Sendable {
     guard message.payload.byte(at: 0) == NL80211Message.newScanResults,
       let network = NetlinkAttributes(message.payload, after: 4).first(NL80211Message.Attribute.network)?.nested
     else { return nil }
-    let status = network.first(NL80211Message.Network.status)?.payload.host32()
+    var status: UInt32?
+    var capability: UInt16 = 0
+    var elements: ArraySlice<UInt8> = []
+    var beacon: ArraySlice<UInt8> = []
+    for attribute in network {
+      switch attribute.type {
+      case NL80211Message.Network.bssid: bssid = MACAddress(bytes: attribute.payload)
+      case NL80211Message.Network.capability: capability = attribute.payload.host16() ?? 0
+      case NL80211Message.Network.elements: elements = attribute.payload
+      case NL80211Message.Network.status: status = attribute.payload.host32()
+      case NL80211Message.Network.beaconElements: beacon = attribute.payload
+      default: continue
+      }
+    }
     isJoined = status == 1 || status == 2
-    ssid =
-      Self.ssid(inElements: network.first(NL80211Message.Network.elements)?.payload)
-      ?? Self.ssid(inElements: network.first(NL80211Message.Network.beaconElements)?.payload)
+    ssid = Self.ssid(in: elements) ?? Self.ssid(in: beacon)
+    // Bit 4 of the capabilities (IEEE 802.11-2020, 9.4.1.4): privacy.
+    security = WiFiSecurity(elements: elements.isEmpty ? beacon : elements, isPrivate: capability & 0x10 != 0)
   }
 
-  /// Information elements (IEEE 802.11-2020, 9.4.2.1): id u8, length u8, content; the SSID has id 0, and is empty or zero where hidden.
-  private static func ssid(inElements bytes: ArraySlice<UInt8>?) -> SSID? {
-    guard var rest = bytes else { return nil }
-    while let id = rest.byte(at: 0), let length = rest.byte(at: 1), Int(length) + 2 <= rest.count {
-      let content = rest.dropFirst(2).prefix(Int(length))
-      if id == 0 { return content.contains { $0 != 0 } ? SSID(bytes: Array(content)) : nil }
-      rest = rest.dropFirst(2 + Int(length))
-    }
-    return nil
+  /// The SSID has id 0, and is empty or zero where hidden.
+  private static func ssid(in elements: ArraySlice<UInt8>) -> SSID? {
+    let name = InformationElements(elements).first { $0.id == 0 }?.content
+    return name.flatMap { $0.contains { $0 != 0 } ? SSID(bytes: Array($0)) : nil }
+  }
+}
+
+/// A station that a radio is in touch with (`NL80211_CMD_NEW_STATION`); for a client, its access point.
+package struct WirelessStation: Hashable, Sendable {
+  package var address: MACAddress
+
+  package init?(_ message: NetlinkMessage) {
+    guard message.payload.byte(at: 0) == NL80211Message.newStation,
+      let bytes = NetlinkAttributes(message.payload, after: 4).first(NL80211Message.Attribute.address)?.payload,
+      let address = MACAddress(bytes: bytes)
+    else { return nil }
+    self.address = address
   }
 }
 
@@ -73,11 +99,15 @@ package enum NL80211Message {
 
   static let getInterface: UInt8 = 5
   static let newInterface: UInt8 = 7
+  static let getStation: UInt8 = 17
+  static let newStation: UInt8 = 19
   static let getScan: UInt8 = 32
   static let newScanResults: UInt8 = 34
 
   /// `NL80211_BSS_*`, within `NL80211_ATTR_BSS`.
   enum Network {
+    static let bssid: UInt16 = 1
+    static let capability: UInt16 = 5
     static let elements: UInt16 = 6
     static let status: UInt16 = 9
     static let beaconElements: UInt16 = 11
@@ -87,6 +117,7 @@ package enum NL80211Message {
   enum Attribute {
     static let index: UInt16 = 3
     static let type: UInt16 = 5
+    static let address: UInt16 = 6
     static let network: UInt16 = 47
     static let ssid: UInt16 = 52
   }
@@ -110,6 +141,13 @@ extension NetlinkWriter {
   package mutating func dumpWirelessNetworks(interface: UInt32, family: UInt16, sequence: UInt32) {
     genericMessage(
       family: family, command: NL80211Message.getScan, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence
+    ) { $0.attribute(NL80211Message.Attribute.index, host32: interface) }
+  }
+
+  /// Asks whom a radio is in touch with.
+  package mutating func dumpWirelessStations(interface: UInt32, family: UInt16, sequence: UInt32) {
+    genericMessage(
+      family: family, command: NL80211Message.getStation, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence
     ) { $0.attribute(NL80211Message.Attribute.index, host32: interface) }
   }
 }

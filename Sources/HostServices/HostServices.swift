@@ -1,0 +1,149 @@
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+package import RoamwardCore
+
+/// What the programs of this host say about the network: systemd-resolved and NetworkManager over the bus, the others by the files they keep.
+///
+/// Who is not needed is not asked, matched or watched: without need there is no connection to the bus. What comes over the bus is kept and
+/// refreshed by signals, so a look at it never waits; files are read at each look, for they are small and their changes are watched.
+package final class HostServices {
+  private let loop: EventLoop
+  private let files: HostFiles
+  private let busAddress: String?
+  private let changed: (_ isFirst: Bool) -> Void
+  private var bus: SystemBus?
+  private var resolved: BusService<[UInt32: LinkDNS]>?
+  private var networkManager: BusService<NetworkManagerWords>?
+  private var facts: Set<FactKind> = []
+  private var hearsSleep = false
+  /// Who asks for facts looks at them next: what is known at once is no change.
+  private var isOpening = false
+  private var indexes: [UInt32] = []
+  /// The machine goes to sleep (`true`) or wakes (`false`), as systemd-logind says.
+  package var slept: (Bool) -> Void = { _ in }
+
+  /// `changed`: somebody who was asked says something else, or answers for the first time. `root` stands before the paths of files.
+  package init(on loop: EventLoop, busAddress: String? = nil, root: String = "", changed: @escaping (_ isFirst: Bool) -> Void = { _ in }) {
+    self.loop = loop
+    self.busAddress = busAddress
+    files = HostFiles(root: root)
+    self.changed = changed
+  }
+
+  /// Asks those who know these facts, from now on, and nobody else. `sleep`: also hears of sleep and wake.
+  package func need(_ facts: Set<FactKind>, sleep: Bool = false) {
+    let facts = isOfThisNetwork ? facts.intersection(.ofHostServices) : []
+    guard facts != self.facts || sleep != hearsSleep else { return }
+    let before = (self.facts, hearsSleep)
+    (self.facts, hearsSleep) = (facts, sleep)
+    // Subscriptions last as long as a connection: other needs, another connection.
+    guard sources(before.0) != sources(facts) || before.1 != sleep else { return }
+    bus?.disconnect()
+    bus = nil
+    resolved = nil
+    networkManager = nil
+    isOpening = true
+    if !facts.isEmpty || sleep { openBus() }
+    isOpening = false
+  }
+
+  /// Every service that was asked has answered, or will not.
+  package var isSettled: Bool { (resolved?.isSettled ?? true) && (networkManager?.isSettled ?? true) }
+
+  /// What everybody says about these links, now.
+  package func words(about links: [Link], resolvConf: Answer<ResolvConfWords>) -> HostWords {
+    guard isOfThisNetwork else {
+      let reason = "it speaks for another network namespace than this one"
+      return HostWords(resolved: .silent(because: reason), networkManager: .silent(because: reason), resolvConf: resolvConf)
+    }
+    var words = HostWords(resolvConf: resolvConf)
+    if let resolved {
+      words.resolved = resolved.answer
+      words.resolvedAt = resolved.confirmed
+    }
+    if let networkManager {
+      words.networkManager = networkManager.answer
+      words.networkManagerAt = networkManager.confirmed
+    }
+    indexes = links.map(\.index.value)
+    guard needsFiles else { return words }
+    words.networkd = files.networkd(indexes)
+    words.resolvconf = files.resolvconf
+    words.leases = files.leases
+    return words
+  }
+
+  /// Folders and files whose changes matter, of the links asked about last.
+  package var watched: (folders: [String], files: [String]) { needsFiles ? files.watched(indexes) : ([], []) }
+
+  /// A file of `watched` has changed. systemd-resolved has no signal for domains, but writes them to its resolv.conf.
+  package func filesChanged() { resolved?.refreshSoon() }
+
+  // MARK: The bus
+
+  private var needsFiles: Bool { !facts.isDisjoint(with: [.dnsServers, .searchDomains, .metered]) }
+
+  /// Whether the resolver and the manager have to be asked.
+  private func sources(_ facts: Set<FactKind>) -> [Bool] { [!facts.isDisjoint(with: [.dnsServers, .searchDomains]), !facts.isEmpty] }
+
+  private func openBus() {
+    let bus = SystemBus(on: loop, address: busAddress)
+    self.bus = bus
+    let asked = sources(facts)
+    let changed = { [weak self] (isFirst: Bool) in if let self, !isOpening { self.changed(isFirst) } }
+    if asked[0] {
+      resolved = BusService(Self.resolvedQuestion, on: bus, loop: loop, read: { $0.first.flatMap(resolvedLinks) }, changed: changed)
+    }
+    if asked[1] {
+      networkManager = BusService(
+        Self.networkManagerQuestion, on: bus, loop: loop, read: { $0.first.flatMap(networkManagerWords) }, changed: changed)
+    }
+    bus.opened = { [weak self, weak bus] in
+      self?.resolved?.busOpened()
+      self?.networkManager?.busOpened()
+      if self?.hearsSleep == true {
+        bus?.match(Self.sleepSignal) { values in if let isAsleep = values.first?.bool { self?.slept(isAsleep) } }
+      }
+    }
+    bus.closed = { [weak self] reason in
+      self?.resolved?.busClosed(reason)
+      self?.networkManager?.busClosed(reason)
+    }
+    bus.connect()
+  }
+
+  private static let sleepSignal =
+    "type='signal',sender='org.freedesktop.login1',path='/org/freedesktop/login1',interface='org.freedesktop.login1.Manager',member='PrepareForSleep'"
+
+  private static let properties = "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'"
+
+  private static var resolvedQuestion: BusService<[UInt32: LinkDNS]>.Question {
+    .init(
+      service: "org.freedesktop.resolve1", path: "/org/freedesktop/resolve1", interface: "org.freedesktop.DBus.Properties",
+      method: "GetAll", arguments: ["org.freedesktop.resolve1.Manager"],
+      signals: ["path='/org/freedesktop/resolve1',\(properties)"])
+  }
+
+  /// Of its objects those whose changes can matter; scans and counters have interfaces of their own.
+  private static var networkManagerQuestion: BusService<NetworkManagerWords>.Question {
+    let root = "org.freedesktop.NetworkManager"
+    return .init(
+      service: root, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager", method: "GetManagedObjects",
+      signals: [root, "\(root).Device", "\(root).IP4Config", "\(root).IP6Config"].map { "\(properties),arg0='\($0)'" })
+  }
+
+  /// The services of this host speak for the network namespace of its first process. Where that cannot be seen, it is taken for ours, as it is for
+  /// every program that nobody put elsewhere.
+  private lazy var isOfThisNetwork: Bool = {
+    if busAddress != nil { return true }
+    guard let first = namespace(ofProcess: "1"), let own = namespace(ofProcess: "self") else { return true }
+    return first == own
+  }()
+}
+
+/// The identity of a process's network namespace.
+private func namespace(ofProcess process: String) -> [UInt64]? {
+  var status = stat()
+  return stat("/proc/\(process)/ns/net", &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
+}

@@ -1,0 +1,67 @@
+import NetworkTypes
+
+extension PolicySet {
+  /// The facts that rules and networks ask for; name servers where an endpoint or the host of a probe has to be looked up; domains where a tunnel brings a resolv.conf of
+  /// its own, in which the network's search list stays. The others are not gathered.
+  package var neededFacts: Set<FactKind> {
+    var needed: Set<FactKind> = [.type, .ssid]
+    for key in keys { if let fact = key.fact { needed.insert(fact) } }
+    if tunnels.contains(where: \.provider.needsLookup) || keys.contains(where: \.needsLookup) { needed.insert(.dnsServers) }
+    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty }) { needed.insert(.searchDomains) }
+    return needed
+  }
+
+  /// All windows of the clock that rules or networks ask for.
+  package var timeWindows: [TimeWindow] {
+    keys.compactMap { if case .time(let window) = $0 { window } else { nil } }.uniqued()
+  }
+
+  /// Every key of every match.
+  var keys: [Condition] {
+    networks.flatMap(\.condition.keys) + tunnels.flatMap { $0.onDemand.rules.flatMap(\.match.keys) }
+  }
+}
+
+extension Condition {
+  fileprivate var keys: [Condition] {
+    switch self {
+    case .all(let parts), .any(let parts): parts.flatMap(\.keys)
+    case .not(let part): part.keys
+    default: [self]
+    }
+  }
+
+  /// Whether the agent may have to ask somebody by name.
+  fileprivate var needsLookup: Bool {
+    switch self {
+    case .probe, .captivePortal, .internet: true
+    default: false
+    }
+  }
+
+  /// The fact that a key asks for; `nil` for what every look brings, and for what is not a fact of this kind.
+  fileprivate var fact: FactKind? {
+    switch self {
+    case .all, .any, .not, .network, .interfaceName, .subnet, .gateway, .probe: nil
+    case .interface: .type
+    case .ssid, .ssidGlob, .ssidFile: .ssid
+    case .bssid: .bssid
+    case .wifiSecurity: .wifiSecurity
+    case .dnsDomain: .searchDomains
+    case .dnsServer: .dnsServers
+    case .gatewayMAC: .gatewayMAC
+    case .captivePortal: .captivePortal
+    case .internet: .internet
+    case .metered: .metered
+    case .time: .time
+    case .power: .power
+    }
+  }
+}
+
+extension ProviderConfiguration {
+  fileprivate var needsLookup: Bool {
+    guard case .wireGuard(let provider) = self else { return false }
+    return provider.configuration.peers.contains { $0.endpoint.map { $0.address == nil } ?? false }
+  }
+}

@@ -1,0 +1,133 @@
+internal import CSystemd
+import Glibc
+import LinuxIO
+import NetworkTypes
+import TestSupport
+
+/// A bus daemon of the test's own, in a temporary folder; ends with the value.
+final class PrivateBus {
+  static let isPossible = access("/usr/bin/dbus-daemon", X_OK) == 0
+
+  let folder: TemporaryFolder
+  var address: String { "unix:path=\(folder.path)/bus" }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let configuration = """
+      <busconfig><type>session</type><listen>\(address)</listen><auth>EXTERNAL</auth><policy context="default"><allow send_destination="*"
+      eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+      """
+    try TextFile.create(folder.path + "/bus.conf", with: Array(configuration.utf8), mode: 0o600)
+  }
+
+  deinit { stop() }
+
+  func start() throws { try shell("dbus-daemon --config-file=\(folder.path)/bus.conf --fork --print-pid=1 > \(folder.path)/pid") }
+
+  /// Returns when the daemon has gone; on its way it removes its socket.
+  func stop() {
+    _ = try? shell(
+      """
+      cd \(folder.path); test -s pid || exit 0
+      pid=$(cat pid); kill $pid; while grep -q '^State:.[^Z]' /proc/$pid/status; do sleep 0.01; done; rm -f pid bus
+      """)
+  }
+}
+
+/// What stands for systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
+final class ResolvedDouble {
+  private var bus: OpaquePointer?
+  private var reading: EventSource?
+  var servers: [[UInt8]]
+  var domain: String
+  var isDeaf = false
+  private(set) var calls = 0
+
+  init(on address: String, loop: EventLoop, servers: [[UInt8]], domain: String) throws {
+    self.servers = servers
+    self.domain = domain
+    guard sd_bus_new(&bus) >= 0, sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
+      sd_bus_request_name(bus, "org.freedesktop.resolve1", 0) >= 0
+    else { throw SystemError(code: EIO, operation: "own a name on the private bus") }
+    sd_bus_add_filter(
+      bus, nil,
+      { message, context, _ in
+        guard let message, let context else { return 0 }
+        return Unmanaged<ResolvedDouble>.fromOpaque(context).takeUnretainedValue().take(message)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    reading = try loop.whenReadable(sd_bus_get_fd(bus)) { [weak self] in self?.process() }
+    process()
+  }
+
+  deinit { sd_bus_flush_close_unref(bus) }
+
+  /// Tells that `DNS` has changed, as systemd-resolved does.
+  func announce() {
+    var signal: OpaquePointer?
+    sd_bus_message_new_signal(bus, &signal, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties", "PropertiesChanged")
+    append(signal, "s", "org.freedesktop.resolve1.Manager")
+    sd_bus_message_open_container(signal, CChar(bitPattern: UInt8(ascii: "a")), "{sv}")
+    sd_bus_message_close_container(signal)
+    sd_bus_message_open_container(signal, CChar(bitPattern: UInt8(ascii: "a")), "s")
+    sd_bus_message_close_container(signal)
+    sd_bus_send(bus, signal, nil)
+    sd_bus_message_unref(signal)
+    sd_bus_flush(bus)
+  }
+
+  private func process() { while sd_bus_process(bus, nil) > 0 {} }
+
+  private func take(_ message: OpaquePointer) -> Int32 {
+    guard sd_bus_message_is_method_call(message, nil, nil) > 0 else { return 0 }
+    calls += 1
+    if isDeaf { return 1 }
+    var reply: OpaquePointer?
+    sd_bus_message_new_method_return(message, &reply)
+    inside(reply, "a", "{sv}") {
+      property(reply, "DNS", "a(iiay)") {
+        for server in servers {
+          inside(reply, "r", "iiay") {
+            integer(reply, 2)
+            integer(reply, server.count == 4 ? 2 : 10)
+            _ = server.withUnsafeBytes {
+              sd_bus_message_append_array(reply, CChar(bitPattern: UInt8(ascii: "y")), $0.baseAddress, $0.count)
+            }
+          }
+        }
+      }
+      property(reply, "Domains", "a(isb)") {
+        inside(reply, "r", "isb") {
+          integer(reply, 2)
+          append(reply, "s", domain)
+          var isRouting: Int32 = 0
+          sd_bus_message_append_basic(reply, CChar(bitPattern: UInt8(ascii: "b")), &isRouting)
+        }
+      }
+    }
+    sd_bus_send(bus, reply, nil)
+    sd_bus_message_unref(reply)
+    return 1
+  }
+
+  private func property(_ message: OpaquePointer?, _ name: String, _ type: String, _ body: () -> Void) {
+    inside(message, "e", "sv") {
+      append(message, "s", name)
+      inside(message, "v", type) { inside(message, "a", String(type.dropFirst()), body) }
+    }
+  }
+
+  private func inside(_ message: OpaquePointer?, _ type: Character, _ contents: String, _ body: () -> Void) {
+    sd_bus_message_open_container(message, CChar(bitPattern: type.asciiValue ?? 0), contents)
+    body()
+    sd_bus_message_close_container(message)
+  }
+
+  private func integer(_ message: OpaquePointer?, _ value: Int32) {
+    var value = value
+    sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "i")), &value)
+  }
+
+  private func append(_ message: OpaquePointer?, _ type: Character, _ text: String) {
+    sd_bus_message_append_basic(message, CChar(bitPattern: type.asciiValue ?? 0), text)
+  }
+}
