@@ -102,14 +102,14 @@ package struct Deliberation: Hashable, Sendable {
 
   /// A pending decision waits as long as its policy allows, then ignorance protects.
   private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
-    let decision = evaluator.decide(tunnel, on: snapshot)
+    let decision = evaluator.decide(tunnel, on: snapshot, explaining: .ofDecidingRule)
     guard decision.outcome == .pending else {
       waits[tunnel.name] = nil
       return decision
     }
     let deadline = waits[tunnel.name] ?? now + tunnel.onDemand.timing.decideWithin
     waits[tunnel.name] = deadline
-    return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
+    return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver, explaining: .ofDecidingRule)
   }
 
   private func clockEdges(_ policies: PolicySet, _ snapshot: NetworkSnapshot, _ seen: Moment) -> [Moment] {
