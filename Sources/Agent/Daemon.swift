@@ -29,6 +29,7 @@ package final class Daemon {
   private let loop: EventLoop
   private let machine: LinuxMachine
   private let reconciler: Reconciler
+  private var watch: KernelWatch?
   private var server: ControlServer?
   private var sources: [EventSource] = []
   private var policyWatcher: FileWatcher?
@@ -90,9 +91,10 @@ package final class Daemon {
   // MARK: Events
 
   private func watchKernel() throws(SystemError) {
-    guard let events = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
-    for descriptor in events.descriptors {
-      sources.append(try loop.whenReadable(descriptor) { [weak self] in if events.hasChanged() { self?.reconciler.networkChanged() } })
+    guard let watch = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    self.watch = watch
+    for descriptor in watch.descriptors {
+      sources.append(try loop.whenReadable(descriptor) { [weak self] in if watch.hasChanged() { self?.reconciler.networkChanged() } })
     }
   }
 
@@ -172,7 +174,10 @@ package final class Daemon {
       switch request {
       case .status:
         reconciler.refresh()
-        return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
+        var report = reconciler.status(at: Int64(time(nil)), process: Int(getpid()))
+        report.counters.events = watch?.counters.events ?? 0
+        report.counters.overflows = watch?.counters.overflows ?? 0
+        return .done(report.json)
       case .monitor(let snapshots):
         if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)

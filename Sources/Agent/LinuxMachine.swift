@@ -2,7 +2,7 @@ internal import Glibc
 package import HostDNS
 internal import KernelNetwork
 package import LinuxIO
-package import NetworkTypes
+internal import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
 package import TunnelProviders
@@ -16,9 +16,12 @@ package final class LinuxMachine {
   private let wireGuard: WireGuardKernel
   private let applier: KernelApplier
   private let ssidFile: String?
-  /// Of the last observation: whose neighbour entries matter, and what they said.
-  package private(set) var gateways: [IPAddress: MACAddress?] = [:]
-  private var busFacts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
+  /// Told what to listen for after every look; `nil` in a dry run.
+  var events: KernelEvents?
+  /// What the kernel last showed.
+  private(set) var lastRead: KernelState?
+  private var generations = LinkGenerations()
+  private var busFacts: [DeviceIdentity: BusFacts] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(WorldError) {
@@ -37,27 +40,37 @@ package final class LinuxMachine {
 
   /// Reads everything anew.
   package func observe(_ need: Need) throws(WorldError) -> Observation {
-    let kernel: KernelState
-    do throws(NetlinkError) {
-      kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere)
-    } catch {
-      throw WorldError(error.description)
-    }
+    let kernel = try readKernel(need)
     let radios = wifi.read(links: kernel.links)
     let sources = UnderlaySources(
       kernel: kernel, types: types(of: kernel.links, radios: Set(radios.keys)), wifi: radios, resolvConf: underlayResolver,
       ssidFile: need.ssid ? ssidFile.map(ssidFact) : nil, time: .known(.now), power: powerSource())
     let snapshot = NetworkSnapshot(sources)
-    gateways = [:]
-    for gateway in snapshot.primaryLink?.gateways ?? [] {
-      let entry = kernel.neighbours.first { $0.link == snapshot.primary && $0.address == gateway }
-      gateways[gateway] = .some(entry?.macAddress)
-    }
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state)
+  }
+
+  /// Another device may have one of these indexes by now.
+  func linksAreGone(_ links: Set<InterfaceIndex>) { for link in links { generations.linkIsGone(link) } }
+
+  /// What is listened to follows from what is seen. Where that is more than before, a change may have gone unheard between the look and the
+  /// listening: then it is looked at again.
+  private func readKernel(_ need: Need) throws(WorldError) -> KernelState {
+    do throws(NetlinkError) {
+      var kernel = KernelState()
+      for _ in 0..<3 {
+        kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere)
+        guard let events, events.attend(to: EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks))) else { break }
+      }
+      generations.identify(&kernel.links)
+      lastRead = kernel
+      return kernel
+    } catch {
+      throw WorldError(error.description, isTransient: error.isTransient)
+    }
   }
 
   /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.
@@ -130,12 +143,12 @@ package final class LinuxMachine {
 
   private func types(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: InterfaceType] {
     var types: [InterfaceIndex: InterfaceType] = [:]
-    var facts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
+    var facts: [DeviceIdentity: BusFacts] = [:]
     for link in links where !link.isLoopback {
-      // What a device is plugged into does not change while it keeps its index and name.
-      let known = busFacts[link.index].flatMap { $0.name == link.name ? $0 : nil } ?? (name: link.name, facts: BusFacts(of: link))
-      facts[link.index] = known
-      types[link.index] = interfaceType(of: link, isWiFi: radios.contains(link.index), bus: known.facts)
+      // What a device is plugged into does not change. One end of a virtual cable is plugged into nothing, and there may be thousands.
+      let known = busFacts[link.device] ?? (link.kind == "veth" ? BusFacts() : BusFacts(of: link))
+      facts[link.device] = known
+      types[link.index] = interfaceType(of: link, isWiFi: radios.contains(link.index), bus: known)
     }
     busFacts = facts
     return types

@@ -13,6 +13,7 @@ package func report(_ snapshot: NetworkSnapshot) -> String {
     ("dns-server", words(link.dnsServers, list)), ("dns-domain", words(link.searchDomains, list)), ("mtu", String(link.mtu)),
     ("captive", words(snapshot.captivePortal) { $0 ? "behind a captive portal" : "no captive portal" }),
     ("internet", words(snapshot.internet) { $0 ? "yes" : "no" }),
+    ("network", NetworkIdentity(of: snapshot).words),
   ]
   return rows.map { "\(pad($0.0, 12)) \($0.1)\n" }.joined() + otherLinks(snapshot)
 }

@@ -36,6 +36,8 @@ package struct Link: Hashable, Sendable {
   package var address: MACAddress?
   package var master: InterfaceIndex?
   package var alias: String?
+  /// Tells it from other devices of the same index (`LinkGenerations`); 0 where nobody has looked.
+  package var generation: UInt32 = 0
 
   package init(
     index: InterfaceIndex, name: String, kind: String? = nil, hardwareType: UInt16 = 1, flags: UInt32 = 0, mtu: UInt32 = 1500,
@@ -51,6 +53,8 @@ package struct Link: Hashable, Sendable {
     self.master = master
     self.alias = alias
   }
+
+  package var device: DeviceIdentity { DeviceIdentity(index: index, generation: generation) }
 
   /// `IFF_UP`: the administrator wants it up.
   package var isUp: Bool { flags & 0x1 != 0 }

@@ -29,7 +29,8 @@ package struct UnderlaySources: Hashable, Sendable {
 }
 
 extension NetworkSnapshot {
-  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier or address.
+  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address that is
+  /// valid beyond the link (those of containers, by the hundred).
   package init(_ sources: UnderlaySources) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
@@ -42,10 +43,11 @@ extension NetworkSnapshot {
     // The kernel's own order within a family is the metric; between families IPv4 goes first where both are equally good.
     let ordered = defaults.sorted { (isBetter($0, than: $1)) }
     let primary = ordered.first?.link
+    let addressesByLink = Dictionary(grouping: kernel.addresses) { $0.link }
     let links = usable.compactMap { link -> LinkFacts? in
-      let addresses = kernel.addresses.filter { $0.link == link.name }.map(\.address).sorted()
+      let addresses = (addressesByLink[link.name] ?? []).map(\.address).sorted()
       let isPrimary = link.name == primary
-      guard isPrimary || !addresses.isEmpty && link.master == nil else { return nil }
+      guard isPrimary || link.master == nil && addresses.contains(where: { !$0.address.isLinkLocal }) else { return nil }
       let gateways = ordered.filter { $0.link == link.name }.compactMap(\.gateway).uniqued()
       let (type, ssid) = medium(of: link, isPrimary: isPrimary, sources)
       return LinkFacts(
@@ -56,7 +58,7 @@ extension NetworkSnapshot {
         dnsServers: isPrimary ? sources.resolvConf.map(\.nameServers) : .unknown(because: "resolv.conf speaks for the primary link alone"),
         searchDomains: isPrimary
           ? sources.resolvConf.map(\.searchDomains) : .unknown(because: "resolv.conf speaks for the primary link alone"),
-        mtu: link.mtu)
+        mtu: link.mtu, device: link.device)
     }
     self.init(
       primary: primary, links: links, captivePortal: .unknown(because: notGathered), internet: .unknown(because: notGathered),
