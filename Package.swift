@@ -96,7 +96,8 @@ let package = Package(
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
     .executableTarget(
-      name: "roamward-bench", dependencies: ["NetworkTypes", "RoamwardCore", "KernelNetwork", "TestKit", argumentParser],
+      name: "roamward-bench",
+      dependencies: ["ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "RoamwardCore", "TestKit", argumentParser],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes"]),
     tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),

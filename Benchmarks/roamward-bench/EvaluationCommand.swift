@@ -19,11 +19,11 @@ struct EvaluationCommand: ParsableCommand {
     var trace = Series()
     var told = Series()
     for _ in 0..<rounds {
-      verdict.values.append(try cpu(policies) { evaluator.decide($0, on: snapshot, explained: false) })
+      verdict.values.append(try cpu(policies) { evaluator.decide($0, on: snapshot, explaining: .none) })
       trace.values.append(try cpu(policies) { evaluator.decide($0, on: snapshot) })
       told.values.append(
         try cpu(policies) {
-          evaluator.decide($0, on: snapshot)
+          evaluator.decide($0, on: snapshot, explaining: .ofDecidingRule)
         } because: {
           $0.because
         })
@@ -32,7 +32,7 @@ struct EvaluationCommand: ParsableCommand {
     let nanoseconds = verdict.median * 1_000_000 / Double(tunnels * rules)
     print(row(what, verdict, bar: "1.00", "CPU; \(nanoseconds.text(digits: 0)) ns a rule"))
     print(row("  the same with a trace of every rule", trace, "CPU"))
-    print(row("  the same with the reason in words", told, "CPU"))
+    print(row("  the same with the reason in words", told, "CPU; what the agent does"))
   }
 
   private func row(_ what: String, _ series: Series, bar: String = "", _ remark: String) -> Row {

@@ -10,5 +10,7 @@ struct RoamwardBench: ParsableCommand {
       Each measurement prints a line of the table: what, ours, the peer's, the ratio, the bar, a remark; separated by tabs. Nothing here
       fails for being slow.
       """,
-    subcommands: [RoutesCommand.self, EvaluationCommand.self, ReachCommand.self, CompareCommand.self, DomainsCommand.self])
+    subcommands: [
+      RoutesCommand.self, EvaluationCommand.self, ReachCommand.self, CompareCommand.self, DecisionCommand.self, DomainsCommand.self,
+    ])
 }

@@ -9,8 +9,10 @@ extension Reconciler {
     let primary = observation?.snapshot.primaryLink
     return StatusReport(
       time: time, process: process, generation: generation, policyFiles: loaded.files.count, problems: loaded.diagnostics.map(\.problem),
-      primary: .init(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description),
-      tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports, notes: notes)
+      primary: .init(
+        link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
+        network6: network.digest(.v6)),
+      tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports, notes: notes, counters: counters)
   }
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {

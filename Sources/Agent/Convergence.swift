@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import NetworkTypes
 internal import RoamwardCore
 
@@ -12,6 +13,7 @@ extension Reconciler {
       }
       let desired = desiredState
       let plan = Plan(from: observation.state, to: desired)
+      counters.plans += 1
       let steps = plan.steps.filter { !isInProgress($0) }
       noteProblems(desired.notes + plan.conflicts)
       let failures = steps.isEmpty ? [] : execute(steps)
@@ -52,6 +54,7 @@ extension Reconciler {
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
     let failures = world.apply(now)
+    counters.steps += now.count - failures.count
     // From here on its alias says whose it is.
     for case .setAlias(let link, let alias) in now where !failures.contains(where: { $0.step == .setAlias(link: link, alias: alias) }) {
       world.journal.forgetLink(link)

@@ -29,6 +29,7 @@ package final class Daemon {
   private let loop: EventLoop
   private let machine: LinuxMachine
   private let reconciler: Reconciler
+  private var watch: KernelWatch?
   private var server: ControlServer?
   private var sources: [EventSource] = []
   private var policyWatcher: FileWatcher?
@@ -91,21 +92,19 @@ package final class Daemon {
   // MARK: Events
 
   private func watchKernel() throws(SystemError) {
-    guard let events = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    guard let watch = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    self.watch = watch
     let host = HostWatch(loop) { [weak self] in self?.reconciler.networkChanged() }
     hostWatch = host
-    machine.needChanged = { facts in
-      events.need(facts)
-      host.need(facts)
-    }
+    machine.needChanged = { host.need($0) }
     machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake"])
       if !isAsleep { self?.reconciler.woke() }
     }
-    for descriptor in events.descriptors {
-      sources.append(try loop.whenReadable(descriptor) { [weak self] in if events.hasChanged() { self?.reconciler.networkChanged() } })
+    for descriptor in watch.descriptors {
+      sources.append(try loop.whenReadable(descriptor) { [weak self] in if watch.hasChanged() { self?.reconciler.networkChanged() } })
     }
   }
 
@@ -191,7 +190,10 @@ package final class Daemon {
       switch request {
       case .status:
         reconciler.refresh()
-        return .done(reconciler.status(at: Int64(time(nil)), process: Int(getpid())).json)
+        var report = reconciler.status(at: Int64(time(nil)), process: Int(getpid()))
+        report.counters.events = watch?.counters.events ?? 0
+        report.counters.overflows = watch?.counters.overflows ?? 0
+        return .done(report.json)
       case .network:
         reconciler.refresh()
         return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])

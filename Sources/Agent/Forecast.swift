@@ -14,7 +14,7 @@ package struct Forecast {
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup
-      let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explained: false)
+      let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explaining: .none)
       let isThere = observed.kernel.links.contains { $0.name == setup.link && Ownership.tunnel(ofAlias: $0.alias) == setup.policy.name }
       switch up == setup.policy.name ? .up : Intent(setup.policy, decision: decision, hold: nil) {
       case .up: setup.level = .full

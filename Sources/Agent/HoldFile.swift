@@ -48,16 +48,24 @@ extension Hold {
 extension NetworkIdentity {
   fileprivate var json: JSON {
     [
-      "link": JSON(link), "type": JSON(type?.rawValue), "ssid": JSON(ssid?.description), "gateways": JSON(gateways.map(\.description)),
-      "gateway-mac": JSON(gatewayMAC?.description),
+      "link": JSON(link), "type": JSON(type?.rawValue), "ssid": JSON(ssid?.description),
+      "gateways": .object(gateways.sorted { $0.key < $1.key }.map { .init(key: $0.key.description, value: JSON($0.value?.description)) }),
     ]
   }
 
+  /// Also the form of version 0.1: a list of gateways, and the first one's hardware address beside it.
   fileprivate init(_ json: JSON) {
     func text(_ key: String) -> String? { json[key]?.string }
+    var gateways: [IPAddress: MACAddress?] = [:]
+    if case .object(let members)? = json["gateways"] {
+      for member in members {
+        if let address = IPAddress(member.key) { gateways[address] = .some(member.value.string.flatMap { MACAddress($0) }) }
+      }
+    } else {
+      let list = (json["gateways"]?.array ?? []).compactMap { $0.string.flatMap { IPAddress($0) } }
+      for address in list { gateways[address] = .some(address == list.first ? text("gateway-mac").flatMap { MACAddress($0) } : nil) }
+    }
     self.init(
-      link: text("link"), type: text("type").flatMap(InterfaceType.init), ssid: text("ssid").flatMap(SSID.init),
-      gateways: (json["gateways"]?.array ?? []).compactMap { $0.string.flatMap { IPAddress($0) } },
-      gatewayMAC: text("gateway-mac").flatMap { MACAddress($0) })
+      link: text("link"), type: text("type").flatMap(InterfaceType.init), ssid: text("ssid").flatMap(SSID.init), gateways: gateways)
   }
 }

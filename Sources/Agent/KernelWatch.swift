@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import KernelNetwork
 internal import RoamwardCore
 
@@ -5,17 +6,23 @@ internal import RoamwardCore
 final class KernelWatch {
   private let events: KernelEvents
   private let machine: LinuxMachine
+  private(set) var counters = StatusReport.Counters()
 
+  /// From here on the machine's looks say what is listened to.
   init(_ machine: LinuxMachine) throws(NetlinkError) {
     self.machine = machine
     events = try KernelEvents()
+    machine.events = events
   }
 
   var descriptors: [Int32] { events.descriptors }
 
-  /// Neighbours are heard of only while a gateway's hardware address is needed.
-  func need(_ facts: Set<FactKind>) { events.hearNeighbours(facts.contains(.gatewayMAC)) }
-
   /// Takes what is waiting. Lost events count as a change: only a fresh look tells what they were.
-  func hasChanged() -> Bool { events.drain(watching: machine.gateways).isRelevant }
+  func hasChanged() -> Bool {
+    let change = events.drain(known: machine.lastRead)
+    counters.events += change.events
+    if change.overflowed { counters.overflows += 1 }
+    machine.linksAreGone(change.goneLinks)
+    return change.isRelevant
+  }
 }

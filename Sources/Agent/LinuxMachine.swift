@@ -3,7 +3,7 @@ package import HostDNS
 internal import HostServices
 internal import KernelNetwork
 package import LinuxIO
-package import NetworkTypes
+internal import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
 package import TunnelProviders
@@ -24,9 +24,12 @@ package final class LinuxMachine {
   /// Other facts are needed than before: before anything is looked at.
   package var needChanged: (Set<FactKind>) -> Void = { _ in }
   private var needed: Set<FactKind>?
-  /// Of the last observation: whose neighbour entries matter, and what they said.
-  package private(set) var gateways: [IPAddress: MACAddress?] = [:]
-  private var busFacts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
+  /// Told what to listen for after every look; `nil` in a dry run.
+  var events: KernelEvents?
+  /// What the kernel last showed.
+  private(set) var lastRead: KernelState?
+  private var generations = LinkGenerations()
+  private var busFacts: [DeviceIdentity: BusFacts] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has its own, which runs in `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(WorldError) {
@@ -73,25 +76,36 @@ package final class LinuxMachine {
       needChanged(need.facts)
     }
     host.need(need.facts, sleep: hearsSleep)
-    let kernel: KernelState
-    do throws(NetlinkError) {
-      kernel = try reader.read(
-        extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: need.facts.contains(.gatewayMAC))
-    } catch {
-      throw WorldError(error.description)
-    }
+    let kernel = try readKernel(need)
     let underlay = Underlay(sources(kernel, need.facts))
     let snapshot = underlay.snapshot
-    gateways = [:]
-    for gateway in snapshot.primaryLink?.gateways ?? [] {
-      let entry = kernel.neighbours.first { $0.link == snapshot.primary && $0.address == gateway }
-      gateways[gateway] = .some(entry?.macAddress)
-    }
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
+  }
+
+  /// Another device may have one of these indexes by now.
+  func linksAreGone(_ links: Set<InterfaceIndex>) { for link in links { generations.linkIsGone(link) } }
+
+  /// What is listened to follows from what is seen. Where that is more than before, a change may have gone unheard between the look and the
+  /// listening: then it is looked at again.
+  private func readKernel(_ need: Need) throws(WorldError) -> KernelState {
+    do throws(NetlinkError) {
+      var kernel = KernelState()
+      for _ in 0..<3 {
+        let needsMAC = need.facts.contains(.gatewayMAC)
+        kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
+        let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
+        guard let events, events.attend(to: interest) else { break }
+      }
+      generations.identify(&kernel.links)
+      lastRead = kernel
+      return kernel
+    } catch {
+      throw WorldError(error.description, isTransient: error.isTransient)
+    }
   }
 
   /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.
@@ -176,12 +190,12 @@ package final class LinuxMachine {
   }
 
   private func mediums(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: Medium] {
-    var facts: [InterfaceIndex: (name: String, facts: BusFacts)] = [:]
+    var facts: [DeviceIdentity: BusFacts] = [:]
     let mediums = KernelNetwork.mediums(of: links, radios: radios) { link in
-      // What a device is plugged into does not change while it keeps its index and name.
-      let known = busFacts[link.index].flatMap { $0.name == link.name ? $0 : nil } ?? (name: link.name, facts: BusFacts(of: link))
-      facts[link.index] = known
-      return known.facts
+      // What a device is plugged into does not change. One end of a virtual cable is plugged into nothing, and there may be thousands.
+      let known = busFacts[link.device] ?? (link.kind == "veth" ? BusFacts() : BusFacts(of: link))
+      facts[link.device] = known
+      return known
     }
     busFacts = facts
     return mediums

@@ -26,6 +26,13 @@ package final class Reconciler {
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
   private var settleUntil: Moment?
+  private var pace = Pace()
+  /// The machine could not be looked at, so often in a row; it is left alone until then.
+  private var failedLooks = 0
+  private var blindUntil: Moment?
+  /// The network that it is on, with all that was learnt about it.
+  private(set) var network = NetworkIdentity.none
+  var counters = StatusReport.Counters()
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
   private var changedAt: Moment?
@@ -74,13 +81,14 @@ package final class Reconciler {
   package func networkChanged() {
     isObservationStale = true
     let now = world.now()
-    // Without a time to settle there is nothing to wait for.
-    let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
-    if settleUntil == nil { firstEventAt = now }
-    if settle == .zero { return pass() }
     // The first event begins the wait; more of them do not put it off.
-    if settleUntil == nil { settleUntil = now + settle }
-    schedule()
+    if settleUntil == nil {
+      firstEventAt = now
+      let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
+      settleUntil = pace.look(after: settle, at: now)
+    }
+    // Without a time to settle there is nothing to wait for.
+    if let until = settleUntil, until <= now { pass() } else { schedule() }
   }
 
   /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
@@ -131,7 +139,7 @@ package final class Reconciler {
     let now = world.wallClock()
     let lifetime: Hold.Lifetime =
       switch request.until {
-      case .networkChange: .network(NetworkIdentity(of: observation?.snapshot ?? NetworkSnapshot()))
+      case .networkChange: .network(network)
       case .resume: .resume
       case .seconds(let seconds): .time(now + seconds)
       }
@@ -167,9 +175,10 @@ package final class Reconciler {
     if sleepClock.hasSlept(world.timeAsleep()) { noteWake() }
     var rounds = 0
     repeat {
-      isPassDue = false
       rounds += 1
       if isObservationStale { observe() }
+      // What was seen until here is judged in this round.
+      isPassDue = false
       probe()
       let running = orderedSupervisors.filter { $0.machine.isRunning }
       decide()
@@ -191,23 +200,27 @@ package final class Reconciler {
   }
 
   func observe(for extra: Set<FactKind> = []) {
+    guard blindUntil.map({ $0 <= world.now() }) ?? true else {
+      settleUntil = nil
+      return
+    }
     isObservationStale = false
     settleUntil = nil
+    blindUntil = nil
+    counters.observations += 1
     let need = Need(
       facts: neededFacts.union(extra), tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: observation == nil,
-      wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
+      wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
+      foreignLinks: supervisors.values.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
     var new: Observation
     do throws(WorldError) {
       new = try world.observe(need)
       retryAt = nil
     } catch {
-      // The last observation stands; the machine is asked again soon.
-      warn("the machine cannot be observed: \(error)")
-      isObservationStale = true
-      retryAt = world.now() + .seconds(1)
-      return
+      return lookAgainLater(because: error)
     }
+    failedLooks = 0
     let old = observation?.snapshot
     underlay = new.snapshot
     prober.attach(to: underlay)
@@ -218,13 +231,25 @@ package final class Reconciler {
     underlayChanged(from: old ?? NetworkSnapshot(), to: new.snapshot)
   }
 
+  /// The last observation stands; the machine is asked again soon, and less and less eagerly: 50 ms to a second. Tables that change under every
+  /// read are told of when they keep doing so; anything else is told of at once.
+  private func lookAgainLater(because error: WorldError) {
+    failedLooks += 1
+    if failedLooks == (error.isTransient ? 3 : 1) { warn("the machine cannot be observed: \(error); it is tried again every second") }
+    isObservationStale = true
+    blindUntil = world.now() + min(.seconds(1), .milliseconds(50) * (1 << min(failedLooks - 1, 5)))
+  }
+
   private func underlayChanged(from old: NetworkSnapshot, to new: NetworkSnapshot) {
     if !new.isSameButForTime(as: old) {
       tell(.snapshot(new.json))
       changedAt = firstEventAt
+      // The kernel need not tell of it once more.
+      isPassDue = true
     }
-    let (before, after) = (NetworkIdentity(of: old), NetworkIdentity(of: new))
-    if !before.isSame(as: after) || before.type != after.type {
+    let (before, after) = (network, NetworkIdentity(of: new))
+    if before.isSame(as: after) { network.learn(after) } else { network = after }
+    if !before.isSame(as: after) || before.type != network.type {
       let primary = new.primaryLink
       tell(.network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description))
     }
@@ -244,7 +269,10 @@ package final class Reconciler {
 
   private func decide() {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
-    tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: NetworkIdentity(of: snapshot)))
+    counters.evaluations += 1
+    let holds = deliberation.holds
+    tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: network))
+    if deliberation.holds != holds { world.journal.saveHolds(deliberation.holds) }
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
       [supervisors] name in
@@ -327,7 +355,7 @@ package final class Reconciler {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let deadlines =
-      [settleUntil, retryAt, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      [settleUntil, retryAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -345,7 +373,7 @@ package final class Reconciler {
 
   private func timeHasCome() {
     let now = world.now()
-    if let until = settleUntil, until <= now { isObservationStale = true }
+    for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {
       retryAt = nil
       isObservationStale = true
@@ -370,14 +398,20 @@ package final class Reconciler {
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   package func refresh() {
+    let before = observation
     observe()
-    if underlayEvent != nil { schedule() }
+    let isNew = before?.snapshot.isSameButForTime(as: lastSnapshot) != true || before?.state.kernel != observation?.state.kernel
+    guard isNew else { return }
+    // The kernel need not tell of it once more.
+    isObservationStale = true
+    settleUntil = settleUntil ?? world.now()
+    schedule()
   }
 
   // MARK: Ends
 
   private func tellOfEndedHolds(_ tunnels: [String], areSaid: Bool = false) {
-    if !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
+    if areSaid, !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
     for tunnel in tunnels { tell(.hold(tunnel: tunnel, nil, isSaid: areSaid)) }
   }
 
@@ -413,19 +447,5 @@ package final class Reconciler {
   private func noSuchTunnel(_ name: String) -> RequestError {
     let known = policies.tunnels.map(\.name).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
-  }
-}
-
-/// What a tunnel's packets go through: when it changes, the other side has to be asked whether it still hears us.
-private struct UnderlayPath: Equatable {
-  let link: String?
-  let addresses: [InterfaceAddress]
-  let gateways: [IPAddress]
-
-  init(_ snapshot: NetworkSnapshot) {
-    let primary = snapshot.primaryLink
-    link = primary?.name
-    addresses = primary?.addresses.filter { !$0.address.isLinkLocal } ?? []
-    gateways = primary?.gateways ?? []
   }
 }

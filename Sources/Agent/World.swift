@@ -67,12 +67,18 @@ package struct Need: Hashable, Sendable {
   package var everywhere: Bool
   /// WireGuard links to ask about.
   package var wireGuardLinks: [String]
+  /// Links that tunnels of other kinds bring: that they come is news.
+  package var foreignLinks: [String]
 
-  package init(facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = []) {
+  package init(
+    facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],
+    foreignLinks: [String] = []
+  ) {
     self.facts = facts
     self.tables = tables
     self.everywhere = everywhere
     self.wireGuardLinks = wireGuardLinks
+    self.foreignLinks = foreignLinks
   }
 }
 
@@ -93,8 +99,13 @@ package struct Observation: Hashable, Sendable {
 /// Something outside did not work, in words for people.
 package struct WorldError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
+  /// Trying again soon may help.
+  package let isTransient: Bool
 
-  package init(_ description: String) { self.description = description }
+  package init(_ description: String, isTransient: Bool = false) {
+    self.description = description
+    self.isTransient = isTransient
+  }
 }
 
 /// A step that could not be made.

@@ -21,11 +21,41 @@ package struct StatusReport: Hashable, Sendable {
     package var link: String?
     package var type: String?
     package var ssid: String?
+    /// What stands for the network in each family (`NetworkIdentity.digest`).
+    package var network4: String?
+    package var network6: String?
 
-    package init(link: String?, type: String?, ssid: String?) {
+    package init(link: String?, type: String?, ssid: String?, network4: String? = nil, network6: String? = nil) {
       self.link = link
       self.type = type
       self.ssid = ssid
+      self.network4 = network4
+      self.network6 = network6
+    }
+  }
+
+  /// What the agent has done since it started.
+  package struct Counters: Hashable, Sendable {
+    /// Announcements of the kernel that reached it; those that its filter dropped are not counted, by anybody.
+    package var events = 0
+    /// How often announcements were lost, and everything was read anew.
+    package var overflows = 0
+    /// Looks at the machine; a `status` makes one.
+    package var observations = 0
+    /// How often the rules were judged.
+    package var evaluations = 0
+    /// How often what is was compared with what should be.
+    package var plans = 0
+    /// Steps that changed the machine.
+    package var steps = 0
+
+    package init(events: Int = 0, overflows: Int = 0, observations: Int = 0, evaluations: Int = 0, plans: Int = 0, steps: Int = 0) {
+      self.events = events
+      self.overflows = overflows
+      self.observations = observations
+      self.evaluations = evaluations
+      self.plans = plans
+      self.steps = steps
     }
   }
 
@@ -156,11 +186,13 @@ package struct StatusReport: Hashable, Sendable {
   package var probes: [Probe]
   /// What could not be done as wanted.
   package var notes: [String]
+  package var counters: Counters
 
   package init(
     time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel],
-    probes: [Probe] = [], notes: [String]
+    probes: [Probe] = [], notes: [String], counters: Counters = Counters()
   ) {
+    self.counters = counters
     self.time = time
     self.process = process
     self.generation = generation

@@ -3,8 +3,11 @@ extension StatusReport {
     [
       "version": 1, "time": .integer(time), "pid": JSON(process),
       "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
-      "primary": ["link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid)],
-      "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
+      "primary": [
+        "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
+        "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
+      ],
+      "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes), "counters": counters.json,
     ]
   }
 
@@ -15,9 +18,27 @@ extension StatusReport {
       time: json["time"]?.integer ?? 0, process: Int(json["pid"]?.integer ?? 0),
       generation: Int(json["policy"]?["generation"]?.integer ?? 0),
       policyFiles: Int(json["policy"]?["files"]?.integer ?? 0), problems: (json["policy"]?["problems"]?.array ?? []).map(Problem.init),
-      primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")),
+      primary: Primary(
+        link: text("link"), type: text("type"), ssid: text("ssid"), network4: json["primary"]?["network"]?["ipv4"]?.string,
+        network6: json["primary"]?["network"]?["ipv6"]?.string),
       tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init), probes: (json["probes"]?.array ?? []).map(Probe.init),
-      notes: (json["notes"]?.array ?? []).compactMap(\.string))
+      notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters())
+  }
+}
+
+extension StatusReport.Counters {
+  fileprivate var json: JSON {
+    [
+      "events": JSON(events), "overflows": JSON(overflows), "observations": JSON(observations), "evaluations": JSON(evaluations),
+      "plans": JSON(plans), "steps": JSON(steps),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    func number(_ key: String) -> Int { Int(json[key]?.integer ?? 0) }
+    self.init(
+      events: number("events"), overflows: number("overflows"), observations: number("observations"), evaluations: number("evaluations"),
+      plans: number("plans"), steps: number("steps"))
   }
 }
 

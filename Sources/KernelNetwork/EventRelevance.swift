@@ -1,31 +1,130 @@
-package import NetworkTypes
-import RoamwardCore
+import NetworkTypes
+package import RoamwardCore
 package import Wire
 
-/// Whether an event can matter to the agent. Reads headers and at most one attribute, for storms consist of events that do not.
-package enum EventRelevance {
-  package static func reason(of message: NetlinkMessage, gateways: [IPAddress: MACAddress?]) -> KernelChange.Reasons {
-    switch message.type {
-    case LinkMessage.new, LinkMessage.delete: LinkMessage.isNoise(message) ? [] : .links
+/// Whether an event can matter to the agent: the second judgement, after the kernel's own (`eventFilter`), which it repeats where that had to
+/// be done without. Reads headers and single attributes first, for storms consist of events that do not matter.
+package struct EventRelevance: Sendable {
+  private let interest: EventInterest?
+  private let known: KnownObjects?
+
+  /// `known`: what was read last. An event that announces what is there already, or the end of what is not, is nothing new: duplicates, renewed
+  /// leases, and the echo of our own changes. Without it and without an interest, everything that may concern anybody counts.
+  package init(interest: EventInterest? = nil, known: KernelState? = nil) {
+    self.interest = interest
+    self.known = known.map(KnownObjects.init)
+  }
+
+  package func reason(of message: NetlinkMessage) -> KernelChange.Reasons {
+    guard canMatter(message), !isKnown(message) else { return [] }
+    return switch message.type {
+    case LinkMessage.new, LinkMessage.delete: .links
     case AddressMessage.new, AddressMessage.delete: .addresses
-    case RouteMessage.new, RouteMessage.delete: matters(route: message) ? .routes : []
+    case RouteMessage.new, RouteMessage.delete: .routes
     case RuleMessage.new, RuleMessage.delete: .rules
-    case NeighbourMessage.new, NeighbourMessage.delete:
-      matters(neighbour: message, gateways) ? .neighbours : []
+    case NeighbourMessage.new, NeighbourMessage.delete: .neighbours
     default: []
     }
   }
 
+  /// Whether it is about something of interest at all: what the kernel's filter lets through.
+  package func canMatter(_ message: NetlinkMessage) -> Bool {
+    switch message.type {
+    case LinkMessage.new, LinkMessage.delete: matters(link: message)
+    case AddressMessage.new, AddressMessage.delete: matters(address: message)
+    case RouteMessage.new, RouteMessage.delete: matters(route: message)
+    case NeighbourMessage.new, NeighbourMessage.delete: matters(neighbour: message)
+    case RuleMessage.new, RuleMessage.delete: true
+    default: false
+    }
+  }
+
+  private func matters(link message: NetlinkMessage) -> Bool {
+    if LinkMessage.isNoise(message) { return false }
+    guard let interest, let index = message.linkIndex else { return true }
+    if interest.links.contains(index) { return true }
+    let attributes = NetlinkAttributes(message.payload, after: LinkMessage.headerSize)
+    if let master = attributes.first(LinkMessage.Attribute.master)?.payload.host32().flatMap(InterfaceIndex.init),
+      interest.masters.contains(master)
+    {
+      return true
+    }
+    return attributes.first(LinkMessage.Attribute.name).map { interest.names.contains($0.payload.text) } ?? false
+  }
+
+  /// An address that is valid on its link alone says nothing of a link that nothing goes through.
+  private func matters(address message: NetlinkMessage) -> Bool {
+    guard let interest, let scope = message.payload.byte(at: 3), scope >= 253 else { return true }
+    return message.linkIndex.map(interest.links.contains) ?? true
+  }
+
+  /// Routes count in the main table and in ours; other programs may keep a whole BGP table elsewhere.
+  private func matters(route message: NetlinkMessage) -> Bool {
+    guard !RouteMessage.isCloned(message), let table = RouteMessage.table(of: message) else { return false }
+    guard table == Route.mainTable else { return Ownership.tables.contains(table) }
+    guard let interest, message.payload.byte(at: 0) == IPAddress.Family.v6.addressFamily else { return true }
+    let attributes = NetlinkAttributes(message.payload, after: RouteMessage.headerSize)
+    guard let destination = attributes.first(RouteMessage.Attribute.destination)?.payload, destination.byte(at: 0) == 0xfe,
+      let second = destination.byte(at: 1), second & 0xc0 == 0x80,
+      let link = attributes.first(RouteMessage.Attribute.outgoingLink)?.payload.host32().flatMap(InterfaceIndex.init)
+    else { return true }
+    return interest.links.contains(link)
+  }
+
   /// A gateway's entry that ages and is confirmed again says nothing new; another hardware address does, and so does its first.
-  private static func matters(neighbour message: NetlinkMessage, _ gateways: [IPAddress: MACAddress?]) -> Bool {
+  private func matters(neighbour message: NetlinkMessage) -> Bool {
+    guard let interest, let index = message.linkIndex, let gateways = interest.gateways[index] else { return false }
     guard let address = NeighbourMessage.address(of: message), let known = gateways[address] else { return false }
     guard message.type == NeighbourMessage.new, let known else { return true }
     return Neighbour(message, linkNames: [:])?.macAddress.map { $0 != known } ?? false
   }
 
-  /// Routes count in the main table and in ours; other programs may keep a whole BGP table elsewhere.
-  private static func matters(route message: NetlinkMessage) -> Bool {
-    guard !RouteMessage.isCloned(message), let table = RouteMessage.table(of: message) else { return false }
-    return table == Route.mainTable || Ownership.tables.contains(table)
+  /// Whether what is announced is so already, as far as was read.
+  private func isKnown(_ message: NetlinkMessage) -> Bool { known?.agrees(with: message) ?? false }
+}
+
+extension NetlinkMessage {
+  /// Of a link, an address or a neighbour: all have it in the same place.
+  var linkIndex: InterfaceIndex? { payload.host32(at: 4).flatMap(InterfaceIndex.init) }
+}
+
+extension Link {
+  /// Whether nothing differs that anybody here asks for. Promiscuous mode, queues and the hardware address of its own are nobody's affair.
+  fileprivate func isUsed(like other: Link) -> Bool {
+    name == other.name && isUp == other.isUp && hasCarrier == other.hasCarrier && mtu == other.mtu && master == other.master
+      && alias == other.alias && kind == other.kind && hardwareType == other.hardwareType
+  }
+}
+
+/// What was read last, made for being asked about one thing.
+private struct KnownObjects: Sendable {
+  private let links: [InterfaceIndex: Link]
+  private let names: [UInt32: String]
+  private let addresses: Set<LinkAddress>
+  private let routes: Set<Route>
+  private let rules: Set<RoutingRule>
+
+  init(_ kernel: KernelState) {
+    links = Dictionary(kernel.links.map { ($0.index, $0) }) { first, _ in first }
+    names = kernel.links.names
+    addresses = Set(kernel.addresses)
+    routes = Set(kernel.routes)
+    rules = Set(kernel.rules)
+  }
+
+  /// An announced end agrees where there is no such thing; but a link's end never does: another device may have its index by now.
+  func agrees(with message: NetlinkMessage) -> Bool {
+    switch message.type {
+    case LinkMessage.new:
+      guard let link = Link(message), let known = links[link.index] else { return false }
+      return known.isUsed(like: link)
+    case AddressMessage.new: return LinkAddress(message, linkNames: names).map(addresses.contains) ?? false
+    case AddressMessage.delete:
+      guard let gone = LinkAddress(message, linkNames: names) else { return false }
+      return !addresses.contains { $0.link == gone.link && $0.address == gone.address }
+    case RouteMessage.new: return Route(message, linkNames: names).map(routes.contains) ?? false
+    case RuleMessage.new: return RoutingRule(message).map(rules.contains) ?? false
+    default: return false
+    }
   }
 }

@@ -1,66 +1,205 @@
 internal import CNetlink
 internal import Glibc
+import NetworkTypes
 import RoamwardCore
 import Wire
 
 extension NetlinkSocket {
-  /// Lets the kernel itself drop what it announces about routes in foreign tables, so that a routing daemon that loads a hundred thousand
-  /// of them neither wakes us nor fills the receive buffer. A kernel that refuses the filter costs time alone: `EventRelevance` judges too.
-  func dropForeignRouteEvents() {
-    var program = foreignRouteFilter
-    let count = UInt16(program.count)
-    program.withUnsafeMutableBufferPointer { instructions in
+  /// Lets the kernel itself drop announcements that cannot matter, so that neither a routing daemon that loads a hundred thousand routes into a
+  /// table of its own nor a thousand containers that start wake us or fill the receive buffer. Without an interest only routes of foreign tables
+  /// are dropped. False where the kernel refuses; that costs time alone, for `EventRelevance` judges too.
+  func hear(only interest: EventInterest?) -> Bool {
+    guard var instructions = eventFilter(interest).instructions else { return false }
+    let count = UInt16(instructions.count)
+    return instructions.withUnsafeMutableBufferPointer { instructions in
       var filter = sock_fprog(len: count, filter: instructions.baseAddress)
-      _ = setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size))
+      return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size)) == 0
     }
   }
 }
 
-/// A program of classic BPF (linux/filter.h). Its loads take numbers for big-endian, which netlink's are not on most machines.
-private var foreignRouteFilter: [sock_filter] {
-  let ours = Ownership.tables
-  return [
-    // The message's type; anything but RTM_NEWROUTE and RTM_DELROUTE passes.
-    operation(BPF_LD | BPF_H | BPF_ABS, 4),
-    jump(BPF_JEQ, UInt32(RouteMessage.new.bigEndian), yes: 1, no: 0),
-    jump(BPF_JEQ, UInt32(RouteMessage.delete.bigEndian), yes: 0, no: Program.accept - 3),
-    // The offset of RTA_TABLE among the attributes, which begin after nlmsghdr and rtmsg; 0 where there is none, then it passes.
-    operation(BPF_LDX | BPF_IMM, 15),
-    operation(BPF_LD | BPF_IMM, 28),
-    operation(BPF_LD | BPF_W | BPF_ABS, UInt32(bitPattern: SKF_AD_OFF + SKF_AD_NLATTR)),
-    jump(BPF_JEQ, 0, yes: Program.accept - 7, no: 0),
-    operation(BPF_MISC | BPF_TAX, 0),
-    // The table's upper half, which is 0 for ours and for the main one; then its lower half, put together from bytes.
-    operation(BPF_LD | BPF_H | BPF_IND, Program.upperHalf),
-    jump(BPF_JEQ, 0, yes: 0, no: Program.drop - 10),
-    operation(BPF_LD | BPF_B | BPF_IND, Program.highByte),
-    operation(BPF_ALU | BPF_LSH | BPF_K, 8),
-    operation(BPF_ST, 0),
-    operation(BPF_LD | BPF_B | BPF_IND, Program.lowByte),
-    operation(BPF_LDX | BPF_MEM, 0),
-    operation(BPF_ALU | BPF_ADD | BPF_X, 0),
-    jump(BPF_JEQ, Route.mainTable, yes: Program.accept - 17, no: 0),
-    jump(BPF_JGE, ours.lowerBound, yes: 0, no: Program.drop - 18),
-    jump(BPF_JGT, ours.upperBound, yes: Program.drop - 19, no: Program.accept - 19),
-    operation(BPF_RET | BPF_K, .max),
-    operation(BPF_RET | BPF_K, 0),
-  ]
+/// Where things are in a message: behind the 16 bytes of `struct nlmsghdr`.
+private enum Offset {
+  static let type: UInt32 = 4
+  static let family: UInt32 = 16
+  /// `ifa_scope`.
+  static let scope: UInt32 = 19
+  /// `ifi_index`, `ifa_index` and `ndm_ifindex` are in the same place.
+  static let index: UInt32 = 20
+  /// The lower byte of `ndm_state`.
+  static let state: UInt32 = UInt16(1).littleEndian == 1 ? 24 : 25
+  static let linkChange: UInt32 = 28
+  static let routeAttributes: UInt32 = 28
+  static let linkAttributes: UInt32 = 32
+  static let neighbourAttributes: UInt32 = 28
 }
 
-/// Places of the last two instructions, and of the parts of a 32-bit number in an attribute (after its 4 bytes of header).
-private enum Program {
-  static let accept: UInt8 = 19
-  static let drop: UInt8 = 20
-  private static let isLittleEndian = UInt16(1).littleEndian == 1
-  static let upperHalf: UInt32 = isLittleEndian ? 6 : 4
-  static let highByte: UInt32 = isLittleEndian ? 5 : 6
-  static let lowByte: UInt32 = isLittleEndian ? 4 : 7
+/// The same judgement as `EventRelevance.canMatter`, on one message.
+func eventFilter(_ interest: EventInterest?) -> FilterProgram {
+  var program = FilterProgram()
+  let (accept, drop) = (program.newLabel(), program.newLabel())
+  let (route, link, address, neighbour, index) = (
+    program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel()
+  )
+  program.loadHalf(Offset.type)
+  for type in [RouteMessage.new, RouteMessage.delete] { program.go(to: route, ifEqual: host(type)) }
+  if interest != nil {
+    for type in [LinkMessage.new, LinkMessage.delete] { program.go(to: link, ifEqual: host(type)) }
+    for type in [AddressMessage.new, AddressMessage.delete] { program.go(to: address, ifEqual: host(type)) }
+    for type in [NeighbourMessage.new, NeighbourMessage.delete] { program.go(to: neighbour, ifEqual: host(type)) }
+  }
+  program.go(to: accept)
+
+  program.place(route)
+  program.judgeRoute(interest: interest, index: index, accept: accept, drop: drop)
+  if let interest {
+    program.place(link)
+    program.judgeLink(interest, accept: accept, drop: drop)
+    program.place(address)
+    // RT_SCOPE_LINK, RT_SCOPE_HOST, RT_SCOPE_NOWHERE.
+    program.loadByte(Offset.scope)
+    program.go(to: accept, unlessAtLeast: 253)
+    program.loadWord(Offset.index)
+    program.go(to: index)
+    program.place(neighbour)
+    program.judgeNeighbour(interest, accept: accept, drop: drop)
+    program.place(index)
+    for link in interest.links.sorted() { program.go(to: accept, ifEqual: host(link.value)) }
+  } else {
+    program.place(index)
+  }
+  program.place(drop)
+  program.drop()
+  program.place(accept)
+  program.accept()
+  return program
 }
 
-private func operation(_ code: Int32, _ operand: UInt32) -> sock_filter {
-  sock_filter(code: UInt16(truncatingIfNeeded: code), jt: 0, jf: 0, k: operand)
+extension FilterProgram {
+  /// Tables that are not ours nor the main one are dropped; with an interest, also link-local destinations on links that do not matter.
+  fileprivate mutating func judgeRoute(interest: EventInterest?, index: Label, accept: Label, drop: Label) {
+    let (family, ours) = (newLabel(), newLabel())
+    find(attribute: RouteMessage.Attribute.table, from: Offset.routeAttributes, orGo: accept)
+    loadAttributeWord(4)
+    go(to: family, ifEqual: host(Route.mainTable))
+    // A number in the machine's own order can be compared for size only where that is the network's.
+    if UInt32(1).bigEndian == 1 {
+      go(to: drop, unlessAtLeast: Ownership.tables.lowerBound)
+      go(to: drop, ifAtLeast: Ownership.tables.upperBound + 1)
+      go(to: accept)
+    } else {
+      // 21000 to 21999 are 0x5208 to 0x55ef: the upper half is 0, and the lower half's bytes are turned.
+      mask(0x0000_ffff)
+      go(to: drop, unlessEqual: 0)
+      for high in Ownership.tables.lowerBound >> 8...Ownership.tables.upperBound >> 8 {
+        let next = newLabel()
+        loadAttributeHalf(4)
+        mask(0xff)
+        go(to: next, unlessEqual: high)
+        loadAttributeHalf(4)
+        mask(0xff00)
+        if high == Ownership.tables.lowerBound >> 8 { go(to: drop, unlessAtLeast: (Ownership.tables.lowerBound & 0xff) << 8) }
+        if high == Ownership.tables.upperBound >> 8 { go(to: drop, ifAtLeast: (Ownership.tables.upperBound & 0xff) << 8 + 1) }
+        go(to: ours)
+        place(next)
+      }
+      go(to: drop)
+    }
+    place(ours)
+    go(to: accept)
+    place(family)
+    guard interest != nil else { return go(to: accept) }
+    loadByte(Offset.family)
+    go(to: accept, unlessEqual: UInt32(AF_INET6))
+    find(attribute: RouteMessage.Attribute.destination, from: Offset.routeAttributes, orGo: accept)
+    loadAttributeHalf(4)
+    mask(0xffc0)
+    go(to: accept, unlessEqual: 0xfe80)
+    find(attribute: RouteMessage.Attribute.outgoingLink, from: Offset.routeAttributes, orGo: accept)
+    loadAttributeWord(4)
+    go(to: index)
+  }
+
+  /// Links that matter, ports of those whose ports matter, and names that are wanted; never what wireless extensions and bridges add.
+  fileprivate mutating func judgeLink(_ interest: EventInterest, accept: Label, drop: Label) {
+    let (judged, names) = (newLabel(), newLabel())
+    loadByte(Offset.family)
+    go(to: drop, unlessEqual: 0)
+    loadWord(Offset.linkChange)
+    go(to: judged, unlessEqual: 0)
+    loadHalf(Offset.type)
+    go(to: judged, unlessEqual: host(LinkMessage.new))
+    find(attribute: LinkMessage.Attribute.wireless, from: Offset.linkAttributes, orGo: judged)
+    go(to: drop)
+    place(judged)
+    loadWord(Offset.index)
+    for link in interest.links.sorted() { go(to: accept, ifEqual: host(link.value)) }
+    if !interest.masters.isEmpty {
+      find(attribute: LinkMessage.Attribute.master, from: Offset.linkAttributes, orGo: names)
+      loadAttributeWord(4)
+      for master in interest.masters.sorted() { go(to: accept, ifEqual: host(master.value)) }
+    }
+    place(names)
+    find(attribute: LinkMessage.Attribute.name, from: Offset.linkAttributes, orGo: drop)
+    for name in interest.names.sorted() {
+      let next = newLabel()
+      // With its end; the kernel fills up with zeros to a multiple of four.
+      let bytes = Array(name.utf8) + [UInt8](repeating: 0, count: 4 - name.utf8.count % 4)
+      for word in stride(from: 0, to: bytes.count, by: 4) {
+        loadAttributeWord(UInt32(4 + word))
+        go(to: next, unlessEqual: bytes[word..<word + 4].reduce(0) { $0 << 8 | UInt32($1) })
+      }
+      go(to: accept)
+      place(next)
+    }
+    go(to: drop)
+  }
+
+  /// Gateways whose hardware address is not known yet, or turns out to be another one, or whose entry is removed.
+  fileprivate mutating func judgeNeighbour(_ interest: EventInterest, accept: Label, drop: Label) {
+    let links = interest.gateways.keys.sorted()
+    let places = links.map { _ in newLabel() }
+    loadWord(Offset.index)
+    for (link, place) in zip(links, places) { go(to: place, ifEqual: host(link.value)) }
+    go(to: drop)
+    for (link, begin) in zip(links, places) {
+      place(begin)
+      find(attribute: NeighbourMessage.Attribute.address, from: Offset.neighbourAttributes, orGo: drop)
+      for (gateway, hardware) in (interest.gateways[link] ?? [:]).sorted(by: { $0.key < $1.key }) {
+        let next = newLabel()
+        loadByte(Offset.family)
+        go(to: next, unlessEqual: UInt32(gateway.family.addressFamily))
+        for (place, word) in gateway.words.enumerated() {
+          loadAttributeWord(UInt32(4 + 4 * place))
+          go(to: next, unlessEqual: word)
+        }
+        judgeGateway(hardware, accept: accept, drop: drop)
+        place(next)
+      }
+      go(to: drop)
+    }
+  }
+
+  private mutating func judgeGateway(_ hardware: MACAddress?, accept: Label, drop: Label) {
+    guard let hardware else { return go(to: accept) }
+    loadHalf(Offset.type)
+    go(to: accept, ifEqual: host(NeighbourMessage.delete))
+    // What nobody answers for, and what nobody is asked for, has no address that counts.
+    loadByte(Offset.state)
+    go(to: drop, ifAnyOf: UInt32(NeighbourMessage.unansweredStates | NeighbourMessage.unaskedState))
+    find(attribute: NeighbourMessage.Attribute.hardwareAddress, from: Offset.neighbourAttributes, orGo: drop)
+    loadAttributeWord(4)
+    go(to: accept, unlessEqual: UInt32(truncatingIfNeeded: hardware.value >> 16))
+    loadAttributeHalf(8)
+    go(to: accept, unlessEqual: UInt32(hardware.value & 0xffff))
+    go(to: drop)
+  }
 }
 
-private func jump(_ comparison: Int32, _ operand: UInt32, yes: UInt8, no: UInt8) -> sock_filter {
-  sock_filter(code: UInt16(truncatingIfNeeded: BPF_JMP | BPF_K | comparison), jt: yes, jf: no, k: operand)
+extension IPAddress {
+  /// In network order, 32 bits each.
+  fileprivate var words: [UInt32] {
+    let words = [high >> 32, high, low >> 32, low].map { UInt32(truncatingIfNeeded: $0) }
+    return family == .v4 ? [words[3]] : words
+  }
 }

@@ -1,7 +1,7 @@
 internal import CNetlink
 internal import Glibc
 package import NetworkTypes
-import RoamwardCore
+package import RoamwardCore
 import Synchronization
 import Wire
 
@@ -22,6 +22,10 @@ package struct KernelChange: Hashable, Sendable {
   package var reasons: Reasons = []
   /// Events were lost: anything may have changed.
   package var overflowed = false
+  /// Devices that have gone; another one may have the index by now.
+  package var goneLinks: Set<InterfaceIndex> = []
+  /// How many events were read, also those that do not matter.
+  package var events = 0
 
   package init(reasons: Reasons = [], overflowed: Bool = false) {
     self.reasons = reasons
@@ -37,49 +41,52 @@ package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
   private let wifi: NetlinkSocket
   private let hasJoinedWiFi = Mutex(false)
-  private let hearsNeighbours = Mutex(false)
+  private let interest = Mutex<EventInterest?>(nil)
 
   /// Datagrams that one `drain` reads at most from each socket, so that a storm cannot hold up the caller; what is left makes the
   /// descriptor readable again.
   private static let drainLimit = 8192
 
-  /// `RTNLGRP_LINK`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`.
-  private static let groups: [Int32] = [1, 5, 7, 8, 9, 11, 19]
-  /// `RTNLGRP_NEIGH`.
-  private static let neighbourGroup: Int32 = 3
+  /// `RTNLGRP_LINK`, `_NEIGH`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`.
+  private static let groups: [Int32] = [1, 3, 5, 7, 8, 9, 11, 19]
 
   /// `receiveBuffer` in bytes; 8 MiB hold about twenty thousand route events.
   package init(receiveBuffer: Int32 = 8 << 20) throws(NetlinkError) {
     route = try NetlinkSocket(.route, receiveBuffer: receiveBuffer)
     wifi = try NetlinkSocket(.generic, receiveBuffer: 1 << 20)
-    route.dropForeignRouteEvents()
+    _ = route.hear(only: nil)
     for group in Self.groups { try route.join(group: group) }
     joinWiFi()
-  }
-
-  /// Neighbours are heard of only while somebody asks for a gateway's: entries age, and are confirmed again, on a machine that does nothing.
-  package func hearNeighbours(_ wanted: Bool) {
-    hearsNeighbours.withLock { hears in
-      guard hears != wanted else { return }
-      do throws(NetlinkError) {
-        if wanted { try route.join(group: Self.neighbourGroup) } else { try route.leave(group: Self.neighbourGroup) }
-        hears = wanted
-      } catch {
-        // Asked again with the next look.
-      }
-    }
   }
 
   /// To be watched for readability; then call `drain`.
   package var descriptors: [Int32] { [route.descriptor, wifi.descriptor] }
 
-  /// Reads what has been announced, and says whether it can matter. Of neighbours those at the `gateways` count, where they are not known yet
-  /// or turn out to have another hardware address.
-  package func drain(watching gateways: [IPAddress: MACAddress?] = [:]) -> KernelChange {
+  /// Has the kernel announce no more than this. True where something is heard from now on that was not before: what was read until now may
+  /// have missed a change of it, and has to be read again.
+  package func attend(to new: EventInterest) -> Bool {
+    interest.withLock { old in
+      if old == new { return false }
+      let isWider = old.map { !$0.covers(new) } ?? false
+      old = new
+      // Refused, say because it is too long: then everything is heard, and judged here.
+      if !route.hear(only: new) { _ = route.hear(only: nil) }
+      return isWider
+    }
+  }
+
+  /// Reads what has been announced, and says whether it can matter. `known` is what was read last: what tells nothing new does not count.
+  package func drain(known: KernelState? = nil) -> KernelChange {
     var change = KernelChange()
-    drain(route, into: &change) { EventRelevance.reason(of: $0, gateways: gateways) }
+    var relevance: EventRelevance?
+    drain(route, into: &change) { message in
+      // Made when it is needed: there may be ten thousand links.
+      let judge = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
+      relevance = judge
+      return judge.reason(of: message)
+    }
     // A radio's driver may be loaded at any time, and nl80211 with it.
-    if change.reasons.contains(.links) || change.overflowed { joinWiFi() }
+    if !change.reasons.isDisjoint(with: [.links, .addresses]) || change.overflowed { joinWiFi() }
     drain(wifi, into: &change) { NL80211Message.isAboutConnection($0) ? .wifi : [] }
     return change
   }
@@ -90,7 +97,13 @@ package final class KernelEvents: Sendable {
         guard let datagram = try socket.receive() else { return }
         // After a loss everything is read anew: the rest need only be taken off the queue.
         if change.overflowed { continue }
-        for message in NetlinkMessages(datagram) { change.reasons.formUnion(reason(message)) }
+        for message in NetlinkMessages(datagram) {
+          change.events += 1
+          if message.type == LinkMessage.delete, message.payload.byte(at: 0) == 0, let gone = message.linkIndex {
+            change.goneLinks.insert(gone)
+          }
+          change.reasons.formUnion(reason(message))
+        }
       } catch {
         // ENOBUFS; or a message too long for us, which is as good as lost.
         change.overflowed = true

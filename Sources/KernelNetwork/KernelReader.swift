@@ -9,9 +9,8 @@ package struct KernelReader: Sendable {
 
   package init() throws(NetlinkError) { socket = try NetlinkSocket(.route) }
 
-  /// How often a whole read is tried, and the first pause between two tries, in microseconds; it doubles.
-  private static let tries = 8
-  private static let firstPause: UInt32 = 5000
+  /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
+  private static let tries = 3
 
   /// Everything, each table as it was at one moment. Of routes: the main table, the tables that our rules name, and `extraTables`; never all
   /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
@@ -27,14 +26,11 @@ package struct KernelReader: Sendable {
   }
 
   private func retrying<T>(_ body: () throws(NetlinkError) -> T) throws(NetlinkError) -> T {
-    var pause = Self.firstPause
     for _ in 1..<Self.tries {
       do throws(NetlinkError) {
         return try body()
       } catch {
         guard error.isTransient else { throw error }
-        usleep(pause)
-        pause *= 2
       }
     }
     do throws(NetlinkError) {

@@ -10,6 +10,8 @@ final class EngineStop {
   var afterwards: [() -> Void] = []
 
   private let link: String
+  /// The link's at the beginning: another one of the same name is not ours to wait for.
+  private let index: UInt32
   private let loop: EventLoop
   private var handler: ((Result<Void, ProviderError>) -> Void)?
   private let deadline = Moment.now + .seconds(3)
@@ -20,6 +22,7 @@ final class EngineStop {
 
   init(link: String, _ socket: UAPISocket?, on loop: EventLoop, then handler: @escaping (Result<Void, ProviderError>) -> Void) {
     self.link = link
+    index = if_nametoindex(link)
     self.loop = loop
     self.handler = handler
     do {
@@ -46,7 +49,7 @@ final class EngineStop {
     // Nothing is ever sent to us here, so what can be read is the end.
     if let open = connection, (try? open.read()) == .some(nil) { return false }
     connection = nil
-    return if_nametoindex(link) == 0
+    return index == 0 || if_nametoindex(link) != index
   }
 
   private func later(_ delay: Duration, _ body: @escaping (EngineStop) -> Void) {

@@ -26,7 +26,8 @@ extension StatusReport {
     }
     lines.append(summary)
     let network = primary.link.map { link in
-      "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "")
+      let digest = (primary.network4 ?? primary.network6).map { " (\($0))" } ?? ""
+      return "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "") + digest
     }
     lines.append("network: \(network ?? "none")")
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }

@@ -25,11 +25,11 @@ struct KernelEventsTests {
       let events = try KernelEvents()
       #expect(events.descriptors.count == 2 && !Self.isReadable(events.descriptors))
       let gateway = try #require(IPAddress("192.0.2.1"))
-      events.hearNeighbours(true)
+      let reader = try KernelReader()
       func reasons(_ command: String) throws -> KernelChange.Reasons {
         try shell(command)
-        let change = events.drain(watching: [gateway: nil])
-        #expect(!change.overflowed && events.drain(watching: [gateway: nil]).isQuiet)
+        let change = events.drain()
+        #expect(!change.overflowed && events.drain().isQuiet)
         return change.reasons.subtracting(command.hasPrefix("ip link") ? [] : .links)
       }
       try shell(Self.withoutIPv6)
@@ -38,14 +38,14 @@ struct KernelEventsTests {
       #expect(try reasons("ip route add 198.51.100.0/24 via 192.0.2.1") == .routes)
       #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 21001") == .routes)
       #expect(try reasons("ip rule add priority 5 lookup 21001") == .rules)
-      #expect(try reasons("ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0") == .neighbours)
       #expect(try reasons("ip link set lan0 alias roamward:corp") == .links)
-      // While nobody asks for a gateway's hardware address, not even its entry wakes anybody.
-      events.hearNeighbours(false)
-      try shell("ip neighbour replace 192.0.2.1 lladdr 02:aa:bb:cc:dd:00 dev lan0")
-      #expect(!Self.isReadable(events.descriptors))
-      events.hearNeighbours(true)
-      #expect(try reasons("ip neighbour replace 192.0.2.1 lladdr 02:aa:bb:cc:dd:01 dev lan0") == .neighbours)
+      // A neighbour counts where a default route needs it.
+      #expect(try reasons("ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0; ip neighbour del 192.0.2.1 dev lan0") == [])
+      #expect(try reasons("ip route add default via 192.0.2.1 dev lan0") == .routes)
+      let interest = EventInterest(try reader.read(), names: [])
+      #expect(interest.gateways.values.map { $0 } == [[gateway: nil]])
+      #expect(!events.attend(to: interest), "before, everything was heard")
+      #expect(try reasons("ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0") == .neighbours)
       // What cannot matter.
       #expect(try reasons("ip neighbour add 192.0.2.2 lladdr 02:aa:bb:cc:dd:ef dev lan0") == [])
       #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 777") == [])

@@ -113,7 +113,7 @@ struct KernelReaderTests {
           let count = try reader.readRoutes(table: 21500).count
           #expect((4000...4001).contains(count))
         } catch {
-          #expect(error.isTransient && error.description.contains("given up after 8 tries"))
+          #expect(error.isTransient && error.description.contains("given up after 3 tries"))
         }
       }
       #expect(pclose(churn) == 0)

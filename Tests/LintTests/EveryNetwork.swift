@@ -64,7 +64,7 @@ struct EveryNetwork {
       let tunnel = TunnelPolicy(
         name: "t", provider: .command(CommandProviderConfiguration(up: [], down: [])), onDemand: OnDemand(rules: listed),
         location: rules[0].location)
-      for scene in possible { reached.insert(evaluator.decide(tunnel, on: scene, explained: false).rule?.index ?? 0) }
+      for scene in possible { reached.insert(evaluator.decide(tunnel, on: scene, explaining: .none).rule?.index ?? 0) }
     }
   }
 }

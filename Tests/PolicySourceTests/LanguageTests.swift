@@ -161,7 +161,7 @@ let languageCases: [(policy: String, said: String)] = [
                 connections:
                   - { domains: public.corp.example, action: never-connect }
                   - { domains: ["*.corp.example", "*"], action: connect-if-needed, dns-servers: 10.0.0.53, probe: "https://i.corp.example/" }
-            timing: { settle: 500ms, release-delay: 0s, idle: 10m, decide-within: 2s }
+            timing: { settle: 500ms, release-delay: 0s, minimum-dwell: 1m, idle: 10m, decide-within: 2s }
           routes: { include: default, lan: block, on-overlap: refuse }
           proxy: { http: "10.0.0.80:3128", https: "http://p.corp.example:3128", exclude: [corp.example, 10.0.0.0/8] }
           overhead: 80
@@ -177,7 +177,8 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(connections[1].servers == [try #require(IPAddress("10.0.0.53"))])
     #expect(
       tunnel.onDemand.timing
-        == Timing(settle: .milliseconds(500), releaseDelay: .zero, decideWithin: .seconds(2), idle: .seconds(600)))
+        == Timing(
+          settle: .milliseconds(500), releaseDelay: .zero, minimumDwell: .seconds(60), decideWithin: .seconds(2), idle: .seconds(600)))
     #expect(tunnel.routes == RoutePolicy(include: [.everything(.v4), .everything(.v6)], lan: .block, onOverlap: .refuse))
     #expect(
       tunnel.proxy

@@ -114,7 +114,8 @@ private struct Invention {
       onDemand: OnDemand(
         isEnabled: !chance(4), rules: (0..<Int.random(in: 0...4, using: &random)).map { _ in rule(names: names) },
         timing: Timing(
-          settle: chance(2) ? duration() : nil, releaseDelay: duration(), decideWithin: duration(), idle: chance(2) ? .seconds(600) : nil)),
+          settle: chance(2) ? duration() : nil, releaseDelay: duration(), minimumDwell: duration(), decideWithin: duration(),
+          idle: chance(2) ? .seconds(600) : nil)),
       routes: chance(2)
         ? RoutePolicy(
           include: prefixes(), exclude: chance(2) ? prefixes() : [], lan: one(LANPolicy.allCases), onOverlap: one(OverlapPolicy.allCases))

@@ -30,6 +30,23 @@ import Testing
     #expect(machine.releaseAt == nil)
   }
 
+  @Test("stays up for its least time, counted from its start; whatever protects or stands above the rules does not wait") func dwells() {
+    var machine = ReleaseMachine()
+    func handle(_ intent: Intent, isRunning: Bool = true, _ second: Int64) -> Intent {
+      machine.handle(intent, isRunning: isRunning, delay: .seconds(5), dwell: .seconds(60), at: at(second))
+    }
+    #expect(handle(.up, isRunning: false, 10) == .up)
+    #expect(handle(.down, 20) == .unchanged && machine.releaseAt == at(70))
+    #expect(handle(.up, 30) == .up && machine.releaseAt == nil)
+    #expect(handle(.down, 68) == .unchanged && machine.releaseAt == at(73), "then the usual delay is the longer one")
+    #expect(handle(.down, 73) == .down)
+    #expect(handle(.down, isRunning: false, 74) == .down)
+    #expect(handle(.up, isRunning: false, 80) == .up, "up again at once")
+    #expect(handle(.down, 81) == .unchanged && machine.releaseAt == at(140))
+    machine.cancel(isRunning: true, at: at(90))
+    #expect(machine.releaseAt == nil)
+  }
+
   @Test("a tunnel that flaps is released ever later, up to five minutes; ten quiet minutes forgive it") func flapping() {
     var machine = ReleaseMachine()
     var now = at(0)

@@ -60,8 +60,14 @@ import Testing
       for snapshot in Self.situations.values {
         let tunnel = Sample.tunnel(rules: rules)
         let evaluator = Evaluator(networks: [])
-        let (plain, explained) = (evaluator.decide(tunnel, on: snapshot, explained: false), evaluator.decide(tunnel, on: snapshot))
-        #expect(plain.outcome == explained.outcome && plain.rule == explained.rule)
+        let whole = evaluator.decide(tunnel, on: snapshot)
+        for explanation in [Evaluator.Explanation.none, .ofDecidingRule] {
+          let other = evaluator.decide(tunnel, on: snapshot, explaining: explanation)
+          #expect(other.outcome == whole.outcome && other.rule == whole.rule)
+          if explanation == .ofDecidingRule {
+            #expect(other.because == whole.because && other.trace == (whole.rule == nil ? [] : whole.trace.suffix(1)))
+          }
+        }
       }
     }
   }

@@ -106,11 +106,11 @@ import Testing
     forEachCase(seed: seed) { tunnel, evaluator, snapshot, random in
       for patience in [Evaluator.Patience.waits, .isOver] {
         let needed = evaluator.evidence(for: tunnel, on: snapshot, patience: patience)
-        let decision = evaluator.decide(tunnel, on: snapshot, patience: patience, explained: false)
+        let decision = evaluator.decide(tunnel, on: snapshot, patience: patience, explaining: .none)
         let others = Self.evidence.filter { !needed.contains($0) && snapshot.fact($0).value == nil }
         for answers in 0..<Int(pow3(others.count)) {
           let changed = snapshot.answering(others, answers)
-          let other = evaluator.decide(tunnel, on: changed, patience: patience, explained: false)
+          let other = evaluator.decide(tunnel, on: changed, patience: patience, explaining: .none)
           #expect(other.outcome == decision.outcome && other.rule == decision.rule, "\(tunnel.onDemand.rules) \(others) \(answers)")
         }
         if decision.outcome == .pending {
@@ -134,8 +134,8 @@ import Testing
         for piece in asked { known.set(piece, all.fact(piece)) }
         rounds += 1
       }
-      let lazy = evaluator.decide(tunnel, on: known, explained: false)
-      let full = evaluator.decide(tunnel, on: all, explained: false)
+      let lazy = evaluator.decide(tunnel, on: known, explaining: .none)
+      let full = evaluator.decide(tunnel, on: all, explaining: .none)
       #expect(lazy.outcome == full.outcome && lazy.rule == full.rule)
       #expect(rounds <= Self.evidence.count)
     }

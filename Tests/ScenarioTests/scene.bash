@@ -148,3 +148,27 @@ answer_endpoint_with() {
   on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --interface=lan0 --pid-file= \
     --host-record="vpn.corp.example,$address" --address=/#/ --log-queries --log-facility="$scene/dns-$place.log"
 }
+
+# --- storms ------------------------------------------------------------------------------------------------------
+
+counter() { roamward status --json | jq ".counters.$1"; }
+
+# Kilobytes of memory, and hundredths of a second of processor time, that the agent has.
+resident() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$(agent_pid)/status"; }
+ticks() { awk '{ print $14 + $15 }' "/proc/$(agent_pid)/stat"; }
+
+# How often the agent has gone to sleep, and so been woken.
+sleeps() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(agent_pid)/status"; }
+
+# Runs a command, waits until the agent has taken it in, and says what that took: evaluations, overflows, KiB grown, processor time in ms, and
+# processor time in ms of the quiet second after.
+storm() {
+  local before=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") after quiet
+  "$@"
+  sleep 3
+  quiet=$(ticks)
+  sleep 1
+  after=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$quiet")
+  quiet=$(($(ticks) - quiet))
+  say "$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2])) $((10 * (after[3] - before[3]))) $((10 * quiet))"
+}

@@ -32,7 +32,7 @@ package func exportProfile(_ tunnel: TunnelPolicy, networks: [NamedNetwork], for
   var other = timing
   other.idle = nil
   if other != Timing() {
-    add("settle, release-delay and decide-within are left out: they are the system's own affair there", isLoss: false)
+    add("settle, release-delay, minimum-dwell and decide-within are left out: they are the system's own affair there", isLoss: false)
   }
   if !tunnel.isEnabled { add("the tunnel is off (`enabled: false`); the export does not say so", isLoss: false) }
   let builder = ProfileBuilder(name: tunnel.name, isEnabled: tunnel.onDemand.isEnabled, rules: rules, idle: seconds)

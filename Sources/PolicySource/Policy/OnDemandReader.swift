@@ -30,6 +30,11 @@ let timingKeys = Mapping(
       standard: "5s", example: "10s"
     ) { $0.releaseDelay = $1 },
     Key(
+      "minimum-dwell", .duration,
+      "For how long, from its start, rules leave a tunnel up at least; bringing it up never waits, and a person's word does not either.",
+      standard: "0s", example: "1m"
+    ) { $0.minimumDwell = $1 },
+    Key(
       "idle", .positiveDuration, "A tunnel that a look-up started goes after this long without traffic; absent: never.", example: "10m",
       limitation: "this version does not stop tunnels that are idle"
     ) { $0.idle = $1 },

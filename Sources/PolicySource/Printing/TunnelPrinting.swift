@@ -43,6 +43,7 @@ extension PolicyPrinter {
     var timing = YAMLMapping()
     timing.add("settle", onDemand.timing.settle.map(duration))
     if onDemand.timing.releaseDelay != defaults.releaseDelay { timing.add("release-delay", duration(onDemand.timing.releaseDelay)) }
+    if onDemand.timing.minimumDwell != defaults.minimumDwell { timing.add("minimum-dwell", duration(onDemand.timing.minimumDwell)) }
     timing.add("idle", onDemand.timing.idle.map(duration))
     if onDemand.timing.decideWithin != defaults.decideWithin { timing.add("decide-within", duration(onDemand.timing.decideWithin)) }
     if !timing.isEmpty { mapping.add("timing", .mapping(timing)) }

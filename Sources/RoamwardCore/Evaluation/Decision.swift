@@ -11,7 +11,7 @@ package struct Decision: Hashable, Sendable {
   package var outcome: Outcome
   /// The rule that decided, or whose fact is awaited; `nil` where no rule holds.
   package var rule: RuleReference?
-  /// Every rule that was looked at, in order, when the trace was asked for.
+  /// Rules that were looked at, in order, as far as was asked for; the last is the one that decided, where one did.
   package var trace: [RuleTrace]
   /// Of a pending decision, when the trace was asked for.
   package var pending: Pending?

@@ -10,25 +10,38 @@ package struct Evaluator: Sendable {
     case isOver
   }
 
+  /// How much of what was found a decision carries.
+  package enum Explanation: Hashable, Sendable {
+    /// The verdict alone.
+    case none
+    /// What was found for the rule that decides, or whose fact is awaited: the reason in words, and no more.
+    case ofDecidingRule
+    /// What was found for every rule up to that one.
+    case whole
+  }
+
   let networks: [String: Condition]
 
   package init(networks: [NamedNetwork]) {
     self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
   }
 
-  /// The first rule that holds decides. Without a network nothing is judged and the tunnel is left as it is. With `explained`, the trace tells of every rule up to that one what was found.
+  /// The first rule that holds decides. Without a network nothing is judged and the tunnel is left as it is. To put into words what was
+  /// found costs many times what judging does, so it is done for as many rules as are asked for.
   ///
   /// While a decision waits, what probes found on this network before may connect, and nothing else.
   package func decide(
-    _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explained: Bool = true
+    _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
   ) -> Decision {
-    let decision = judgeRules(of: tunnel, on: snapshot, patience, explained)
+    let decision = judgeRules(of: tunnel, on: snapshot, patience, explanation)
     guard decision.outcome == .pending, let remembered = snapshot.asRemembered else { return decision }
-    let early = judgeRules(of: tunnel, on: remembered, patience, explained)
+    let early = judgeRules(of: tunnel, on: remembered, patience, explanation)
     return early.outcome == .connect ? early : decision
   }
 
-  private func judgeRules(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, _ patience: Patience, _ explained: Bool) -> Decision {
+  private func judgeRules(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, _ patience: Patience, _ explanation: Explanation)
+    -> Decision
+  {
     guard let scene = Scene(snapshot) else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true
@@ -39,20 +52,21 @@ package struct Evaluator: Sendable {
     // By place: a copy of each rule would cost more than judging it.
     for i in rules.indices {
       var holds: Truth
-      if explained {
+      if explanation == .whole {
         let finding = explain(rules[i].match, on: scene)
         holds = finding.truth
-        trace.append(RuleTrace(rule: RuleReference(to: rules[i], at: i), action: rules[i].action, holds: holds, finding: finding))
+        trace.append(RuleTrace(of: rules[i], at: i, finding))
       } else {
         holds = judge(rules[i].match, on: scene)
       }
       if holds == .unknown, patience == .isOver { holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match) }
       if holds == .no { continue }
       let rule = rules[i]
+      if explanation == .ofDecidingRule { trace = [RuleTrace(of: rule, at: i, explain(rule.match, on: scene))] }
       let outcome = holds == .yes ? rule.action.outcome : .pending
       var decision = Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
-      if outcome == .pending, explained {
-        let then = decide(tunnel, on: snapshot, patience: .isOver, explained: false)
+      if outcome == .pending, explanation != .none {
+        let then = decide(tunnel, on: snapshot, patience: .isOver, explaining: .none)
         decision.pending = Pending(decideWithin: tunnel.onDemand.timing.decideWithin, then: then.outcome, rule: then.rule)
       }
       return decision
@@ -63,10 +77,7 @@ package struct Evaluator: Sendable {
   /// What was found for every rule, also for those after the one that decides. Empty without a network.
   package func trace(_ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> [RuleTrace] {
     guard let scene = Scene(snapshot) else { return [] }
-    return tunnel.onDemand.rules.enumerated().map { i, rule in
-      let finding = explain(rule.match, on: scene)
-      return RuleTrace(rule: RuleReference(to: rule, at: i), action: rule.action, holds: finding.truth, finding: finding)
-    }
+    return tunnel.onDemand.rules.enumerated().map { i, rule in RuleTrace(of: rule, at: i, explain(rule.match, on: scene)) }
   }
 
   /// The verdict alone; stops at the first key that settles it.
@@ -123,6 +134,13 @@ package struct Evaluator: Sendable {
       if truth == .unknown { result = .unknown }
     }
     return result
+  }
+}
+
+extension RuleTrace {
+  /// `place` counts from 0.
+  fileprivate init(of rule: Rule, at place: Int, _ finding: Finding) {
+    self.init(rule: RuleReference(to: rule, at: place), action: rule.action, holds: finding.truth, finding: finding)
   }
 }
 

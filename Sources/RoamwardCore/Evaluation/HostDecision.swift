@@ -18,7 +18,7 @@ package struct HostDecision: Hashable, Sendable {
 extension Evaluator {
   /// The first connection rule of the deciding rule that holds the name decides.
   package func decide(host name: DomainName, _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> HostDecision {
-    let decision = decide(tunnel, on: snapshot, explained: false)
+    let decision = decide(tunnel, on: snapshot, explaining: .none)
     guard decision.outcome == .evaluateConnection, let index = decision.rule?.index else {
       return HostDecision(tunnel: tunnel.name, name: name, outcome: .notEvaluated)
     }

@@ -24,7 +24,8 @@ struct FactGathering {
       metered: note(.metered, name) { $0.sources.host.metered(question, type.fact.value, at: $0.sources.lookedAt) }, addresses: addresses,
       gateways: gateways, gatewayMAC: note(.gatewayMAC, name) { $0.hardwareAddress(of: gateways.first, on: name) },
       dnsServers: note(.dnsServers, name) { $0.sources.host.servers(of: question, at: $0.sources.lookedAt) },
-      searchDomains: note(.searchDomains, name) { $0.sources.host.domains(of: question, at: $0.sources.lookedAt) }, mtu: link.mtu)
+      searchDomains: note(.searchDomains, name) { $0.sources.host.domains(of: question, at: $0.sources.lookedAt) }, mtu: link.mtu,
+      device: link.device)
   }
 
   mutating func captivePortal(of primary: Link?) -> Fact<Bool> {

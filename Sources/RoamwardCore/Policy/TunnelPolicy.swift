@@ -69,14 +69,18 @@ package struct Timing: Hashable, Sendable {
   package var settle: Duration?
   /// For how long rules have to want the tunnel down before it goes. Bringing it up never waits.
   package var releaseDelay: Duration
+  /// For how long, from its start, a tunnel stays up at least whatever the rules say.
+  package var minimumDwell: Duration
   /// How long an unknown fact may keep the decision pending.
   package var decideWithin: Duration
   /// A tunnel that a look-up started goes after this long without traffic; `nil`: never.
   package var idle: Duration?
 
   package init(
-    settle: Duration? = nil, releaseDelay: Duration = .seconds(5), decideWithin: Duration = .seconds(5), idle: Duration? = nil
+    settle: Duration? = nil, releaseDelay: Duration = .seconds(5), minimumDwell: Duration = .zero, decideWithin: Duration = .seconds(5),
+    idle: Duration? = nil
   ) {
+    self.minimumDwell = minimumDwell
     self.settle = settle
     self.releaseDelay = releaseDelay
     self.decideWithin = decideWithin

@@ -25,6 +25,7 @@ package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = P
   rows.append(("metered", words(link.metered) { $0 ? "yes" : "no" }, source(.metered)))
   let time = snapshot.time.value.map { ", \($0.day) \(clockText(minute: $0.second / 60))" } ?? ""
   rows.append(("power", words(snapshot.power) { $0.rawValue } + time, source(.power)))
+  rows.append(("identity", NetworkIdentity(of: snapshot).words, ""))
   let width = min(48, rows.filter { !$0.source.isEmpty }.map(\.value.count).max() ?? 0)
   let lines = rows.map { row in
     row.source.isEmpty ? "\(pad(row.label, 11)) \(row.value)" : "\(pad(row.label, 11)) \(pad(row.value, width))  \(row.source)"

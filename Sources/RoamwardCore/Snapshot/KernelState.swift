@@ -42,6 +42,8 @@ package struct Link: Hashable, Sendable {
   package var activePort: InterfaceIndex?
   /// Of a bond's port: it is not used now (`IFLA_BOND_SLAVE_STATE`).
   package var isBackup = false
+  /// Tells it from other devices of the same index (`LinkGenerations`); 0 where nobody has looked.
+  package var generation: UInt32 = 0
 
   package init(
     index: InterfaceIndex, name: String, kind: String? = nil, hardwareType: UInt16 = 1, flags: UInt32 = 0, mtu: UInt32 = 1500,
@@ -57,6 +59,8 @@ package struct Link: Hashable, Sendable {
     self.master = master
     self.alias = alias
   }
+
+  package var device: DeviceIdentity { DeviceIdentity(index: index, generation: generation) }
 
   /// `IFF_UP`: the administrator wants it up.
   package var isUp: Bool { flags & 0x1 != 0 }

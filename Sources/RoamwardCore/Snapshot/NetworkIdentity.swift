@@ -1,42 +1,110 @@
 package import NetworkTypes
 
-/// What makes one network another: when it changes, a hold that lasts "until the network changes" ends.
+/// What makes one network another. Holds that last "until the network changes" hang on it, and so does what was found out about a network.
 ///
-/// Left out on purpose: own addresses and leases (they renew), name servers, MTU, and links that are not primary (containers come and go).
+/// Only what the network itself says of itself counts: the medium, the SSID, and per family the gateways with their hardware addresses. Left
+/// out on purpose: own addresses and leases (they renew), name servers, MTU, the access point (one roams among many), links that are not
+/// primary (containers come and go), and the link's name and index (it may be renamed, or plugged in again).
+///
+/// The facts come one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `isSame`: may both
+/// be the same network? What one of them does not know does not tell them apart. `isSurely`: are they the same, proven by a gateway's hardware
+/// address? And what is learnt while one stays is added (`learn`), so that an identity that began with little ends with all.
+///
+/// A router that takes over with a hardware address of its own looks like another network, as an impostor would; one that takes over a virtual
+/// address (VRRP, RFC 9568) does not.
 package struct NetworkIdentity: Hashable, Sendable {
+  /// The primary link's name, for people: it tells no networks apart. `nil`: there is no network.
   package let link: String?
-  package let type: InterfaceType?
-  package let ssid: SSID?
-  package let gateways: [IPAddress]
-  package let gatewayMAC: MACAddress?
+  /// `nil`: not known.
+  package private(set) var type: InterfaceType?
+  /// `nil`: not known, or not on Wi-Fi.
+  package private(set) var ssid: SSID?
+  /// Default gateways of both families; hardware addresses as far as they are known.
+  package private(set) var gateways: [IPAddress: MACAddress?]
 
-  package init(link: String?, type: InterfaceType?, ssid: SSID?, gateways: [IPAddress], gatewayMAC: MACAddress?) {
+  package init(link: String?, type: InterfaceType?, ssid: SSID?, gateways: [IPAddress: MACAddress?]) {
     self.link = link
     self.type = type
     self.ssid = ssid
     self.gateways = gateways
-    self.gatewayMAC = gatewayMAC
   }
+
+  /// No network.
+  package static let none = NetworkIdentity(link: nil, type: nil, ssid: nil, gateways: [:])
 
   package init(of snapshot: NetworkSnapshot) {
-    let primary = snapshot.primaryLink
-    link = primary?.name
-    type = primary?.type.value
-    ssid = primary?.ssid.value ?? nil
-    gateways = primary?.gateways ?? []
-    gatewayMAC = primary?.gatewayMAC.value ?? nil
+    guard let primary = snapshot.primaryLink else {
+      self = .none
+      return
+    }
+    var gateways = Dictionary(primary.gateways.map { ($0, MACAddress?.none) }) { first, _ in first }
+    // The hardware address that a snapshot has is the first gateway's.
+    if let first = primary.gateways.first { gateways[first] = .some(primary.gatewayMAC.value ?? nil) }
+    self.init(link: primary.name, type: primary.type.value, ssid: primary.ssid.value ?? nil, gateways: gateways)
   }
 
-  /// Whether both may be the same network: what one of them does not know yet does not tell them apart.
+  package var isNone: Bool { link == nil }
+
+  /// Whether both may be the same network: what one of them does not know (yet) does not tell them apart. Symmetric.
   package func isSame(as other: NetworkIdentity) -> Bool {
-    func agree<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
-    return link == other.link && agree(type, other.type) && ssid == other.ssid && agree(gatewayMAC, other.gatewayMAC)
-      && IPAddress.Family.allCases.allSatisfy { agree(gateways(of: $0), other.gateways(of: $0)) }
+    guard isNone == other.isNone, agree(type, other.type), agree(ssid, other.ssid) else { return false }
+    let verdicts = IPAddress.Family.allCases.map { agreement(with: other, $0) }
+    // One router proven the same proves the network: the other family's may come and go.
+    return verdicts.contains(.yes) || !verdicts.contains(.no)
   }
 
-  /// `nil` where the family has none (yet): IPv4 and IPv6 come up one after the other.
-  private func gateways(of family: IPAddress.Family) -> [IPAddress]? {
-    let own = gateways.filter { $0.family == family }
-    return own.isEmpty ? nil : own
+  /// Whether both are the same network beyond doubt: medium and SSID, and a gateway with the same hardware address. For what must never be
+  /// believed on another network. Symmetric; of a network without gateways nothing is sure.
+  package func isSurely(_ other: NetworkIdentity) -> Bool {
+    type == other.type && ssid == other.ssid && isSame(as: other)
+      && IPAddress.Family.allCases.contains { agreement(with: other, $0) == .yes }
   }
+
+  /// Takes over what the other, which may be the same network, knows more.
+  package mutating func learn(_ other: NetworkIdentity) {
+    guard isSame(as: other) else { return }
+    type = type ?? other.type
+    ssid = ssid ?? other.ssid
+    for (gateway, hardware) in other.gateways { gateways[gateway] = .some((gateways[gateway] ?? nil) ?? hardware) }
+  }
+
+  /// Whether the gateways of one family are the same: yes where one of them has the same hardware address, no where none agrees.
+  private func agreement(with other: NetworkIdentity, _ family: IPAddress.Family) -> Truth {
+    let (own, others) = (gateways.filter { $0.key.family == family }, other.gateways.filter { $0.key.family == family })
+    if own.isEmpty || others.isEmpty { return .unknown }
+    let common = own.compactMap { gateway, hardware in others[gateway].map { (hardware, $0) } }
+    if common.isEmpty { return .no }
+    let known = common.filter { $0.0 != nil && $0.1 != nil }
+    if known.contains(where: { $0.0 == $0.1 }) { return .yes }
+    return known.count == common.count ? .no : .unknown
+  }
+}
+
+private func agree<Value: Equatable>(_ a: Value?, _ b: Value?) -> Bool { a == nil || b == nil || a == b }
+
+extension NetworkIdentity {
+  /// Eight hexadecimal digits that stand for the network in one family; `nil` while that is not known for sure. The families have one each,
+  /// so that the later one changes nothing about the earlier one. The same on every machine and in every version; made to be compared by
+  /// people, not to keep a secret.
+  package func digest(_ family: IPAddress.Family) -> String? {
+    guard let type, type != .wifi || ssid != nil else { return nil }
+    let known = gateways.filter { $0.key.family == family && $0.value != nil }
+    guard let gateway = known.keys.min(), let hardware = known[gateway] ?? nil else { return nil }
+    let text = "\(type.rawValue)\n\(ssid.map { Array($0.bytes).map(hexadecimal).joined() } ?? "")\n\(gateway) \(hardware)"
+    // FNV-1a, 64 bits, folded to 32.
+    let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return hexadecimal(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
+  }
+
+  /// For people: `3f2a90c1`, with both families `3f2a90c1 (IPv4), 70b1c2d3 (IPv6)`.
+  package var words: String {
+    let digests = IPAddress.Family.allCases.compactMap { family in digest(family).map { (family, $0) } }
+    if digests.count == 1 { return digests[0].1 }
+    return digests.isEmpty ? "not known yet" : digests.map { "\($0.1) (\($0.0 == .v4 ? "IPv4" : "IPv6"))" }.joined(separator: ", ")
+  }
+}
+
+private func hexadecimal<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: Number.bitWidth / 4 - digits.count) + digits
 }

@@ -65,13 +65,16 @@ package struct LinkFacts: Hashable, Sendable {
   /// The connection's domain and its search list.
   package var searchDomains: Fact<[DomainName]>
   package var mtu: UInt32
+  /// Which device it is; `nil` in a network that was saved or invented.
+  package var device: DeviceIdentity?
 
   package init(
     name: String, type: Fact<InterfaceType> = .known(.other), ssid: Fact<SSID?> = .known(nil),
     bssid: Fact<MACAddress?> = .known(nil), wifiSecurity: Fact<WiFiSecurity?> = .known(nil), metered: Fact<Bool> = .known(false),
     addresses: [InterfaceAddress] = [],
     gateways: [IPAddress] = [], gatewayMAC: Fact<MACAddress?> = .known(nil), dnsServers: Fact<[IPAddress]> = .known([]),
-    searchDomains: Fact<[DomainName]> = .known([]), mtu: UInt32 = 1500
+    searchDomains: Fact<[DomainName]> = .known([]), mtu: UInt32 = 1500,
+    device: DeviceIdentity? = nil
   ) {
     self.name = name
     self.type = type
@@ -85,5 +88,6 @@ package struct LinkFacts: Hashable, Sendable {
     self.dnsServers = dnsServers
     self.searchDomains = searchDomains
     self.mtu = mtu
+    self.device = device
   }
 }

@@ -71,7 +71,8 @@ package struct Underlay: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var provenance: Provenance
 
-  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier or address.
+  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address that is
+  /// valid beyond the link (those of containers, by the hundred).
   package init(_ sources: UnderlaySources) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
@@ -85,11 +86,13 @@ package struct Underlay: Hashable, Sendable {
     let ordered = defaults.sorted { (isBetter($0, than: $1)) }
     let primary = ordered.first?.link
     var facts = FactGathering(sources)
+    let addressesByLink = Dictionary(grouping: kernel.addresses) { $0.link }
     let links = usable.compactMap { link -> LinkFacts? in
-      let addresses = kernel.addresses.filter { $0.link == link.name }.map(\.address).sorted()
-      guard link.name == primary || !addresses.isEmpty && link.master == nil else { return nil }
+      let addresses = (addressesByLink[link.name] ?? []).map(\.address).sorted()
+      let isPrimary = link.name == primary
+      guard isPrimary || link.master == nil && addresses.contains(where: { !$0.address.isLinkLocal }) else { return nil }
       let gateways = ordered.filter { $0.link == link.name }.compactMap(\.gateway).uniqued()
-      return facts.link(link, isPrimary: link.name == primary, addresses: addresses, gateways: gateways)
+      return facts.link(link, isPrimary: isPrimary, addresses: addresses, gateways: gateways)
     }
     let primaryLink = usable.first { $0.name == primary }
     snapshot = NetworkSnapshot(

@@ -37,14 +37,16 @@ package struct Deliberation: Hashable, Sendable {
       decisions[tunnel.name] = decision
       let hold = holds[tunnel.name]
       var intent = Intent(tunnel, decision: decision, hold: hold)
-      if hold == nil, let changed, let settle = tunnel.onDemand.timing.settle, now < changed + settle {
+      let isRunning = isRunning(tunnel.name)
+      let timing = tunnel.onDemand.timing
+      if hold == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if hold == nil, tunnel.isEnabled {
         intent = releases[tunnel.name, default: ReleaseMachine()].handle(
-          intent, isRunning: isRunning(tunnel.name), delay: tunnel.onDemand.timing.releaseDelay, at: now)
+          intent, isRunning: isRunning, delay: timing.releaseDelay, dwell: timing.minimumDwell, at: now)
       } else {
-        releases[tunnel.name]?.cancel()
+        releases[tunnel.name, default: ReleaseMachine()].cancel(isRunning: isRunning, at: now)
       }
       return Verdict(policy: tunnel, decision: decision, intent: intent, isNews: isNews)
     }
@@ -78,8 +80,12 @@ package struct Deliberation: Hashable, Sendable {
   /// Ends the hold on one tunnel, or on all; gives those that had one.
   package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
 
-  /// Ends the holds whose time has come, or that were for another network; gives their tunnels.
-  package mutating func endHolds(at time: Int64, on network: NetworkIdentity) -> [String] { end { $1.isOver(at: time, on: network) } }
+  /// Ends the holds whose time has come, or that were for another network; gives their tunnels. Those that stay learn about the network.
+  package mutating func endHolds(at time: Int64, on network: NetworkIdentity) -> [String] {
+    let ended = end { $1.isOver(at: time, on: network) }
+    for name in holds.keys { holds[name]?.learn(network) }
+    return ended
+  }
 
   /// The tunnel's policy is gone, and with it all that was decided about it.
   package mutating func forget(_ tunnel: String) {
@@ -102,14 +108,14 @@ package struct Deliberation: Hashable, Sendable {
 
   /// A pending decision waits as long as its policy allows, then ignorance protects.
   private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
-    let decision = evaluator.decide(tunnel, on: snapshot)
+    let decision = evaluator.decide(tunnel, on: snapshot, explaining: .ofDecidingRule)
     guard decision.outcome == .pending else {
       waits[tunnel.name] = nil
       return decision
     }
     let deadline = waits[tunnel.name] ?? now + tunnel.onDemand.timing.decideWithin
     waits[tunnel.name] = deadline
-    return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver)
+    return now < deadline ? decision : evaluator.decide(tunnel, on: snapshot, patience: .isOver, explaining: .ofDecidingRule)
   }
 
   private func clockEdges(_ policies: PolicySet, _ snapshot: NetworkSnapshot, _ seen: Moment) -> [Moment] {

@@ -27,10 +27,17 @@ package struct Hold: Hashable, Sendable {
   /// Whether it is over at this time on this network. Without a network one that lasts until another network goes on: nothing is known of it.
   package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
     switch lifetime {
-    case .network(let identity): network.link != nil && !identity.isSame(as: network)
+    case .network(let identity): !network.isNone && !identity.isSame(as: network)
     case .time(let end): end <= time
     case .resume: false
     }
+  }
+
+  /// What has been learnt since about the network that it is for.
+  package mutating func learn(_ network: NetworkIdentity) {
+    guard case .network(var identity) = lifetime else { return }
+    identity.learn(network)
+    lifetime = .network(identity)
   }
 }
 

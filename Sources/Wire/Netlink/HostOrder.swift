@@ -1,12 +1,12 @@
 /// Numbers in a byte string, read at offsets from its start. `nil` where the string is too short: nothing here ever traps.
 extension ArraySlice<UInt8> {
-  func byte(at offset: Int) -> UInt8? { offset < count ? self[startIndex + offset] : nil }
+  package func byte(at offset: Int) -> UInt8? { offset < count ? self[startIndex + offset] : nil }
 
   /// In the order of the machine, as netlink has its numbers.
-  func host16(at offset: Int = 0) -> UInt16? {
+  package func host16(at offset: Int = 0) -> UInt16? {
     littleEndian(at: offset, count: 2).map { UInt16(littleEndian: UInt16(truncatingIfNeeded: $0)) }
   }
-  func host32(at offset: Int = 0) -> UInt32? {
+  package func host32(at offset: Int = 0) -> UInt32? {
     littleEndian(at: offset, count: 4).map { UInt32(littleEndian: UInt32(truncatingIfNeeded: $0)) }
   }
   func host64(at offset: Int = 0) -> UInt64? { littleEndian(at: offset, count: 8).map { UInt64(littleEndian: $0) } }
@@ -20,7 +20,7 @@ extension ArraySlice<UInt8> {
   func network64(at offset: Int = 0) -> UInt64? { bigEndian(at: offset, count: 8) }
 
   /// Text up to the first NUL or the end; bytes that are not UTF-8 are replaced.
-  var text: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
+  package var text: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
 
   private func littleEndian(at offset: Int, count length: Int) -> UInt64? {
     guard offset + length <= count else { return nil }

@@ -6,16 +6,16 @@ package enum LinkMessage {
   package static let new: UInt16 = 16
   package static let delete: UInt16 = 17
   package static let get: UInt16 = 18
-  static let headerSize = 16
+  package static let headerSize = 16
 
   /// `IFLA_*` of linux/if_link.h.
-  enum Attribute {
+  package enum Attribute {
     static let address: UInt16 = 1
     static let lower: UInt16 = 5
-    static let name: UInt16 = 3
+    package static let name: UInt16 = 3
     static let mtu: UInt16 = 4
-    static let master: UInt16 = 10
-    static let wireless: UInt16 = 11
+    package static let master: UInt16 = 10
+    package static let wireless: UInt16 = 11
     static let info: UInt16 = 18
     static let alias: UInt16 = 20
     static let extendedMask: UInt16 = 29

@@ -9,14 +9,14 @@ package enum NeighbourMessage {
   static let headerSize = 12
 
   /// `NDA_*` of linux/neighbour.h.
-  enum Attribute {
-    static let address: UInt16 = 1
-    static let hardwareAddress: UInt16 = 2
+  package enum Attribute {
+    package static let address: UInt16 = 1
+    package static let hardwareAddress: UInt16 = 2
   }
 
   /// `NUD_INCOMPLETE` and `NUD_FAILED`: nobody answers there. `NUD_NOARP`: nobody is asked.
-  static let unansweredStates: UInt16 = 0x21
-  static let unaskedState: UInt16 = 0x40
+  package static let unansweredStates: UInt16 = 0x21
+  package static let unaskedState: UInt16 = 0x40
 
   /// The address that a neighbour message is about; `nil` for forwarding entries of bridges and the like.
   package static func address(of message: NetlinkMessage) -> IPAddress? {

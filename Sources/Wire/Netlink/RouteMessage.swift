@@ -6,16 +6,16 @@ package enum RouteMessage {
   package static let new: UInt16 = 24
   package static let delete: UInt16 = 25
   package static let get: UInt16 = 26
-  static let headerSize = 12
+  package static let headerSize = 12
 
   /// `RTA_*` of linux/rtnetlink.h.
-  enum Attribute {
-    static let destination: UInt16 = 1
-    static let outgoingLink: UInt16 = 4
+  package enum Attribute {
+    package static let destination: UInt16 = 1
+    package static let outgoingLink: UInt16 = 4
     static let gateway: UInt16 = 5
     static let priority: UInt16 = 6
     static let multipath: UInt16 = 9
-    static let table: UInt16 = 15
+    package static let table: UInt16 = 15
     static let via: UInt16 = 18
   }
 

@@ -1,0 +1,175 @@
+import Glibc
+import KernelNetwork
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+
+/// A network as a laptop with containers has it; what is announced about it, and what of that wakes anybody.
+@Suite("Hearing only what can matter", .needsNamespaces)
+struct EventInterestTests {
+  private static let laptop = """
+    set -e
+    for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done
+    ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up
+    ip address add 192.0.2.5/24 dev lan0; ip address add 2001:db8::5/64 dev lan0
+    ip route add default via 192.0.2.1 dev lan0
+    ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0 nud reachable
+    ip link add docker0 address 02:00:00:00:00:d0 type bridge; ip link add first0 type veth peer name first1
+    ip link set first0 up; ip link set first1 master docker0 up; ip link set docker0 up; ip address add 172.31.0.1/24 dev docker0
+    """
+
+  /// Hears what an agent on that laptop would, with the links of its tunnels.
+  private final class Listener {
+    let events: KernelEvents
+    private let reader: KernelReader
+    private let names: Set<String>
+    private(set) var seen = KernelState()
+
+    init(names: Set<String> = []) throws {
+      try shell(EventInterestTests.laptop)
+      (events, reader, self.names) = (try KernelEvents(), try KernelReader(), names)
+      // Carrier and addresses are announced up to a second late.
+      for _ in 1...12 {
+        try look()
+        usleep(100_000)
+      }
+    }
+
+    func look() throws {
+      repeat { seen = try reader.read() } while events.attend(to: EventInterest(seen, names: names))
+      _ = events.drain()
+    }
+
+    /// What comes of a command: how many events reach us, and whether one of them matters.
+    func hears(_ command: String, for milliseconds: useconds_t = 50) throws -> KernelChange {
+      try shell(command)
+      usleep(milliseconds * 1000)
+      return events.drain(known: seen)
+    }
+  }
+
+  @Test(
+    "what cannot matter does not even arrive",
+    arguments: [
+      "for i in 1 2 3; do ip link add c$i type veth peer name p$i; ip link set p$i master docker0; ip link set c$i up; ip link set p$i up; done; sleep 0.3; for i in 1 2 3; do ip link del c$i; done",
+      "ip neighbour add 192.0.2.9 lladdr 02:aa:bb:cc:dd:01 dev lan0; ip neighbour del 192.0.2.9 dev lan0",
+      "ip neighbour add 172.31.0.9 lladdr 02:aa:bb:cc:dd:01 dev docker0; ip neighbour del 172.31.0.9 dev docker0",
+      "for s in stale delay reachable stale probe reachable; do ip neighbour replace 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0 nud $s; done",
+      "ip route add 198.51.100.0/24 dev lan0 table 777; ip route del 198.51.100.0/24 dev lan0 table 777",
+      "ip link add dummy9 type veth peer name dummy8; ip link set dummy9 name renamed9; ip link del renamed9",
+    ])
+  func noise(command: String) throws {
+    try inNamespaces {
+      let listener = try Listener()
+      let change = try listener.hears(command)
+      #expect(change.events == 0 && !change.isRelevant, "\(change)")
+    }
+  }
+
+  @Test(
+    "what tells nothing new arrives and does not matter",
+    arguments: [
+      "ip link set lan0 up", "ip link set lan0 promisc on", "ip address replace 192.0.2.5/24 dev lan0",
+      "ip address change 2001:db8::5/64 dev lan0 valid_lft forever",
+      "ip route replace default via 192.0.2.1 dev lan0",
+    ])
+  func duplicates(command: String) throws {
+    try inNamespaces {
+      let listener = try Listener()
+      #expect(try !listener.hears(command).isRelevant)
+    }
+  }
+
+  @Test(
+    "what matters is heard",
+    arguments: [
+      ("ip link set lan0 down", .links), ("ip link set far0 down; sleep 1.2", .links), ("ip link set lan0 mtu 1400", .links),
+      ("ip link set lan0 name lan7", .links), ("ip link del lan0", .links), ("ip address del 192.0.2.5/24 dev lan0", .addresses),
+      ("ip link add new0 type veth peer name new1; ip address add 198.51.100.7/24 dev new0", .addresses),
+      (
+        "ip link add new0 type veth peer name new1; ip link set new0 up; ip link set new1 up; ip route add 198.51.100.0/24 dev new0",
+        .routes
+      ),
+      ("ip link add tun7 type veth peer name new1", .links),
+      ("ip link add new0 type veth peer name new1; ip link set new0 name tun7", .links),
+      ("ip neighbour replace 192.0.2.1 lladdr 02:aa:bb:cc:dd:ff dev lan0 nud reachable", .neighbours),
+      ("ip neighbour del 192.0.2.1 dev lan0", .neighbours), ("ip route del default", .routes),
+      ("ip route add 198.51.100.0/24 dev lan0 table 21000", .routes), ("ip route add 198.51.100.0/24 dev lan0 table 21999", .routes),
+      ("ip rule add priority 9 lookup 21000", .rules), ("ip -6 route add default via fe80::1 dev lan0", .routes),
+    ] as [(String, KernelChange.Reasons)])
+  func news(command: String, reason: KernelChange.Reasons) throws {
+    try inNamespaces {
+      let listener = try Listener(names: ["tun7", "tunnel-of-mine"])
+      let change = try listener.hears(command)
+      #expect(change.reasons.isSuperset(of: reason), "\(change)")
+    }
+  }
+
+  @Test("ports count where the primary link is made of them")
+  func ports() throws {
+    try inNamespaces {
+      let listener = try Listener()
+      try shell(
+        "ip link add br0 type bridge; ip link set br0 up; ip address add 198.51.100.7/24 dev br0; ip route add default via 198.51.100.1 dev br0 metric 5"
+      )
+      try listener.look()
+      #expect(try listener.hears("ip link add new0 type veth peer name new1").events == 0)
+      #expect(try listener.hears("ip link set new0 master br0").reasons.contains(.links))
+      try listener.look()
+      #expect(try listener.hears("ip link set new0 up").reasons.contains(.links))
+    }
+  }
+
+  @Test("what is heard for the first time is read again, so that nothing falls in between")
+  func widening() throws {
+    try inNamespaces {
+      let listener = try Listener()
+      let before = EventInterest(listener.seen, names: [])
+      try shell("ip link add new0 type veth peer name new1; ip address add 198.51.100.7/24 dev new0")
+      let after = EventInterest(try KernelReader().read(), names: [])
+      #expect(after.covers(before) && !before.covers(after))
+      #expect(listener.events.attend(to: after) && !listener.events.attend(to: after))
+      #expect(!listener.events.attend(to: before), "less is heard: nothing can have been missed")
+    }
+  }
+
+  @Test("an interest that is too long for the kernel is judged here")
+  func tooLong() throws {
+    try inNamespaces {
+      let listener = try Listener()
+      let links = Set((1...3000).compactMap { InterfaceIndex(UInt32($0) + 10_000) })
+      #expect(listener.events.attend(to: EventInterest(links: links)))
+      let change = try listener.hears("ip link add new0 type veth peer name new1")
+      #expect(change.events > 0 && !change.isRelevant)
+    }
+  }
+
+  @Test("a device of the same index and name is told from the one before; one that is moved away is gone")
+  func generations() throws {
+    try inNamespaces {
+      let listener = try Listener()
+      var generations = LinkGenerations()
+      func device() throws -> DeviceIdentity? {
+        for gone in listener.events.drain(known: listener.seen).goneLinks { generations.linkIsGone(gone) }
+        var links = try KernelReader().read().links
+        generations.identify(&links)
+        return links.first { $0.address?.description == "02:00:00:00:00:77" }?.device
+      }
+      let make = "ip link add new0 index 77 address 02:00:00:00:00:77 type veth peer name new1; ip address add 198.51.100.7/24 dev new0"
+      try shell(make)
+      try listener.look()
+      let first = try device()
+      #expect(try first != nil && device() == first, "as long as nothing happens")
+      try shell("ip link set new0 name other0")
+      #expect(try device() == first, "renamed")
+      try shell("ip link set other0 name new0")
+      try shell("ip link del new0; \(make)")
+      let second = try device()
+      #expect(second?.index == first?.index && second != first, "deleted and made again between two looks")
+      try listener.look()
+      try shell("unshare --net sleep 30 & other=$!; sleep 0.3; ip link set new0 netns $other; kill $other")
+      #expect(try device() == nil, "moved into another namespace: gone")
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Testing
+
+/// What a storm took of the agent, as `storm` of scene.bash says it.
+private struct Toll: CustomStringConvertible {
+  let evaluations, overflows, grownKiB, milliseconds, quietMilliseconds: Int
+
+  init(_ line: String) throws {
+    let numbers = line.split { !($0.isNumber || $0 == "-") }.compactMap { Int($0) }
+    try #require(numbers.count == 5, "\(line)")
+    (evaluations, overflows, grownKiB, milliseconds, quietMilliseconds) = (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+  }
+
+  var description: String {
+    "\(evaluations) evaluations, \(overflows) overflows, \(grownKiB) KiB grown, \(milliseconds) ms of processor, then \(quietMilliseconds) ms"
+  }
+
+  /// What is kept for the next look may grow with what there is to see, but not with what has happened.
+  var isBounded: Bool { grownKiB < 16_384 }
+
+  /// No processor time (measured in hundredths of a second) when it is over.
+  var isQuiet: Bool { quietMilliseconds <= 20 }
+}
+
+/// Real storms on a real kernel. Each ends in the right state, after a handful of evaluations, with bounded memory and no busy loop.
+@Suite("Storms", .needsLab, .serialized)
+struct StormTests {
+  @Test("ten thousand links that come and go do not move it, with a tunnel up")
+  func links() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      sleep 2
+      steps=$(counter steps) index=$(link_index corp) events=$(counter events)
+      churn() {
+        local round i
+        for round in {1..10}; do
+          for i in {1..1000}; do echo "link add v$i up group 77 type veth peer name w$i"; done | ip -batch -
+          ip link del group 77
+        done
+      }
+      storm churn
+      say "$(($(counter events) - events))"
+      say "$(field corp state) $(($(counter steps) - steps)) $(($(link_index corp) - index))"
+      intranet_loads && say "intranet"
+      """, limit: 300)
+    let toll = try Toll(seen.lines[0])
+    #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet, "\(toll)")
+    let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
+    #expect(events < 100, "the kernel's filter holds the rest back: \(events)")
+    #expect(seen.lines.suffix(2) == ["[connected 0 0]", "[intranet]"])
+  }
+
+  @Test("a hundred thousand routes in another table do not even reach it")
+  func routes() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      sleep 2
+      steps=$(counter steps) events=$(counter events)
+      feed() {
+        local action
+        for action in add del; do
+          awk -v action=$action 'BEGIN { for (i = 0; i < 100000; i++) printf "route %s 10.%d.%d.%d/32 dev wlan0 table 777\\n",
+            action, 128 + i / 65536, i / 256 % 256, i % 256 }' | ip -batch -
+        done
+      }
+      storm feed
+      say "$(($(counter events) - events))"
+      say "$(field corp state) $(($(counter steps) - steps))"
+      """, limit: 120)
+    let toll = try Toll(seen.lines[0])
+    #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet && toll.milliseconds <= 100, "\(toll)")
+    let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
+    #expect(events < 100, "\(events)")
+    #expect(seen.lines.last == "[connected 0]")
+  }
+
+  @Test("a carrier that flaps a hundred times is judged a few times, and rightly at the end", arguments: ["500ms", "0ms"])
+  func carrier(settle: String) throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      SETTLE=\(settle) start_agent
+      tunnel_is corp connected
+      sleep 2
+      flap() {
+        local i start=${EPOCHREALTIME/./}
+        for i in {1..100}; do
+          on cafe ip link set lan0 down
+          on cafe ip link set lan0 up
+        done
+        "$lab" serve cafe lan0
+        "$lab" lease cafe wlan0
+        say "$(((${EPOCHREALTIME/./} - start) / 1000))"
+      }
+      storm flap
+      tunnel_is corp connected && within 5 intranet_loads && say "$(field corp decision)"
+      """, limit: 60)
+    let took = try #require(Int(seen.lines[0].filter(\.isNumber)))
+    let toll = try Toll(seen.lines[1])
+    // Ten looks a second at most; each may be followed by one at what came of it.
+    #expect(toll.evaluations <= 2 * (10 * (took / 1000 + 2)) && toll.isBounded && toll.isQuiet, "\(toll) in \(took) ms")
+    #expect(seen.lines.last == "[connect]")
+  }
+
+  @Test("announcements that are lost while it is stopped cost one fresh look, and the network it wakes up on is the right one")
+  func overflow() throws {
+    let scene = try Scene()
+    let seen = try scene.run(
+      """
+      go home
+      start_agent
+      within 3 field_is corp rule.index 1
+      sleep 1
+      lose() {
+        kill -STOP $(agent_pid)
+        local action
+        for action in add del; do
+          awk -v action=$action 'BEGIN { for (i = 0; i < 50000; i++) printf "route %s 10.128.%d.%d/32 dev eth0\\n", action, i / 256, i % 256 }' |
+            ip -batch -
+        done
+        go cafe
+        kill -CONT $(agent_pid)
+      }
+      storm lose
+      tunnel_is corp connected && say "$(field corp decision)"
+      """, limit: 60)
+    let toll = try Toll(seen.lines[0])
+    #expect(toll.overflows >= 1 && toll.evaluations <= 20 && toll.isBounded && toll.isQuiet, "\(toll)")
+    #expect(seen.lines.last == "[connect]")
+  }
+}
