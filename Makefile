@@ -28,6 +28,8 @@ test: ## all tests, then those in a virtual machine
 	swift build
 	swift test
 	scripts/vm --module wireguard --module 'mac80211_hwsim radios=3' --time-limit 600 -- Tests/VM/roam
+	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
+	  --time-limit 1200 -- Tests/VM/managers
 
 lint: ## format of the Swift sources, the shell scripts, blanks at the ends of lines
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
