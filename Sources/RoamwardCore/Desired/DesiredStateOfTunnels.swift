@@ -62,7 +62,7 @@ extension DesiredLink {
 
 extension TunnelSetup {
   /// The policy's servers, else those of the provider's own configuration.
-  fileprivate var dns: DNSPolicy {
+  var dns: DNSPolicy {
     if let own = policy.dns { return own }
     guard case .wireGuard(let provider) = policy.provider else { return DNSPolicy() }
     return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
