@@ -10,7 +10,7 @@ extension Reconciler {
     return StatusReport(
       time: time, process: process, generation: generation, policyFiles: loaded.files.count, problems: loaded.diagnostics.map(\.problem),
       primary: .init(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description),
-      tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, notes: notes)
+      firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, notes: notes)
   }
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {

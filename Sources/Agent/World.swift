@@ -63,13 +63,27 @@ package struct Need: Hashable, Sendable {
   package var everywhere: Bool
   /// WireGuard links to ask about.
   package var wireGuardLinks: [String]
+  package var firewall: FirewallNeed
 
-  package init(ssid: Bool = true, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = []) {
+  package init(
+    ssid: Bool = true, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],
+    firewall: FirewallNeed = .nothing
+  ) {
     self.ssid = ssid
     self.tables = tables
     self.everywhere = everywhere
     self.wireGuardLinks = wireGuardLinks
+    self.firewall = firewall
   }
+}
+
+/// How much has to be known of our firewall table.
+package enum FirewallNeed: Hashable, Sendable {
+  case nothing
+  /// Which one there is.
+  case name
+  /// And whether anybody has changed it.
+  case whole
 }
 
 /// The machine at one moment: what decisions judge, and what plans change.

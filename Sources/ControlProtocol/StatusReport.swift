@@ -129,12 +129,14 @@ package struct StatusReport: Hashable, Sendable {
   /// With an error among them, the last good set stays in force.
   package var problems: [Problem]
   package var primary: Primary
+  package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
   /// What could not be done as wanted.
   package var notes: [String]
 
   package init(
-    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel], notes: [String]
+    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,
+    firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel], notes: [String]
   ) {
     self.time = time
     self.process = process
@@ -142,6 +144,7 @@ package struct StatusReport: Hashable, Sendable {
     self.policyFiles = policyFiles
     self.problems = problems
     self.primary = primary
+    self.firewall = firewall
     self.tunnels = tunnels
     self.notes = notes
   }

@@ -4,7 +4,7 @@ extension StatusReport {
       "version": 1, "time": .integer(time), "pid": JSON(process),
       "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
       "primary": ["link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid)],
-      "tunnels": .array(tunnels.map(\.json)), "notes": JSON(notes),
+      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "notes": JSON(notes),
     ]
   }
 
@@ -16,7 +16,7 @@ extension StatusReport {
       generation: Int(json["policy"]?["generation"]?.integer ?? 0),
       policyFiles: Int(json["policy"]?["files"]?.integer ?? 0), problems: (json["policy"]?["problems"]?.array ?? []).map(Problem.init),
       primary: Primary(link: text("link"), type: text("type"), ssid: text("ssid")),
-      tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
+      firewall: FirewallStatus(json["firewall"] ?? .null), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string))
   }
 }

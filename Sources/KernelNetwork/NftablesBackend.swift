@@ -8,6 +8,7 @@ package final class NftablesBackend {
   private let context: OpaquePointer
   /// What the kernel listed after the last replacement, and of which table.
   private var listing: (digest: String, text: String)?
+  private var refusal: (digest: String, reason: String)?
 
   package init() throws(NftablesError) {
     guard let context = nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else { throw NftablesError("libnftables cannot be started") }
@@ -20,27 +21,37 @@ package final class NftablesBackend {
 
   deinit { nft_ctx_free(context) }
 
-  /// What there is of ours. A table that another agent has put up is not known to be intact: replacing it costs a millisecond.
-  package func observe() -> ObservedFirewall {
+  /// What there is of ours. A table that another agent has put up is not known to be intact, unless its word is taken for it (`trusting`);
+  /// replacing it costs a millisecond.
+  package func observe(trusting: Bool = false) -> ObservedFirewall {
     let text: String
     do {
       text = try run("list table \(FirewallTable.name)")
     } catch {
+      if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
       return error.isMissing ? .absent : .unknown(because: error.description)
     }
+    if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
     let digest = Self.digest(in: text) ?? ""
-    return .table(digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? false)
+    return .table(digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting)
   }
 
   /// Puts the table in the place of whatever there is, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
     listing = nil
-    _ = try run(table.transaction)
+    refusal = nil
+    do throws(NftablesError) {
+      _ = try run(table.transaction)
+    } catch {
+      refusal = (table.digest, error.description)
+      throw error
+    }
     listing = (table.digest, try run("list table \(FirewallTable.name)"))
   }
 
   package func remove() throws(NftablesError) {
     listing = nil
+    refusal = nil
     _ = try run(FirewallTable.removal)
   }
 

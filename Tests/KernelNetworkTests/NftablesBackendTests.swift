@@ -156,6 +156,10 @@ struct NftablesBackendTests {
       var bad = wanted
       bad.insides[0].link = "a name that is far too long for a link"
       #expect(throws: NftablesError.self) { try firewall.replace(bad) }
+      guard case .refused(bad.digest, _) = firewall.observe() else {
+        Issue.record("\(firewall.observe())")
+        return
+      }
       #expect(try !leaves(to: "198.51.100.5"))
     }
   }

@@ -67,3 +67,22 @@ extension IPPrefix {
 
   package var isPrivate: Bool { Self.privatePrefixes.contains { $0.contains(self) } }
 }
+
+extension FirewallTable: CustomStringConvertible {
+  /// For people: `what corp includes flows through it or not at all; open to neighbours in 192.168.7.0/24`.
+  package var description: String {
+    var parts = guards.map { guarded in
+      let what = guarded.prefixes.allSatisfy { $0.length == 0 } ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")
+      return "\(what) flows through \(guarded.tunnel) or not at all"
+    }
+    let excluded = guards.flatMap(\.excluded)
+    if !excluded.isEmpty { parts.append("but for \(excluded.map(\.description).joined(separator: ", "))") }
+    if !guards.isEmpty, allowsLAN, !neighbours.isEmpty {
+      parts.append("neighbours in \(neighbours.map(\.description).joined(separator: ", ")) are reached")
+    }
+    if isPortalOpen { parts.append("the web and DNS are open for a portal") }
+    let addresses = insides.flatMap(\.addresses)
+    if !addresses.isEmpty { parts.append("\(addresses.map(\.description).joined(separator: ", ")) only from inside the tunnel") }
+    return parts.joined(separator: "; ")
+  }
+}
