@@ -43,6 +43,7 @@ let package = Package(
     // C: module maps over Debian's libraries, and shims for what Swift cannot import.
     .target(name: "CLinux"),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
+    .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -67,7 +68,7 @@ let package = Package(
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
-    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CLinux"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CNftables", "CLinux"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
     rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
     rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
@@ -77,7 +78,8 @@ let package = Package(
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes", "HostServices",
+        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
+        "HostServices",
         "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),

@@ -12,7 +12,8 @@ extension Reconciler {
       primary: .init(
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
         network6: network.digest(.v6)),
-      tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports, notes: notes, counters: counters)
+      firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
+      notes: notes, counters: counters)
   }
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {

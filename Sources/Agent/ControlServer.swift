@@ -13,12 +13,12 @@ final class ControlServer {
   private let loop: EventLoop
   private let socket: FileDescriptor
   private let path: String
-  private let answer: (Request) -> Reply
+  private let answer: (Request, PeerCredentials) -> Reply
   private var listening: EventSource?
   private var clients: [Int32: Client] = [:]
   private var accepted = 0
 
-  init(path: String, loop: EventLoop, answer: @escaping (Request) -> Reply) throws(SystemError) {
+  init(path: String, loop: EventLoop, answer: @escaping (Request, PeerCredentials) -> Reply) throws(SystemError) {
     self.loop = loop
     self.path = path
     self.answer = answer
@@ -62,7 +62,7 @@ final class ControlServer {
         let words = "only root and the agent's own user may change what it does; you are user \(client.peer.user)"
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
-        reply = answer(request)
+        reply = answer(request, client.peer)
         if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
       }
     } catch let error as RequestError {

@@ -30,10 +30,12 @@ extension Reconciler {
     retryAt = world.now() + .seconds(1)
   }
 
-  private var desiredState: DesiredState {
+  var desiredState: DesiredState {
     let fit = UnderlayFit(
       observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false)
-    return DesiredState(of: orderedSupervisors.map(\.setup), on: fit)
+    var desired = DesiredState(of: guardedSetups, on: fit, isPortalOpen: guarding.isPortalOpen)
+    if generation == 0, !isCleaningUp { desired.firewall = .asItIs }
+    return desired
   }
 
   /// A userspace device that is being started: nothing about its link can be done until it is there.

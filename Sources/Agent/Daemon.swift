@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
+internal import KernelNetwork
 internal import LinuxIO
 package import Logging
 internal import NetworkTypes
@@ -58,6 +59,7 @@ package final class Daemon {
     do throws(SystemError) {
       try listen()
       try watchKernel()
+      try watchFirewall()
       try watchFiles()
       try watchSignals()
     } catch {
@@ -106,6 +108,12 @@ package final class Daemon {
     for descriptor in watch.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in if watch.hasChanged() { self?.reconciler.networkChanged() } })
     }
+  }
+
+  /// A kernel without nftables announces nothing, and has nothing of ours to change.
+  private func watchFirewall() throws(SystemError) {
+    guard let events = try? FirewallEvents() else { return }
+    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.reconciler.networkChanged() } })
   }
 
   private func watchFiles() throws(SystemError) {
@@ -180,12 +188,12 @@ package final class Daemon {
 
   private func listen() throws(SystemError) {
     try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
-    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request in
-      self?.answer(request) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request, peer in
+      self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
     }
   }
 
-  private func answer(_ request: Request) -> Reply {
+  private func answer(_ request: Request, from peer: PeerCredentials) -> Reply {
     do throws(RequestError) {
       switch request {
       case .status:
@@ -201,6 +209,10 @@ package final class Daemon {
         if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
       case .resume(let tunnel): try reconciler.resume(tunnel)
+      case .release(let release):
+        let what = release.isPortal ? "for a portal" : "wholly"
+        logger.warning("the firewall is opened by hand", metadata: ["how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
+        reconciler.release(release)
       case .reload: reloadPolicies()
       }
       return .done([:])

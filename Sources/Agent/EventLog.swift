@@ -24,6 +24,13 @@ extension Logger {
     case .timer(let tunnel, let what, _, let milliseconds):
       let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
       debug("timer", metadata: ["tunnel": "\(tunnel)", "timer": "\(what)", "in": "\(when)"])
+    case .firewall(let status):
+      let metadata: Logger.Metadata = [
+        "situation": "\(status.situation.rawValue)", "guards": "\(status.guards.joined(separator: ","))",
+        "blocking": "\(status.blocking.joined(separator: ","))",
+      ]
+      let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
+      isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
     case .snapshot: break
     case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
     }

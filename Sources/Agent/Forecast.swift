@@ -10,16 +10,19 @@ package struct Forecast {
   package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
     let evaluator = Evaluator(networks: policies.networks)
     let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine)
-    let need = Need(facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link))
+    let need = Need(facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link), firewall: .name)
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup
+      setup.isGuarding = setup.policy.guarding == .always && setup.policy.isEnabled
       let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explaining: .none)
       let isThere = observed.kernel.links.contains { $0.name == setup.link && Ownership.tunnel(ofAlias: $0.alias) == setup.policy.name }
       switch up == setup.policy.name ? .up : Intent(setup.policy, decision: decision, hold: nil) {
-      case .up: setup.level = .full
+      case .up:
+        setup.level = .full
+        setup.isGuarding = setup.policy.guarding != .off
       case .unchanged where isThere: setup.level = .full
-      case .unchanged, .down: return nil
+      case .unchanged, .down: return setup.isGuarding ? setup : nil
       }
       return setup
     }

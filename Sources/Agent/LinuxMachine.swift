@@ -82,6 +82,7 @@ package final class LinuxMachine {
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
+    if need.firewall != .nothing { state.firewall = firewall?.observe(trusting: need.firewall == .name) ?? .absent }
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
@@ -159,11 +160,25 @@ package final class LinuxMachine {
         try userspace.configure(link, device, observed: try userspace.read(link))
       case .writeResolvConf(let file): try resolvConf.write(file)
       case .restoreResolvConf: try resolvConf.restore()
+      case .replaceFirewall(let table): try requiredFirewall.replace(table)
+      case .removeFirewall: try requiredFirewall.remove()
       default: return "it is not a step that can be made at once"
       }
       return nil
     } catch {
       return "\(error)"
+    }
+  }
+
+  /// Opened at its first use: most machines never need it.
+  private lazy var firewall: NftablesBackend? = try? NftablesBackend()
+
+  private var requiredFirewall: NftablesBackend {
+    get throws(NftablesError) {
+      if let firewall { return firewall }
+      let opened = try NftablesBackend()
+      firewall = opened
+      return opened
     }
   }
 
@@ -220,7 +235,7 @@ extension Step {
   /// Whether something else than the kernel has to carry it out.
   fileprivate var isOutsideKernel: Bool {
     switch self {
-    case .writeResolvConf, .restoreResolvConf, .addWireGuardLink(_, .userspace): true
+    case .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall, .addWireGuardLink(_, .userspace): true
     case .configureWireGuard(_, let device): device.engine == .userspace
     default: false
     }

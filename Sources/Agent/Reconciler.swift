@@ -22,6 +22,8 @@ package final class Reconciler {
   private(set) var deliberation = Deliberation()
   private(set) var supervisors: [String: TunnelSupervisor] = [:]
   private(set) var notes: [String] = []
+  var guarding = GuardMachine()
+  var toldFirewall = FirewallStatus()
   var isObservationStale = true
   /// What the machines have still to be told about the network below.
   private var underlayEvent: TunnelMachine.Event?
@@ -42,6 +44,8 @@ package final class Reconciler {
   private var isPassing = false
   var isPassDue = false
   private(set) var isStopping = false
+  /// Nothing is wanted, and nothing that was held back stays held back.
+  private(set) var isCleaningUp = false
   private var whenStopped: (() -> Void)?
   private var sleepClock = SleepClock()
   private var wokeAt: Moment?
@@ -68,12 +72,14 @@ package final class Reconciler {
     deliberation = Deliberation(holds: world.journal.holds())
     // What a killed agent has left goes first: a handshake of its time would prove nothing.
     observe()
+    if case .table = observation?.state.firewall { guarding.beganGuarded = true }
     converge()
     endLeftOverCommands { [weak self] in self?.policiesChanged() }
   }
 
   /// Removes whatever an earlier agent left, and starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
+    isCleaningUp = true
     endLeftOverCommands { [weak self] in self?.stop(then: done) }
   }
 
@@ -152,6 +158,7 @@ package final class Reconciler {
   /// Ends the hold on one tunnel, or on all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
+    if tunnel == nil { _ = guarding.close() }
     tellOfEndedHolds(deliberation.resume(tunnel), areSaid: true)
     pass()
   }
@@ -188,6 +195,7 @@ package final class Reconciler {
       converge()
     } while isPassDue && rounds < 16
     isPassing = false
+    tellOfFirewall()
     finishStopping()
     tellOfTimers()
     schedule()
@@ -212,7 +220,7 @@ package final class Reconciler {
       facts: neededFacts.union(extra), tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: observation == nil,
       wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
-      foreignLinks: supervisors.values.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted())
+      foreignLinks: supervisors.values.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallNeed)
     var new: Observation
     do throws(WorldError) {
       new = try world.observe(need)
@@ -273,6 +281,7 @@ package final class Reconciler {
     let holds = deliberation.holds
     tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: network))
     if deliberation.holds != holds { world.journal.saveHolds(deliberation.holds) }
+    _ = guarding.endRelease(at: world.wallClock(), on: network)
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
       [supervisors] name in
@@ -286,6 +295,7 @@ package final class Reconciler {
       }
       guard let supervisor = supervisors[name] else { continue }
       let intent = isStopping ? .down : verdict.intent
+      guarding.note(intent, isPending: decision.outcome == .pending, of: name)
       drive(supervisor) { $0.want(intent, on: snapshot.primaryLink, usedSlots: self.usedSlots) }
     }
     removeSupervisorsWithoutPolicy()
@@ -314,6 +324,7 @@ package final class Reconciler {
       if supervisor.machine.state == .disconnected {
         supervisors[name] = nil
         deliberation.forget(name)
+        guarding.forget(name)
       }
     }
   }
@@ -354,8 +365,9 @@ package final class Reconciler {
     let now = world.now()
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
+    let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
     let deadlines =
-      [settleUntil, retryAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      [releaseEnd, settleUntil, retryAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -431,7 +443,7 @@ package final class Reconciler {
 
   private func finishStopping() {
     guard isStopping, let done = whenStopped, let observation else { return }
-    let isEmpty = Plan(from: observation.state, to: DesiredState()).isEmpty
+    let isEmpty = Plan(from: observation.state, to: desiredState).isEmpty
     guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }
     whenStopped = nil
     done()

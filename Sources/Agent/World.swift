@@ -69,17 +69,28 @@ package struct Need: Hashable, Sendable {
   package var wireGuardLinks: [String]
   /// Links that tunnels of other kinds bring: that they come is news.
   package var foreignLinks: [String]
+  package var firewall: FirewallNeed
 
   package init(
     facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],
-    foreignLinks: [String] = []
+    foreignLinks: [String] = [], firewall: FirewallNeed = .nothing
   ) {
     self.facts = facts
     self.tables = tables
     self.everywhere = everywhere
     self.wireGuardLinks = wireGuardLinks
     self.foreignLinks = foreignLinks
+    self.firewall = firewall
   }
+}
+
+/// How much has to be known of our firewall table.
+package enum FirewallNeed: Hashable, Sendable {
+  case nothing
+  /// Which one there is.
+  case name
+  /// And whether anybody has changed it.
+  case whole
 }
 
 /// The machine at one moment: what decisions judge, and what plans change.

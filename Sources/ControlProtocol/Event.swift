@@ -13,6 +13,8 @@ package struct Event: Hashable, Sendable {
     case network(link: String?, type: String?, ssid: String?)
     /// A new set is in force, or (with errors) was refused.
     case policy(generation: Int, errors: Int, warnings: Int)
+    /// What the firewall holds back is something else.
+    case firewall(FirewallStatus)
     case warning(String)
     /// The network as it was seen, in the form of a snapshot file.
     case snapshot(JSON)
@@ -47,6 +49,7 @@ package struct Event: Hashable, Sendable {
       add(["event": "network", "link": JSON(link), "type": JSON(type), "ssid": JSON(ssid)])
     case .policy(let generation, let errors, let warnings):
       add(["event": "policy", "generation": JSON(generation), "errors": JSON(errors), "warnings": JSON(warnings)])
+    case .firewall(let status): add(["event": "firewall", "firewall": status.json])
     case .warning(let text): add(["event": "warning", "message": .string(text)])
     case .snapshot(let network): add(["event": "snapshot", "network": network])
     }
@@ -78,6 +81,10 @@ extension Event {
       let errors = json["errors"]?.integer ?? 0
       return errors == 0
         ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; the last good set stays in force"
+    case "firewall":
+      let status = FirewallStatus(json["firewall"] ?? .null)
+      if let words = status.words { return words }
+      return status.guards.isEmpty ? "firewall: nothing is held back" : "firewall: guarded by \(status.guards.joined(separator: ", "))"
     case "warning": return "warning: \(text("message"))"
     default: return json.text()
     }

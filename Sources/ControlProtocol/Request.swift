@@ -10,6 +10,8 @@ package enum Request: Hashable, Sendable {
   case hold(tunnel: String, HoldRequest)
   /// Ends the hold on one tunnel, or all of them.
   case resume(tunnel: String?)
+  /// Opens the firewall, wholly or for a portal.
+  case release(ReleaseRequest)
   /// Reads the policies again, as SIGHUP does.
   case reload
 
@@ -17,7 +19,7 @@ package enum Request: Hashable, Sendable {
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .hold, .resume, .reload: true
+    case .hold, .resume, .release, .reload: true
     }
   }
 
@@ -28,6 +30,7 @@ package enum Request: Hashable, Sendable {
     case .monitor(let snapshots): ["command": "monitor", "snapshots": .bool(snapshots)]
     case .hold(let tunnel, let hold): hold.json(of: tunnel)
     case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
+    case .release(let release): release.json
     case .reload: ["command": "reload"]
     }
   }
@@ -40,6 +43,7 @@ package enum Request: Hashable, Sendable {
     case ("monitor", _): self = .monitor(snapshots: json["snapshots"]?.bool ?? false)
     case ("up", let tunnel?), ("down", let tunnel?): self = .hold(tunnel: tunnel, try HoldRequest(json))
     case ("resume", let tunnel): self = .resume(tunnel: tunnel)
+    case ("release", _): self = .release(try ReleaseRequest(json))
     case ("reload", _): self = .reload
     case ("up", nil), ("down", nil): throw RequestError(code: .badRequest, message: "the command needs a tunnel's name")
     case (let command?, _): throw RequestError(code: .badRequest, message: "unknown command \"\(command)\"")

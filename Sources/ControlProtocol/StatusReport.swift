@@ -182,6 +182,7 @@ package struct StatusReport: Hashable, Sendable {
   /// With an error among them, the last good set stays in force.
   package var problems: [Problem]
   package var primary: Primary
+  package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
   package var probes: [Probe]
   /// What could not be done as wanted.
@@ -189,8 +190,8 @@ package struct StatusReport: Hashable, Sendable {
   package var counters: Counters
 
   package init(
-    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary, tunnels: [Tunnel],
-    probes: [Probe] = [], notes: [String], counters: Counters = Counters()
+    time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,
+    firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel], probes: [Probe] = [], notes: [String], counters: Counters = Counters()
   ) {
     self.counters = counters
     self.time = time
@@ -199,6 +200,7 @@ package struct StatusReport: Hashable, Sendable {
     self.policyFiles = policyFiles
     self.problems = problems
     self.primary = primary
+    self.firewall = firewall
     self.tunnels = tunnels
     self.probes = probes
     self.notes = notes

@@ -7,7 +7,8 @@ extension StatusReport {
         "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
         "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
       ],
-      "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes), "counters": counters.json,
+      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
+      "counters": counters.json,
     ]
   }
 
@@ -21,7 +22,8 @@ extension StatusReport {
       primary: Primary(
         link: text("link"), type: text("type"), ssid: text("ssid"), network4: json["primary"]?["network"]?["ipv4"]?.string,
         network6: json["primary"]?["network"]?["ipv6"]?.string),
-      tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init), probes: (json["probes"]?.array ?? []).map(Probe.init),
+      firewall: FirewallStatus(json["firewall"] ?? .null), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
+      probes: (json["probes"]?.array ?? []).map(Probe.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters())
   }
 }

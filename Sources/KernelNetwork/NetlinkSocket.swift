@@ -8,8 +8,9 @@ import Wire
 /// Requests and their answers exclude one another, so a socket may be shared. Never blocks for longer than `patience`.
 final class NetlinkSocket: Sendable {
   enum Family: Int32 {
-    /// `NETLINK_ROUTE`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
+    /// `NETLINK_ROUTE`, `NETLINK_NETFILTER`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
     case route = 0
+    case netfilter = 12
     case uevent = 15
     case generic = 16
   }

@@ -13,7 +13,7 @@ struct Roamward: ParsableCommand {
       """,
     version: "0.1.0",
     groupedSubcommands: [
-      CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Wait.self]),
+      CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
       CommandGroup(
         name: "Without the agent", subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self]),
       CommandGroup(name: "From and to other forms", subcommands: [Import.self, Export.self]),

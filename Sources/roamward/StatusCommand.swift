@@ -24,6 +24,7 @@ extension StatusReport {
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
     }
+    if let words = firewall.words { lines.append(words) }
     lines.append(summary)
     let network = primary.link.map { link in
       let digest = (primary.network4 ?? primary.network6).map { " (\($0))" } ?? ""

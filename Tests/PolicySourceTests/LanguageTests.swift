@@ -83,12 +83,12 @@ let languageCases: [(policy: String, said: String)] = [
   ),
   (provider + "mtu: 1400, @overhead: 80 } }", "`overhead` and `mtu` exclude one another"),
   (
-    provider + "kill-switch: @on } }",
-    "`kill-switch: on` is not enforced by this version; a policy that needs it must not be trusted to it"
+    provider + "@kill-switch: on } }",
+    "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through"
   ),
   (
-    provider + "kill-switch: @always } }",
-    "`kill-switch: always` is not enforced by this version; a policy that needs it must not be trusted to it"
+    provider + "@kill-switch: always } }",
+    "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through"
   ),
   (provider + "routes: { on-overlap: @x } } }", "expected prefer-local, prefer-tunnel or refuse, found \"x\""),
   (provider + "routes: { lan: @x } } }", "expected allow or block, found \"x\""),
@@ -154,7 +154,7 @@ let languageCases: [(policy: String, said: String)] = [
       version: 1
       tunnels:
         t:
-          provider: { command: { up: /u, down: /d } }
+          provider: { wireguard: { config: corp.conf } }
           on-demand:
             rules:
               - action: evaluate-connection
@@ -165,7 +165,7 @@ let languageCases: [(policy: String, said: String)] = [
           routes: { include: default, lan: block, on-overlap: refuse }
           proxy: { http: "10.0.0.80:3128", https: "http://p.corp.example:3128", exclude: [corp.example, 10.0.0.0/8] }
           overhead: 80
-          kill-switch: off
+          kill-switch: always
           include-all-networks: true
       """)
     #expect(!loaded.hasErrors, "\(loaded.report)")
@@ -183,7 +183,7 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(
       tunnel.proxy
         == ProxyPolicy(http: "10.0.0.80:3128", https: "http://p.corp.example:3128/", exclude: ["corp.example", "10.0.0.0/8"]))
-    #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .off && tunnel.includesAllNetworks)
+    #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .always && tunnel.includesAllNetworks)
     #expect(
       loaded.diagnostics.map { "\($0.location.line) \($0.message)" } == [
         "7 `evaluate-connection` is read; this version does not watch look-ups, so the tunnel is left as it is",

@@ -122,7 +122,7 @@ private struct Invention {
         : nil,
       dns: chance(2)
         ? DNSPolicy(servers: servers, searchDomains: one([[], [domain("corp.example")]]), matchDomains: chance(2) ? domains() : []) : nil,
-      mtu: one([nil, .fixed(1420), .overhead(80)]), includesAllNetworks: chance(4), location: place)
+      mtu: one([nil, .fixed(1420), .overhead(80)]), location: place)
     if chance(3) {
       tunnel.proxy =
         chance(2)

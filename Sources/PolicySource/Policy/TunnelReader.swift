@@ -13,6 +13,11 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
   let mtu = chooseMTU(draft, &reading)
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
+  if let place = draft.guarding, case .command = draft.provider {
+    reading.error(
+      "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through",
+      help: "say `kill-switch: off` and `include-all-networks: false`, or use the provider `wireguard`", at: place)
+  }
   return draft.provider.map {
     TunnelPolicy(
       name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0,
@@ -35,6 +40,8 @@ struct TunnelDraft {
   var overhead: (bytes: UInt32, location: SourceLocation)?
   var killSwitch = KillSwitch.off
   var includesAllNetworks = false
+  /// The key that asks the firewall to hold something back.
+  var guarding: SourceLocation?
 }
 
 let tunnelKeys = Mapping(
@@ -69,13 +76,22 @@ let tunnelKeys = Mapping(
       entry, draft, reading in
       draft.overhead = ValueReader.number(0...1000).read(entry.value, &reading).map { ($0, entry.keyLocation) }
     },
-    Key("kill-switch", .killSwitch, "What may flow outside the tunnel while it is not up.", standard: "\"off\"", example: "\"off\"") {
-      $0.killSwitch = $1
+    Key(
+      "kill-switch", expects: "off, on or always", schema: .words(["off", "on", "always"]),
+      "Whether what the tunnel includes may flow outside while it is not up: with `on` not while the tunnel is wanted, with `always` never.",
+      standard: "\"off\"", example: "\"on\""
+    ) { entry, draft, reading in
+      draft.killSwitch = ValueReader<KillSwitch>.word().read(entry.value, &reading) ?? .off
+      if draft.killSwitch != .off { draft.guarding = entry.keyLocation }
     },
     Key(
-      "include-all-networks", .boolean, "Everything goes through the tunnel, whatever the routes say.", standard: "false",
+      "include-all-networks", expects: "true or false", schema: .boolean,
+      "Everything goes through the tunnel whatever the routes say, and, while it is wanted, nothing outside it.", standard: "false",
       example: "true"
-    ) { $0.includesAllNetworks = $1 },
+    ) { entry, draft, reading in
+      draft.includesAllNetworks = ValueReader.boolean.read(entry.value, &reading) ?? false
+      if draft.includesAllNetworks { draft.guarding = entry.keyLocation }
+    },
   ])
 
 private func chooseMTU(_ draft: TunnelDraft, _ reading: inout Reading) -> MTUPolicy? {
@@ -88,20 +104,6 @@ private func chooseMTU(_ draft: TunnelDraft, _ reading: inout Reading) -> MTUPol
     return .overhead(overhead.bytes)
   }
   return draft.mtu.map { .fixed($0) }
-}
-
-extension ValueReader where Value == KillSwitch {
-  /// A promise that nothing keeps is worse than none, so that anything but `off` is refused.
-  fileprivate static let killSwitch = ValueReader(expected: "off, on or always", schema: .words(["off", "on", "always"])) { node, reading in
-    guard let value = ValueReader<KillSwitch>.word().read(node, &reading) else { return nil }
-    if value != .off {
-      reading.error(
-        "`kill-switch: \(value.rawValue)` is not enforced by this version; a policy that needs it must not be trusted to it",
-        help: "say `kill-switch: off` where traffic outside the tunnel does no harm; else block it with the machine's firewall",
-        at: node.location)
-    }
-    return value
-  }
 }
 
 let routeKeys = Mapping(

@@ -7,6 +7,7 @@ package struct DesiredState: Hashable, Sendable {
   package var rules: [RoutingRule]
   /// `nil`: leave resolv.conf alone, or give it back.
   package var resolvConf: ResolvConf?
+  package var firewall = DesiredFirewall.open
   /// What a policy asks for and this host cannot give, for people.
   package var notes: [String]
 
@@ -19,6 +20,15 @@ package struct DesiredState: Hashable, Sendable {
     self.resolvConf = resolvConf
     self.notes = notes
   }
+}
+
+/// What there ought to be of our firewall table.
+package enum DesiredFirewall: Hashable, Sendable {
+  /// None.
+  case open
+  case table(FirewallTable)
+  /// Whatever there is: nobody knows yet what is wanted, and what an earlier agent holds back stays held back.
+  case asItIs
 }
 
 /// A tunnel's link with its settings.

@@ -2,8 +2,9 @@ import NetworkTypes
 
 extension DesiredState {
   /// What the tunnels, at their levels, want of the machine on this underlay.
-  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
+  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isPortalOpen: Bool = false) {
     self.init()
+    firewall = FirewallTable(of: tunnels, on: underlay, isPortalOpen: isPortalOpen).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level > .nothing {
       if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
@@ -61,7 +62,7 @@ extension DesiredLink {
 }
 
 extension TunnelSetup {
-  fileprivate var dns: DNSPolicy { policy.dnsInForce }
+  var dns: DNSPolicy { policy.dnsInForce }
 }
 
 extension TunnelPolicy {

@@ -48,7 +48,7 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
 
 extension TunnelSetup {
   /// The policy's prefixes, else what the provider's own configuration routes.
-  fileprivate var includedPrefixes: [IPPrefix] {
+  var includedPrefixes: [IPPrefix] {
     if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = policy.routes?.include, !include.isEmpty { return include }
     guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }

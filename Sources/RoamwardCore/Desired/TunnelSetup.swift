@@ -9,13 +9,18 @@ package struct TunnelSetup: Hashable, Sendable {
   /// The link that carries it; `nil` for a command that names none.
   package var link: String?
   package var device: DesiredLink.Device
+  /// What it includes flows through it, or not at all, whatever its level (docs/security.md).
+  package var isGuarding: Bool
 
-  package init(policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device) {
+  package init(
+    policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false
+  ) {
     self.policy = policy
     self.level = level
     self.slot = slot
     self.link = link
     self.device = device
+    self.isGuarding = isGuarding
   }
 
   /// The routing table, and the priority of the rule that leads to it.

@@ -3,7 +3,7 @@ import NetworkTypes
 extension Plan {
   /// The steps from `observed` to `desired`. Empty exactly when nothing is left to do, so the same function verifies.
   ///
-  /// Order: first what lets no packet through yet (links, then routes in tables that no rule leads to), then rules and DNS; removals the
+  /// Order: first the firewall, then what lets no packet through yet (links, then routes in tables that no rule leads to), then rules and DNS; removals the
   /// other way round. Touches only what carries our marks; a link of a wanted name that does not is a conflict, and left alone.
   package init(from observed: ObservedState, to desired: DesiredState) {
     let changes = Changes(from: observed, to: desired)
@@ -27,6 +27,7 @@ private struct Changes {
     changeRoutesAndRules(observed.kernel, desired, usable: usable)
     changeDNS(observed.resolvConf, desired.resolvConf)
     removeLinks(observed, desired)
+    changeFirewall(observed.firewall, desired.firewall)
   }
 
   /// False where the link cannot be had (yet).
@@ -93,6 +94,20 @@ private struct Changes {
     case (.file(let text), let desired?): if text != desired.rendered { make.append(.writeResolvConf(desired)) }
     case (.absent, let desired?): make.append(.writeResolvConf(desired))
     case (_, nil): if observed.isOurs { unmake.insert(.restoreResolvConf, at: 0) }
+    }
+  }
+
+  /// First of all that is made, last of all that is unmade: nothing flows before it is known where.
+  private mutating func changeFirewall(_ observed: ObservedFirewall, _ desired: DesiredFirewall) {
+    switch desired {
+    case .asItIs: break
+    case .open: if case .table = observed { unmake.append(.removeFirewall) }
+    case .table(let table):
+      if let reason = observed.refusal(of: table) {
+        conflicts.append("nothing is held back by the firewall, which the policy asks for: \(reason)")
+      } else if !observed.isSatisfied(by: table) {
+        make.insert(.replaceFirewall(table), at: 0)
+      }
     }
   }
 

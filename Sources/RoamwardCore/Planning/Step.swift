@@ -14,6 +14,9 @@ package enum Step: Hashable, Sendable {
   case removeRoute(Route)
   case addRule(RoutingRule)
   case removeRule(RoutingRule)
+  /// Puts our table of the firewall in the place of whatever there is of it, in one transaction.
+  case replaceFirewall(FirewallTable)
+  case removeFirewall
   /// Keeps the file that stands there, and puts ours in its place.
   case writeResolvConf(ResolvConf)
   /// Puts the kept file back.
@@ -23,7 +26,7 @@ package enum Step: Hashable, Sendable {
   package var undo: Step? {
     switch self {
     case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
-    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf: nil
+    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall: nil
     case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
     case .addAddress(let address, let link): .removeAddress(address, link: link)
     case .removeAddress(let address, let link): .addAddress(address, link: link)
@@ -32,6 +35,7 @@ package enum Step: Hashable, Sendable {
     case .addRule(let rule): .removeRule(rule)
     case .removeRule(let rule): .addRule(rule)
     case .writeResolvConf: .restoreResolvConf
+    case .replaceFirewall: .removeFirewall
     }
   }
 }
@@ -54,6 +58,8 @@ extension Step: CustomStringConvertible {
     case .removeRule(let rule): "ip \(Self.family(rule.family))rule del \(rule)"
     case .writeResolvConf(let file):
       "resolv.conf: " + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
+    case .replaceFirewall(let table): "nft table \(FirewallTable.name): \(table)"
+    case .removeFirewall: "nft delete table \(FirewallTable.name)"
     case .restoreResolvConf: "resolv.conf: put back the file that stood there"
     }
   }

@@ -5,7 +5,7 @@ extension Step {
     case .addWireGuardLink(let link, _), .setAlias(let link, _), .configureWireGuard(let link, _), .setMTU(let link, _, _),
       .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link), .deleteLink(let link, _):
       link
-    case .addRoute, .removeRoute, .addRule, .removeRule, .writeResolvConf, .restoreResolvConf: nil
+    case .addRoute, .removeRoute, .addRule, .removeRule, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall: nil
     }
   }
 

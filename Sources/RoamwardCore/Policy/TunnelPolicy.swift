@@ -138,11 +138,17 @@ package struct ProxyPolicy: Hashable, Sendable {
   }
 }
 
-/// What may flow outside the tunnel while it is not up.
+extension TunnelPolicy {
+  /// What is held back by the firewall. Who sends everything through the tunnel wants nothing outside it.
+  package var guarding: KillSwitch { includesAllNetworks && killSwitch == .off ? .on : killSwitch }
+}
+
+/// Whether what the tunnel includes may flow outside it while it is not up.
 package enum KillSwitch: String, Hashable, Sendable, CaseIterable {
   case off
-  /// Nothing while the rules say connect.
+  /// Not while the rules, or a person, want the tunnel.
   case on
+  /// Not while the tunnel is enabled.
   case always
 }
 

@@ -8,6 +8,7 @@ package struct ObservedState: Hashable, Sendable {
   package var unfinishedLinks: Set<String>
   /// The kernel drops IPv4 packets that come in by another way than an answer would go out (`rp_filter` 1, RFC 3704 strict).
   package var isReversePathStrict = false
+  package var firewall = ObservedFirewall.absent
 
   package init(
     kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent,

@@ -1,0 +1,54 @@
+/// What the firewall holds back, in the terms of docs/security.md.
+package struct FirewallStatus: Hashable, Sendable {
+  package enum Situation: String, Hashable, Sendable {
+    case open, guarded, portal, released
+  }
+
+  package var situation: Situation
+  /// Tunnels that guard what they include.
+  package var guards: [String]
+  /// Those of them that are not up: what they include does not flow at all.
+  package var blocking: [String]
+  /// When a release ends by the clock, in seconds since 1970.
+  package var until: Int64?
+  package var reason: String?
+
+  package init(
+    situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Int64? = nil, reason: String? = nil
+  ) {
+    self.situation = situation
+    self.guards = guards
+    self.blocking = blocking
+    self.until = until
+    self.reason = reason
+  }
+
+  package var json: JSON {
+    [
+      "situation": .string(situation.rawValue), "guards": JSON(guards), "blocking": JSON(blocking),
+      "until": until.map { .integer($0) } ?? .null, "reason": JSON(reason),
+    ]
+  }
+
+  package init(_ json: JSON) {
+    func names(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
+    self.init(
+      situation: json["situation"]?.string.flatMap(Situation.init) ?? .open, guards: names("guards"), blocking: names("blocking"),
+      until: json["until"]?.integer, reason: json["reason"]?.string)
+  }
+
+  /// For people; `nil` where there is nothing to say.
+  package var words: String? {
+    let why = reason.map { " (\($0))" } ?? ""
+    switch situation {
+    case .open: return nil
+    case .released: return "firewall: released by hand\(why), nothing is held back; `roamward resume` ends it"
+    case .portal: return "firewall: open for a captive portal\(why): the web and DNS flow outside the tunnel; `roamward resume` ends it"
+    case .guarded:
+      if blocking.isEmpty { return nil }
+      let names = blocking.joined(separator: ", ")
+      return
+        "blocked: what goes through \(names) does not flow, because \(blocking.count == 1 ? "it is" : "they are") not up; `roamward release` opens it"
+    }
+  }
+}

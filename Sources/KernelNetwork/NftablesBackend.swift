@@ -1,0 +1,92 @@
+internal import CNftables
+package import RoamwardCore
+
+/// Our one table of nftables: read, replaced whole, removed. Of the network namespace of the thread that made it.
+///
+/// What the kernel was given cannot be compared with what it lists; so what it lists right after is kept, and compared with what it lists later.
+package final class NftablesBackend {
+  private let context: OpaquePointer
+  /// What the kernel listed after the last replacement, and of which table.
+  private var listing: (digest: String, text: String)?
+  private var refusal: (digest: String, reason: String)?
+
+  package init() throws(NftablesError) {
+    guard let context = nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else { throw NftablesError("libnftables cannot be started") }
+    self.context = context
+    nft_ctx_buffer_output(context)
+    nft_ctx_buffer_error(context)
+    // Without counters, which change by themselves.
+    nft_ctx_output_set_flags(context, UInt32(NFT_CTX_OUTPUT_STATELESS | NFT_CTX_OUTPUT_NUMERIC_ALL))
+  }
+
+  deinit { nft_ctx_free(context) }
+
+  /// What there is of ours. A table that another agent has put up is not known to be intact, unless its word is taken for it (`trusting`);
+  /// replacing it costs a millisecond.
+  package func observe(trusting: Bool = false) -> ObservedFirewall {
+    let text: String
+    do {
+      text = try run("list table \(FirewallTable.name)")
+    } catch {
+      if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
+      return error.isMissing ? .absent : .unknown(because: error.description)
+    }
+    if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
+    let digest = Self.digest(in: text) ?? ""
+    return .table(digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting)
+  }
+
+  /// Puts the table in the place of whatever there is, in one transaction.
+  package func replace(_ table: FirewallTable) throws(NftablesError) {
+    listing = nil
+    refusal = nil
+    do throws(NftablesError) {
+      _ = try run(table.transaction)
+    } catch {
+      refusal = (table.digest, error.description)
+      throw error
+    }
+    listing = (table.digest, try run("list table \(FirewallTable.name)"))
+  }
+
+  package func remove() throws(NftablesError) {
+    listing = nil
+    refusal = nil
+    _ = try run(FirewallTable.removal)
+  }
+
+  private func run(_ commands: String) throws(NftablesError) -> String {
+    let status = nft_run_cmd_from_buffer(context, commands)
+    // Reading a buffer also empties it for the next command.
+    let output = nft_ctx_get_output_buffer(context).map { String(cString: $0) } ?? ""
+    let error = nft_ctx_get_error_buffer(context).map { String(cString: $0) } ?? ""
+    if status != 0 { throw NftablesError(error) }
+    return output
+  }
+
+  /// The comment is the first line of the table.
+  private static func digest(in listing: String) -> String? {
+    let mark = "comment \"roamward "
+    for line in listing.split(separator: "\n").prefix(3) {
+      guard let start = line.firstRange(of: mark)?.upperBound else { continue }
+      return String(line[start...].prefix { $0 != "\"" })
+    }
+    return nil
+  }
+}
+
+/// nftables would not do it, in its own words: the line, and a caret under it.
+package struct NftablesError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let text: String
+
+  init(_ text: String) { self.text = text }
+
+  /// The table is not there.
+  var isMissing: Bool { text.contains("No such file or directory") }
+
+  /// Its first line.
+  package var description: String {
+    let first = text.split(separator: "\n").first.map(String.init) ?? "no reason given"
+    return "nftables: \(first)"
+  }
+}

@@ -1,0 +1,46 @@
+import NetworkTypes
+
+extension FirewallTable {
+  /// What the tunnels want held back on this underlay; `nil`: nothing.
+  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isPortalOpen: Bool = false) {
+    let guarding = tunnels.filter(\.isGuarding)
+    self.init(
+      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
+      neighbours: underlay.attachedPrefixes.filter { prefix in prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix) } },
+      allowsLAN: guarding.allSatisfy { $0.policy.routes?.lan != .block }, isPortalOpen: isPortalOpen)
+    if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
+    if guards.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+  }
+}
+
+extension FirewallTable.Guard {
+  fileprivate init?(_ tunnel: TunnelSetup) {
+    let prefixes = tunnel.includedPrefixes
+    if prefixes.isEmpty { return nil }
+    let dns = tunnel.dns
+    self.init(
+      tunnel: tunnel.policy.name, prefixes: prefixes, excluded: tunnel.policy.routes?.exclude ?? [],
+      hasDNS: !dns.servers.isEmpty && !dns.isSplit)
+  }
+}
+
+extension FirewallTable.Inside {
+  /// A command's link has addresses that only the command knows.
+  fileprivate init?(_ tunnel: TunnelSetup) {
+    guard let link = tunnel.link else { return nil }
+    guard case .wireGuard(let provider) = tunnel.policy.provider else {
+      self.init(link: link, addresses: [])
+      return
+    }
+    self.init(link: link, addresses: provider.configuration.addresses.map(\.address))
+  }
+}
+
+extension TunnelSetup {
+  fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
+
+  /// Whether neighbours in this prefix are reached past the tunnel. One as wide as what is guarded is somebody's claim, not a neighbourhood.
+  fileprivate func letsThrough(_ prefix: IPPrefix) -> Bool {
+    policy.routes?.lan != .block && !includedPrefixes.contains { $0.length > 0 && prefix.contains($0) }
+  }
+}

@@ -1,0 +1,24 @@
+/// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.
+package struct FirewallRelease: Hashable, Sendable {
+  /// Seconds since 1970.
+  package var since: Int64
+  package var lifetime: Hold.Lifetime
+  /// Only the web and DNS, for a portal.
+  package var isPortal: Bool
+  package var reason: String?
+
+  /// A portal's window closes after this many seconds at the latest.
+  package static let longestPortal: Int64 = 600
+
+  package init(since: Int64, lifetime: Hold.Lifetime, isPortal: Bool = false, reason: String? = nil) {
+    self.since = since
+    self.lifetime = lifetime
+    self.isPortal = isPortal
+    self.reason = reason
+  }
+
+  /// Whether it is over at this time on this network.
+  package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
+    Hold(wantsUp: false, since: since, lifetime: lifetime).isOver(at: time, on: network)
+  }
+}

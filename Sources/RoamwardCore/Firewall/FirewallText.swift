@@ -1,0 +1,141 @@
+import NetworkTypes
+
+extension FirewallTable {
+  /// The transaction that puts the table in place of whatever table of this name there is, as nft(8) reads it. Numbers in comments are those of
+  /// docs/security.md.
+  package var transaction: String {
+    "table \(Self.name)\ndelete table \(Self.name)\n" + text
+  }
+
+  package static let removal = "table \(name)\ndelete table \(name)\n"
+
+  /// Tells this content from any other. Stands in the table as its comment.
+  package var digest: String {
+    let hash = chains.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    return String(hash, radix: 16)
+  }
+
+  private var text: String {
+    "table \(Self.name) {\n  comment \"roamward \(digest)\"\n" + chains.map { $0 + "\n" }.joined() + "}\n"
+  }
+
+  private var chains: [String] {
+    var chains: [String] = []
+    if !guards.isEmpty {
+      chains.append(chain("output", "type filter hook output priority filter", output))
+      chains.append(chain("forward", "type filter hook forward priority filter", forward))
+      if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
+    }
+    let inside = insides.flatMap(insideRules)
+    if !inside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", inside)) }
+    return chains
+  }
+
+  private func chain(_ name: String, _ hook: String, _ rules: [String]) -> String {
+    "  chain \(name) {\n    \(hook); policy accept;\n" + rules.map { "    \($0)\n" }.joined() + "  }"
+  }
+
+  // MARK: What leaves
+
+  private var output: [String] {
+    let own = "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) accept"
+    return ["oifname \"lo\" accept", own] + intoTunnels + network + between(outgoing: true) + refusals
+  }
+
+  private var forward: [String] { intoTunnels + outOfTunnels + between(outgoing: true) + refusals }
+
+  private var input: [String] {
+    ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
+  }
+
+  /// 3.
+  private var intoTunnels: [String] { insides.isEmpty ? [] : ["oifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
+
+  private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
+
+  /// 4.
+  private var network: [String] {
+    [
+      "udp sport 68 udp dport 67 accept", "ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept",
+      "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+      "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
+    ]
+  }
+
+  private var networkBack: [String] {
+    [
+      "udp sport 67 udp dport 68 accept", "ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept",
+      "icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+      "icmpv6 type mld-listener-query ip6 hoplimit 1 accept",
+    ]
+  }
+
+  /// 5 and 6, the portal window, and what 6 leaves out.
+  private func between(outgoing: Bool) -> [String] {
+    var rules: [String] = []
+    if isPortalOpen, outgoing { rules += ["meta l4proto { tcp, udp } th dport 53 accept", "tcp dport { 80, 443 } accept"] }
+    rules += addresses(excluded, outgoing: outgoing)
+    if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853 } counter drop") }
+    if allowsLAN {
+      rules += addresses(neighbours, outgoing: outgoing)
+      rules += addresses([IPPrefix("169.254.0.0/16"), IPPrefix("fe80::/10")].compactMap { $0 }, outgoing: outgoing)
+      if outgoing {
+        rules += ["ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept", "ip6 daddr ff02::/16 accept"]
+      }
+    }
+    return rules
+  }
+
+  /// What is guarded, after everything that may flow. Quickly told, so that programs need not wait; but see 7 for DNS.
+  private var refusals: [String] {
+    var rules: [String] = []
+    for family in IPAddress.Family.allCases {
+      let prefixes = guards.flatMap(\.prefixes).filter { $0.family == family }.uniqued().sorted()
+      if prefixes.isEmpty { continue }
+      let condition =
+        guardsAll(family) ? "meta nfproto \(family == .v4 ? "ipv4" : "ipv6")" : "\(word(family)) daddr \(set(minimal(prefixes)))"
+      rules.append("\(condition) meta l4proto { tcp, udp } th dport 53 counter drop")
+      rules.append("\(condition) counter reject with icmpx admin-prohibited")
+    }
+    return rules
+  }
+
+  // MARK: What comes in
+
+  /// 8.
+  private func insideRules(_ inside: Inside) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = inside.addresses.filter { $0.family == family }
+      if own.isEmpty { return nil }
+      return "iifname != { \"lo\", \"\(inside.link)\" } \(word(family)) daddr \(set(own.map(\.description))) counter drop"
+    }
+  }
+
+  // MARK: Words
+
+  /// What one tunnel excludes stays guarded where another one guards it.
+  private var excluded: [IPPrefix] {
+    let all = guards.flatMap(\.excluded).uniqued().sorted()
+    return all.filter { one in
+      guards.allSatisfy { other in
+        other.excluded.contains { $0.contains(one) } || !other.prefixes.contains { $0.overlaps(one) }
+      }
+    }
+  }
+
+  private func addresses(_ prefixes: [IPPrefix], outgoing: Bool) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = minimal(prefixes.filter { $0.family == family })
+      return own.isEmpty ? nil : "\(word(family)) \(outgoing ? "daddr" : "saddr") \(set(own)) accept"
+    }
+  }
+
+  /// nft refuses intervals of one set that overlap.
+  private func minimal(_ prefixes: [IPPrefix]) -> [String] {
+    prefixes.filter { one in !prefixes.contains { $0 != one && $0.contains(one) } }.uniqued().sorted().map(\.description)
+  }
+
+  private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }
+
+  private func set(_ items: [String]) -> String { "{ \(items.joined(separator: ", ")) }" }
+}

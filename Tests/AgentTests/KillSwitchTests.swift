@@ -1,0 +1,124 @@
+import Agent
+import ControlProtocol
+import NetworkTypes
+import PolicySource
+import RoamwardCore
+import Simulation
+import TestKit
+import Testing
+
+@Suite struct KillSwitchTests {
+  let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
+  let home = Sample.network(Sample.wifi("Home"))
+
+  func tunnel(_ killSwitch: KillSwitch) -> TunnelPolicy {
+    var tunnel = Sample.tunnel(
+      rules: [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)],
+      routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)]))
+    tunnel.killSwitch = killSwitch
+    return tunnel
+  }
+
+  func isGuarded(_ life: WatchedAgent) -> Bool { if case .table = life.machine.state.observed.firewall { true } else { false } }
+
+  @Test("the table is there before anything of the tunnel, and goes after everything") func order() throws {
+    let life = WatchedAgent(tunnel(.on), on: cafe)
+    life.start()
+    #expect(try life.tunnel().state == "connected" && isGuarded(life))
+    let steps = life.machine.applied.map(\.description)
+    let first = try #require(steps.firstIndex { $0.hasPrefix("nft table") })
+    let route = try #require(steps.firstIndex { $0.hasPrefix("ip route add") })
+    #expect(first < route)
+    life.move(to: home)
+    #expect(try life.tunnel().state == "disconnected" && !isGuarded(life))
+    #expect(life.machine.applied.last == .removeFirewall)
+  }
+
+  @Test("while the tunnel does not come up, nothing flows, and status says so first") func blocking() throws {
+    let life = WatchedAgent(tunnel(.on), on: cafe)
+    life.machine.peersAnswer = false
+    life.start(for: .seconds(120))
+    #expect(try life.tunnel().state == "connecting" && isGuarded(life))
+    #expect(life.status.firewall.blocking == ["corp"])
+    #expect(life.status.firewall.words?.hasPrefix("blocked: ") == true)
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(60))
+    #expect(life.status.firewall == FirewallStatus(situation: .guarded, guards: ["corp"]))
+    #expect(life.status.firewall.words == nil)
+  }
+
+  @Test("on another provider configuration the table stays while the tunnel is built anew") func rebuilt() {
+    let life = WatchedAgent(tunnel(.on), on: cafe)
+    life.start()
+    var other = tunnel(.on)
+    guard case .wireGuard(var provider) = other.provider else { return }
+    provider.configuration.mtu = 1300
+    other.provider = .wireGuard(provider)
+    life.policiesChange(to: other)
+    #expect(isGuarded(life) && !life.machine.applied.contains(.removeFirewall))
+  }
+
+  @Test(
+    "with always it stays where the rules want the tunnel down, and when the agent stops; with on it goes",
+    arguments: [KillSwitch.on, .always])
+  func stopping(killSwitch: KillSwitch) {
+    let life = WatchedAgent(tunnel(killSwitch), on: home)
+    life.start()
+    #expect(isGuarded(life) == (killSwitch == .always))
+    life.move(to: cafe)
+    var isStopped = false
+    life.agent.stop { isStopped = true }
+    life.machine.run(for: .seconds(5))
+    #expect(isStopped && isGuarded(life) == (killSwitch == .always))
+  }
+
+  @Test("after a crash what was held back stays held back until a decision says otherwise") func crash() throws {
+    let first = WatchedAgent(tunnel(.on), on: cafe)
+    first.start()
+    var link = Sample.wifi("Home")
+    link.ssid = .unknown(because: "nl80211 is busy")
+    let next = WatchedAgent(tunnel(.on), on: Sample.network(link))
+    next.machine.state = first.machine.state
+    next.start(for: .seconds(2))
+    #expect(try next.tunnel().decision == "pending" && isGuarded(next) && !next.machine.applied.contains(.removeFirewall))
+    next.move(to: home)
+    #expect(!isGuarded(next))
+  }
+
+  @Test("policies that do not load open nothing") func badPolicies() {
+    let first = WatchedAgent(tunnel(.on), on: cafe)
+    first.start()
+    let next = WatchedAgent(on: cafe)
+    next.machine.state = first.machine.state
+    next.machine.problems = [.init(.error, "bad", at: Sample.place())]
+    next.start()
+    #expect(isGuarded(next))
+  }
+
+  @Test("a person releases, for a time or until the network changes; a portal's window closes by itself") func release() throws {
+    let life = WatchedAgent(tunnel(.on), on: cafe)
+    life.machine.peersAnswer = false
+    life.start()
+    life.agent.release(ReleaseRequest())
+    #expect(!isGuarded(life) && life.status.firewall.situation == .released)
+    try life.agent.resume(nil)
+    #expect(isGuarded(life))
+    life.agent.release(ReleaseRequest(until: .seconds(60)))
+    #expect(!isGuarded(life))
+    life.machine.run(for: .seconds(62))
+    #expect(isGuarded(life) && life.status.firewall.situation == .guarded)
+    life.agent.release(ReleaseRequest(isPortal: true, until: .resume))
+    #expect(isGuarded(life) && life.status.firewall.situation == .portal)
+    life.machine.run(for: .seconds(601))
+    #expect(life.status.firewall.situation == .guarded)
+  }
+
+  @Test("somebody flushes the table: it is back") func repaired() {
+    let life = WatchedAgent(tunnel(.on), on: cafe)
+    life.start()
+    life.machine.state.apply([.removeFirewall])
+    life.agent.networkChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(isGuarded(life))
+  }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import KernelNetwork
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+import TestSupport
+import Testing
+
+@Suite("The firewall", .needsNamespaces)
+struct NftablesBackendTests {
+  private func prefix(_ text: String) throws -> IPPrefix { try #require(IPPrefix(text)) }
+
+  private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+  /// `out0` leads to a network, `tun0` is a tunnel; nobody answers on either.
+  private func makeLinks() throws {
+    try shell(
+      """
+      ip link set lo up
+      ip link add out0 type veth peer name far0 && ip link set far0 up && ip link set out0 up
+      ip tuntap add tun0 mode tun && ip link set tun0 up
+      ip address add 192.168.7.20/24 dev out0 && ip address add 10.77.0.2/32 dev tun0
+      ip -6 address add 2001:db8::20/64 dev out0 nodad
+      ip route add default via 192.168.7.1 dev out0 && ip -6 route add default via 2001:db8::1 dev out0
+      for a in 192.168.7.1 192.168.7.9; do ip neighbour add $a lladdr 02:00:5e:00:00:01 nud permanent dev out0; done
+      ip -6 neighbour add 2001:db8::1 lladdr 02:00:5e:00:00:01 nud permanent dev out0
+      """)
+  }
+
+  private func table(dns: Bool = true, lan: Bool = true, portal: Bool = false) throws -> FirewallTable {
+    FirewallTable(
+      guards: [
+        .init(tunnel: "corp", prefixes: [.everything(.v4), .everything(.v6)], excluded: [try prefix("203.0.113.0/24")], hasDNS: dns)
+      ], insides: [.init(link: "tun0", addresses: [try address("10.77.0.2")])], neighbours: [try prefix("192.168.7.0/24")], allowsLAN: lan,
+      isPortalOpen: portal)
+  }
+
+  /// Whether a datagram of a program leaves by `out0`.
+  private func leaves(to target: String, port: UInt16 = 4000, from source: UInt16 = 0, mark: UInt32 = 0) throws -> Bool {
+    let before = try sent()
+    let to = try address(target)
+    let number = socket(to.family == .v4 ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
+    defer { close(number) }
+    var mark = mark
+    if mark != 0 { #expect(setsockopt(number, SOL_SOCKET, SO_MARK, &mark, 4) == 0) }
+    if source != 0 {
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      own.sin_port = source.bigEndian
+      _ = withUnsafeBytes(of: &own) { bind(number, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 16) }
+    }
+    if to.family == .v4 {
+      var there = sockaddr_in()
+      there.sin_family = sa_family_t(AF_INET)
+      there.sin_port = port.bigEndian
+      inet_pton(AF_INET, target, &there.sin_addr)
+      _ = withUnsafeBytes(of: &there) { sendto(number, "x", 1, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 16) }
+    } else {
+      var there = sockaddr_in6()
+      there.sin6_family = sa_family_t(AF_INET6)
+      there.sin6_port = port.bigEndian
+      inet_pton(AF_INET6, target, &there.sin6_addr)
+      _ = withUnsafeBytes(of: &there) { sendto(number, "x", 1, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 28) }
+    }
+    return try sent() > before
+  }
+
+  private func sent() throws -> Int {
+    let text = try TextFile.read("/proc/thread-self/net/dev", limit: 1 << 16)
+    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("out0:") }
+    let fields = try #require(line).split { " :".contains($0) }
+    return try #require(Int(fields[10]))
+  }
+
+  @Test("holds back what is guarded, and lets through what docs/security.md lists")
+  func guarding() throws {
+    try inNamespaces {
+      try makeLinks()
+      // Every one of them leaves by itself, so the detector sees a leak.
+      for target in ["198.51.100.5", "203.0.113.5", "192.168.7.9", "2001:db8:5::5"] { #expect(try leaves(to: target), "\(target)") }
+      let firewall = try NftablesBackend()
+      try firewall.replace(try table())
+      #expect(try !leaves(to: "198.51.100.5"))
+      #expect(try !leaves(to: "2001:db8:5::5"))
+      #expect(try !leaves(to: "198.51.100.5", port: 53))
+      #expect(try !leaves(to: "192.168.7.9", port: 53))
+      #expect(try !leaves(to: "192.168.7.9", port: 853))
+      #expect(try leaves(to: "198.51.100.5", mark: Ownership.mark))
+      #expect(try leaves(to: "198.51.100.5", mark: Ownership.mark | 7))
+      #expect(try !leaves(to: "198.51.100.5", mark: 0x5100_0000))
+      #expect(try leaves(to: "203.0.113.5"))
+      #expect(try leaves(to: "192.168.7.9"))
+      #expect(try leaves(to: "192.168.7.9", port: 67, from: 68))
+      try firewall.replace(try table(dns: false, lan: false))
+      #expect(try !leaves(to: "192.168.7.9"))
+      #expect(try leaves(to: "203.0.113.5", port: 53))
+      try firewall.replace(try table(portal: true))
+      #expect(try leaves(to: "198.51.100.5", port: 53))
+      #expect(try !leaves(to: "198.51.100.5"))
+      try firewall.remove()
+      #expect(try leaves(to: "198.51.100.5"))
+    }
+  }
+
+  @Test("a split tunnel guards its own prefixes alone")
+  func split() throws {
+    try inNamespaces {
+      try makeLinks()
+      let firewall = try NftablesBackend()
+      let own = FirewallTable.Guard(tunnel: "corp", prefixes: [try prefix("198.51.0.0/16"), try prefix("198.51.100.0/24")])
+      try firewall.replace(FirewallTable(guards: [own]))
+      #expect(try !leaves(to: "198.51.100.5"))
+      #expect(try leaves(to: "203.0.113.5"))
+      #expect(try leaves(to: "2001:db8:5::5"))
+    }
+  }
+
+  @Test("knows its table from one that somebody has changed, and leaves others' alone")
+  func intact() throws {
+    try inNamespaces {
+      try makeLinks()
+      try shell(
+        "nft add table inet other; nft add chain inet other c '{ type filter hook output priority 0; }'; nft list ruleset >/dev/null")
+      let firewall = try NftablesBackend()
+      #expect(firewall.observe() == .absent)
+      let wanted = try table()
+      try firewall.replace(wanted)
+      #expect(firewall.observe().isSatisfied(by: wanted))
+      #expect(try !firewall.observe().isSatisfied(by: table(lan: false)))
+      _ = try leaves(to: "198.51.100.5")
+      #expect(firewall.observe().isSatisfied(by: wanted), "counters are no change")
+      #expect(try !NftablesBackend().observe().isSatisfied(by: wanted), "another agent's is put up anew")
+      try shell("nft insert rule inet roamward output accept")
+      #expect(try leaves(to: "198.51.100.5"))
+      #expect(firewall.observe() == .table(digest: wanted.digest, isIntact: false))
+      try firewall.replace(wanted)
+      #expect(try !leaves(to: "198.51.100.5"))
+      #expect(firewall.observe().isSatisfied(by: wanted))
+      try shell("nft flush ruleset")
+      #expect(firewall.observe() == .absent)
+      try firewall.replace(wanted)
+      try firewall.remove()
+      try firewall.remove()
+      #expect(firewall.observe() == .absent)
+      try shell("! nft list table inet roamward 2>/dev/null")
+    }
+  }
+
+  @Test("what nftables refuses changes nothing, and is told in its words")
+  func refused() throws {
+    try inNamespaces {
+      try makeLinks()
+      let firewall = try NftablesBackend()
+      let wanted = try table()
+      try firewall.replace(wanted)
+      var bad = wanted
+      bad.insides[0].link = "a name that is far too long for a link"
+      #expect(throws: NftablesError.self) { try firewall.replace(bad) }
+      guard case .refused(bad.digest, _) = firewall.observe() else {
+        Issue.record("\(firewall.observe())")
+        return
+      }
+      #expect(try !leaves(to: "198.51.100.5"))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+@Suite struct FirewallTests {
+  func prefix(_ text: String) throws -> IPPrefix { try #require(IPPrefix(text)) }
+
+  func setup(
+    _ name: String = "corp", include: [String] = ["0.0.0.0/0", "::/0"], exclude: [String] = [], lan: LANPolicy = .allow,
+    level: TunnelMachine.Level = .full, isGuarding: Bool = true
+  ) -> TunnelSetup {
+    var policy = Sample.tunnel(name, rules: [Sample.rule(.always, .connect)])
+    policy.routes = RoutePolicy(include: include.compactMap { IPPrefix($0) }, exclude: exclude.compactMap { IPPrefix($0) }, lan: lan)
+    return TunnelSetup(policy: policy, level: level, slot: 500, link: name, device: .foreign, isGuarding: isGuarding)
+  }
+
+  func table(_ tunnels: TunnelSetup..., on network: NetworkSnapshot = Sample.network(Sample.wifi("Cafe"))) -> FirewallTable? {
+    FirewallTable(of: tunnels, on: UnderlayFit(network))
+  }
+
+  @Test("without a guard and without a full tunnel there is no table") func open() {
+    #expect(table() == nil)
+    #expect(table(setup(include: ["10.0.0.0/8"], isGuarding: false)) == nil)
+  }
+
+  @Test("a full tunnel without kill switch only keeps strangers from its address") func full() throws {
+    let found = try #require(table(setup(isGuarding: false)))
+    #expect(found.guards.isEmpty && !found.transaction.contains("chain output"))
+    #expect(found.transaction.contains("chain prerouting"))
+  }
+
+  @Test("a guard stands whether its tunnel is up or not; only the way into it comes and goes") func levels() throws {
+    let up = try #require(table(setup()))
+    let down = try #require(table(setup(level: .nothing)))
+    #expect(up.transaction.contains("oifname { \"corp\" } accept") && !down.transaction.contains("oifname { \"corp\" }"))
+    #expect(down.guardsAll && down.transaction.contains("counter reject"))
+    #expect(up.digest != down.digest)
+  }
+
+  @Test("neighbours are private prefixes that the machine is attached to, and no wider than what is guarded")
+  func neighbours() throws {
+    func allowed(_ address: String, include: [String] = ["0.0.0.0/0"], lan: LANPolicy = .allow) throws -> [String] {
+      let network = Sample.network(Sample.wifi("Home", address: address))
+      return try #require(table(setup(include: include, lan: lan), on: network)).neighbours.map(\.description)
+    }
+    #expect(try allowed("192.168.7.20/24") == ["192.168.7.0/24"])
+    #expect(try allowed("192.168.7.20/24", lan: .block) == [])
+    // TunnelCrack: a public prefix claimed as local.
+    #expect(try allowed("198.51.100.20/24") == [])
+    // Claimed to be the whole company.
+    #expect(try allowed("10.0.0.20/8", include: ["10.0.0.0/8"]) == [])
+    #expect(try allowed("10.1.2.20/24", include: ["10.0.0.0/8"]) == ["10.1.2.0/24"])
+  }
+
+  @Test("what one tunnel excludes stays guarded where another one guards it") func exclusions() throws {
+    let both = try #require(table(setup("a", include: ["10.0.0.0/8"], exclude: ["10.9.0.0/16"]), setup("b", include: ["0.0.0.0/0"])))
+    #expect(!both.transaction.contains("ip daddr { 10.9.0.0/16 } accept"))
+    let one = try #require(table(setup("a", include: ["10.0.0.0/8"], exclude: ["10.9.0.0/16"])))
+    #expect(one.transaction.contains("ip daddr { 10.9.0.0/16 } accept") && !one.guardsAll)
+  }
+
+  @Test("the text, as an administrator reads it") func text() throws {
+    let found = try #require(table(setup(exclude: ["203.0.113.0/24"]), on: Sample.network(Sample.wifi("Home", address: "192.168.7.20/24"))))
+    #expect(
+      found.transaction == """
+        table inet roamward
+        delete table inet roamward
+        table inet roamward {
+          comment "roamward \(found.digest)"
+          chain output {
+            type filter hook output priority filter; policy accept;
+            oifname "lo" accept
+            meta mark & 0xff000000 == 0x52000000 accept
+            oifname { "corp" } accept
+            udp sport 68 udp dport 67 accept
+            ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept
+            icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
+            icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept
+            ip daddr { 203.0.113.0/24 } accept
+            ip daddr { 192.168.7.0/24 } accept
+            ip daddr { 169.254.0.0/16 } accept
+            ip6 daddr { fe80::/10 } accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
+            ip6 daddr ff02::/16 accept
+            meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv4 counter reject with icmpx admin-prohibited
+            meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv6 counter reject with icmpx admin-prohibited
+          }
+          chain forward {
+            type filter hook forward priority filter; policy accept;
+            oifname { "corp" } accept
+            iifname { "corp" } accept
+            ip daddr { 203.0.113.0/24 } accept
+            ip daddr { 192.168.7.0/24 } accept
+            ip daddr { 169.254.0.0/16 } accept
+            ip6 daddr { fe80::/10 } accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
+            ip6 daddr ff02::/16 accept
+            meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv4 counter reject with icmpx admin-prohibited
+            meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv6 counter reject with icmpx admin-prohibited
+          }
+          chain input {
+            type filter hook input priority filter; policy accept;
+            iifname "lo" accept
+            iifname { "corp" } accept
+            ct state established,related accept
+            udp sport 67 udp dport 68 accept
+            ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept
+            icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
+            icmpv6 type mld-listener-query ip6 hoplimit 1 accept
+            ip saddr { 203.0.113.0/24 } accept
+            ip saddr { 192.168.7.0/24 } accept
+            ip saddr { 169.254.0.0/16 } accept
+            ip6 saddr { fe80::/10 } accept
+            drop
+          }
+          chain prerouting {
+            type filter hook prerouting priority raw; policy accept;
+            iifname != { "lo", "corp" } ip daddr { 10.77.0.2 } counter drop
+          }
+        }
+
+        """)
+  }
+}
