@@ -49,8 +49,20 @@ package struct EventInterest: Hashable, Sendable {
         if hearsGateways, !gateways.isEmpty { self.gateways[link.index] = gateways }
       }
     }
-    for link in kernel.links { if let lower = link.lower, masters.contains(link.index) { links.insert(lower) } }
-    for link in kernel.links { if let master = link.master, masters.contains(master) { links.insert(link.index) } }
+    addWhatCarries(kernel.links)
+  }
+
+  /// What a bond, a bridge or a VLAN is follows from what is below it, whatever that lies on in its turn.
+  private mutating func addWhatCarries(_ all: [Link]) {
+    let ports = Dictionary(grouping: all) { $0.master }
+    var open = all.filter { masters.contains($0.index) }
+    while let link = open.popLast() {
+      // The other end of a virtual cable carries nothing.
+      let lower = link.kind == "veth" ? nil : link.lower
+      let below = (ports[link.index] ?? []) + all.filter { $0.index == lower }
+      for link in below where masters.insert(link.index).inserted { open.append(link) }
+    }
+    links.formUnion(masters)
   }
 
   /// Whether everything that counts for the other one counts for this one too.

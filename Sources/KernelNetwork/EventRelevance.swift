@@ -92,7 +92,8 @@ extension Link {
   /// Whether nothing differs that anybody here asks for. Promiscuous mode, queues and the hardware address of its own are nobody's affair.
   fileprivate func isUsed(like other: Link) -> Bool {
     name == other.name && isUp == other.isUp && hasCarrier == other.hasCarrier && mtu == other.mtu && master == other.master
-      && alias == other.alias && kind == other.kind && hardwareType == other.hardwareType
+      && lower == other.lower && activePort == other.activePort && isBackup == other.isBackup && alias == other.alias && kind == other.kind
+      && hardwareType == other.hardwareType
   }
 }
 

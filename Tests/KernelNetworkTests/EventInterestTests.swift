@@ -4,6 +4,7 @@ import NetworkTypes
 import RoamwardCore
 import TestSupport
 import Testing
+import Wire
 
 /// A network as a laptop with containers has it; what is announced about it, and what of that wakes anybody.
 @Suite("Hearing only what can matter", .needsNamespaces)
@@ -171,5 +172,48 @@ struct EventInterestTests {
       try shell("unshare --net sleep 30 & other=$!; sleep 0.3; ip link set new0 netns $other; kill $other")
       #expect(try device() == nil, "moved into another namespace: gone")
     }
+  }
+}
+
+/// Without a kernel: what a machine may have that this one lacks.
+@Suite struct CarryingLinksTests {
+  private func link(_ index: UInt32, _ name: String, kind: String? = nil, master: UInt32? = nil, lower: UInt32? = nil) throws -> Link {
+    var link = Link(index: try #require(InterfaceIndex(index)), name: name, kind: kind, master: master.flatMap(InterfaceIndex.init))
+    link.lower = lower.flatMap(InterfaceIndex.init)
+    return link
+  }
+
+  @Test("a VLAN on a bond is carried by the bond and its ports; the other end of a virtual cable carries nothing") func closure() throws {
+    let links = [
+      try link(2, "eth0", master: 4), try link(3, "eth1", master: 4), try link(4, "bond0", kind: "bond"),
+      try link(5, "vlan7", kind: "vlan", lower: 4), try link(6, "veth0", kind: "veth", lower: 7),
+      try link(7, "veth1", kind: "veth", lower: 6),
+      try link(8, "eth2"),
+    ]
+    let everything = try #require(IPPrefix("0.0.0.0/0"))
+    let routes = ["vlan7", "veth0"].map { Route(to: everything, via: IPAddress("192.0.2.1"), on: $0, origin: 3) }
+    let interest = EventInterest(KernelState(links: links, routes: routes), names: [])
+    #expect(interest.links.map(\.value).sorted() == [2, 3, 4, 5, 6])
+    #expect(interest.masters == interest.links)
+  }
+
+  /// `RTM_NEWLINK` of link 5, up with carrier, named vlan7, lying on `lower`.
+  private func announcement(lower: UInt32) -> NetlinkMessage {
+    func host(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number) { Array($0) } }
+    func attribute(_ type: UInt16, _ payload: [UInt8]) -> [UInt8] {
+      withUnsafeBytes(of: UInt16(4 + payload.count)) { Array($0) } + withUnsafeBytes(of: type) { Array($0) } + payload
+        + [UInt8](repeating: 0, count: (4 - payload.count % 4) % 4)
+    }
+    let header: [UInt8] = [0, 0] + withUnsafeBytes(of: UInt16(1)) { Array($0) } + host(5) + host(0x10001) + host(0)
+    let attributes = attribute(3, Array("vlan7".utf8) + [0]) + attribute(4, host(1500)) + attribute(5, host(lower))
+    return NetlinkMessage(type: LinkMessage.new, payload: (header + attributes)[...])
+  }
+
+  @Test("a link that lies on another one than before is news, the same once more is not") func lies() throws {
+    var known = try link(5, "vlan7", lower: 4)
+    known.flags = 0x10001
+    let relevance = EventRelevance(interest: EventInterest(links: [known.index]), known: KernelState(links: [known]))
+    #expect(relevance.reason(of: announcement(lower: 4)) == [])
+    #expect(relevance.reason(of: announcement(lower: 3)) == .links)
   }
 }

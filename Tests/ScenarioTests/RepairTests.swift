@@ -22,9 +22,12 @@ struct RepairTests {
       tunnel_is corp connected
       within 2 intranet_loads
       looks >before
+      # Stopped, so that it is seen broken before it is repaired.
+      kill -STOP $(agent_pid)
       \(breakage)
       looks >broken
       cmp -s before broken && say "nothing is broken"
+      kill -CONT $(agent_pid)
       as_it_was() { looks >after; diff before after; }
       within 1 as_it_was
       within 3 intranet_loads

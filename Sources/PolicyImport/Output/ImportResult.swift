@@ -1,3 +1,4 @@
+import NetworkTypes
 package import PolicySource
 import RoamwardCore
 
@@ -20,7 +21,16 @@ package struct ImportResult: Sendable {
 
 extension ImportResult {
   /// Prints the policy, and reads it back as the agent would: what would not load is not written.
-  mutating func add(_ tunnel: ImportedTunnel, source: String) {
+  mutating func add(_ imported: ImportedTunnel, source: String) {
+    var tunnel = imported
+    if tunnel.includesAllNetworks, !tunnel.provider.isWireGuard {
+      tunnel.includesAllNetworks = false
+      tunnel.routes = tunnel.routes ?? RoutePolicy()
+      tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }
+      report.note(
+        "\(tunnel.name): IncludeAllNetworks has become routes that include everything; what gets past them is not held back, for that needs the provider wireguard",
+        weight: .warning)
+    }
     let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)
     let files = tunnel.files + [policy]
     let diagnostics = loadingDiagnostics(files)

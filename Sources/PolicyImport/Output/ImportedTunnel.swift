@@ -29,6 +29,8 @@ struct ImportedTunnel {
     case command(up: [String], down: [String], status: [String])
     /// Nothing can build it yet: the policy keeps the rules, disabled, and says what is missing.
     case missing
+
+    var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
   }
 
   var name: String
