@@ -48,7 +48,8 @@ install: ## programs and systemd unit, under DESTDIR and PREFIX
 	install -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
 	install -m 755 $(release)/roamwardd $(DESTDIR)$(sbindir)/
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
-	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service
+	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
+	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
 	install -d $(DESTDIR)$(docdir)
 	install -m 644 docs/policy.schema.json docs/policy-reference.md $(DESTDIR)$(docdir)/
 

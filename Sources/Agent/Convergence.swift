@@ -34,7 +34,7 @@ extension Reconciler {
     let fit = UnderlayFit(
       observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false)
     var desired = DesiredState(of: guardedSetups, on: fit, isPortalOpen: guarding.isPortalOpen)
-    if generation == 0, !isCleaningUp { desired.firewall = .asItIs }
+    if generation == 0 { desired.firewall = .asItIs }
     return desired
   }
 

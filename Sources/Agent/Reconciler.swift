@@ -44,8 +44,6 @@ package final class Reconciler {
   private var isPassing = false
   var isPassDue = false
   private(set) var isStopping = false
-  /// Nothing is wanted, and nothing that was held back stays held back.
-  private(set) var isCleaningUp = false
   private var whenStopped: (() -> Void)?
   private var sleepClock = SleepClock()
   private var wokeAt: Moment?
@@ -72,14 +70,13 @@ package final class Reconciler {
     deliberation = Deliberation(holds: world.journal.holds())
     // What a killed agent has left goes first: a handshake of its time would prove nothing.
     observe()
-    if case .table = observation?.state.firewall { guarding.beganGuarded = true }
+    if case .table(_, _, isGuarding: true) = observation?.state.firewall { guarding.beganGuarded = true }
     converge()
     endLeftOverCommands { [weak self] in self?.policiesChanged() }
   }
 
-  /// Removes whatever an earlier agent left, and starts nothing.
+  /// Removes whatever an earlier agent left, but for what its firewall holds back, and starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
-    isCleaningUp = true
     endLeftOverCommands { [weak self] in self?.stop(then: done) }
   }
 

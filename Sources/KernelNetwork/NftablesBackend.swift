@@ -33,7 +33,9 @@ package final class NftablesBackend {
     }
     if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
     let digest = Self.digest(in: text) ?? ""
-    return .table(digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting)
+    return .table(
+      digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting,
+      isGuarding: text.contains("chain output"))
   }
 
   /// Puts the table in the place of whatever there is, in one transaction.

@@ -31,7 +31,9 @@ struct Roamwardd: ParsableCommand {
   @Option(help: ArgumentHelp("How the check's answer begins, with status 200; otherwise it has to be a 204.", valueName: "text"))
   var connectivityContent: String?
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
-  @Flag(help: "Remove what a killed agent has left, and end.") var cleanup = false
+  @Flag(help: "Remove what a killed agent has left, but for what its firewall holds back, and end.") var cleanup = false
+  @Flag(help: "Hold back what policies with `kill-switch: always` guard, before there is a network, and end.") var lock = false
+  @Flag(help: "Let everything flow that the firewall holds back, without an agent, and end.") var release = false
 
   func validate() throws {
     guard duration(settle) != nil else { throw ValidationError("--settle takes a duration such as 500ms or 2s") }
@@ -54,6 +56,8 @@ struct Roamwardd: ParsableCommand {
     let level = Logger.Level(rawValue: logLevel) ?? .info
     let logger = Logger(label: "roamwardd") { _ in LogfmtLogHandler(level: level) }
     do {
+      if lock { return try lockFirewall(settings, logger: logger) }
+      if release { return try releaseFirewall(logger: logger) }
       let daemon = try Daemon(settings, logger: logger)
       throw ExitCode(cleanup ? try daemon.cleanUp() : try daemon.run())
     } catch let error as WorldError {

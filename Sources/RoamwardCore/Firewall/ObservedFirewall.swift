@@ -2,13 +2,14 @@
 package enum ObservedFirewall: Hashable, Sendable {
   case absent
   /// Of this content (`FirewallTable.digest`); `isIntact`: and it is known that nobody has changed it since.
-  case table(digest: String, isIntact: Bool)
+  /// `isGuarding`: it holds something back.
+  case table(digest: String, isIntact: Bool, isGuarding: Bool)
   /// The kernel has refused a table of this content, and would again.
   case refused(digest: String, because: String)
   case unknown(because: String)
 
   package func isSatisfied(by table: FirewallTable) -> Bool {
-    if case .table(let digest, let isIntact) = self { isIntact && digest == table.digest } else { false }
+    if case .table(let digest, let isIntact, _) = self { isIntact && digest == table.digest } else { false }
   }
 
   /// Why it would be no use to try.

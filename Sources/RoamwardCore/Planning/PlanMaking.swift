@@ -100,7 +100,7 @@ private struct Changes {
   /// First of all that is made, last of all that is unmade: nothing flows before it is known where.
   private mutating func changeFirewall(_ observed: ObservedFirewall, _ desired: DesiredFirewall) {
     switch desired {
-    case .asItIs: break
+    case .asItIs: if case .table(_, _, isGuarding: false) = observed { unmake.append(.removeFirewall) }
     case .open: if case .table = observed { unmake.append(.removeFirewall) }
     case .table(let table):
       if let reason = observed.refusal(of: table) {

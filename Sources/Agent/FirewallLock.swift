@@ -1,0 +1,36 @@
+internal import KernelNetwork
+package import Logging
+internal import PolicySource
+internal import RoamwardCore
+
+/// Puts up the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known: for the time
+/// before there is an agent. A table that is there already stays.
+package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+  let loaded = loadPolicies(layers: settings.policyLayers, requireRootOwnership: true)
+  for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
+  if loaded.hasErrors { throw WorldError("the policies have errors, so that nobody knows what to hold back (roamward check)") }
+  let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
+    TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
+  }
+  guard let table = FirewallTable(of: setups, on: UnderlayFit(NetworkSnapshot())) else {
+    return logger.info("firewall", metadata: ["situation": "open", "because": "no policy says kill-switch: always"])
+  }
+  do throws(NftablesError) {
+    let backend = try NftablesBackend()
+    guard backend.observe() == .absent else { return logger.info("firewall", metadata: ["situation": "guarded already"]) }
+    try backend.replace(table)
+  } catch {
+    throw WorldError("what must not flow cannot be held back: \(error)")
+  }
+  logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
+}
+
+/// Takes the firewall's table away, whoever put it up. An agent that runs puts it up again; it is to be asked instead.
+package func releaseFirewall(logger: Logger) throws(WorldError) {
+  do throws(NftablesError) {
+    try NftablesBackend().remove()
+  } catch {
+    throw WorldError("the firewall cannot be opened: \(error)")
+  }
+  logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])
+}
