@@ -34,6 +34,7 @@ let package = Package(
   products: [
     .executable(name: "roamwardd", targets: ["roamwardd"]),
     .executable(name: "roamward", targets: ["roamward"]),
+    .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -42,8 +43,10 @@ let package = Package(
   targets: [
     // C: module maps over Debian's libraries, and shims for what Swift cannot import.
     .target(name: "CLinux"),
+    .target(name: "CWireGuardIO", linkerSettings: [.linkedLibrary("seccomp")]),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
+    .systemLibrary(name: "CBlake2", pkgConfig: "libb2", providers: [.apt(["libb2-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -60,6 +63,10 @@ let package = Package(
     // Ring 1: what decides, as functions on values.
     pure("RoamwardCore", uses: ["NetworkTypes"]),
     pure("Wire", uses: ["NetworkTypes", "RoamwardCore"]),
+
+    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing.
+    rim("WireGuardEngine", uses: ["NetworkTypes", "CSodium", "CBlake2"]),
+    rim("WireGuardDataPath", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
     rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML", "CSodium"]),
@@ -92,6 +99,9 @@ let package = Package(
         "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation",
       ], swiftSettings: strict),
 
+    .executableTarget(
+      name: "roamward-wireguard", dependencies: ["WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
+
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
 
@@ -120,6 +130,10 @@ let package = Package(
     tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
+    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport"]),
+    tests(
+      "WireGuardDataPathTests", uses: ["WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+      resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
     tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit"]),

@@ -21,6 +21,15 @@ import Testing
     }
   }
 
+  @Test("the WireGuard engine computes: two libraries of cryptography, and nothing that reaches the machine") func engine() throws {
+    let files = swiftFiles(in: "\(Self.root)/Sources/WireGuardEngine")
+    #expect(!files.isEmpty)
+    for file in files {
+      let found = Set(importedModules(in: try text(file)))
+      #expect(found.subtracting(["NetworkTypes", "CSodium", "CBlake2", "Synchronization"]) == [], "\(file)")
+    }
+  }
+
   @Test("the check sees an import in every form that Swift has") func detector() {
     let text = """
       import Glibc

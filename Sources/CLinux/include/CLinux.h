@@ -23,6 +23,9 @@ int clinux_pipe(int ends[2]);
 /// posix_spawn_file_actions_addclosefrom_np(3): the child closes every descriptor from this one on. 0, or an error number.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int from);
 
+/// POSIX_SPAWN_SETSID of posix_spawn(3).
+extern const short clinux_spawn_new_session;
+
 /// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
 int clinux_accept(int fd);
 

@@ -1,0 +1,406 @@
+#define _GNU_SOURCE
+#include "CWireGuardIO.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#define UDP_GRO 104
+#endif
+
+// --- TUN -----------------------------------------------------------------------------------------------------------
+
+static int named(struct ifreq *request, const char *name) {
+  memset(request, 0, sizeof *request);
+  if (strlen(name) >= IFNAMSIZ) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(request->ifr_name, name);
+  return 0;
+}
+
+int cwg_tun_open(const char *name, int virtio) {
+  struct ifreq request;
+  if (named(&request, name) < 0) return -1;
+  request.ifr_flags = (short)(IFF_TUN | IFF_NO_PI | (virtio ? IFF_VNET_HDR : 0));
+  int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -1;
+  if (ioctl(fd, TUNSETIFF, &request) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int cwg_tun_set_offload(int fd, unsigned int offloads) { return ioctl(fd, TUNSETOFFLOAD, (unsigned long)offloads); }
+
+int cwg_tun_describe(int fd, int *virtio, char *name) {
+  struct ifreq request;
+  memset(&request, 0, sizeof request);
+  if (ioctl(fd, TUNGETIFF, &request) < 0) return -1;
+  *virtio = (request.ifr_flags & IFF_VNET_HDR) != 0;
+  memcpy(name, request.ifr_name, IFNAMSIZ);
+  return 0;
+}
+
+static int interface_request(unsigned long operation, struct ifreq *request) {
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  int result = ioctl(fd, operation, request);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return result;
+}
+
+int cwg_set_queue_length(const char *name, int packets) {
+  struct ifreq request;
+  if (named(&request, name) < 0) return -1;
+  request.ifr_qlen = packets;
+  return interface_request(SIOCSIFTXQLEN, &request);
+}
+
+int cwg_link_watch(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
+  _Alignas(struct nlmsghdr) char buffer[32768];
+  ssize_t length = recv(fd, buffer, sizeof buffer, 0);
+  if (length < 0) return errno == ENOBUFS ? CWG_LINK_LOST : errno == EINTR ? CWG_LINK_NOTHING : -1;
+  int result = CWG_LINK_NOTHING;
+  unsigned int left = (unsigned int)length;
+  for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) continue;
+    if (message->nlmsg_len < NLMSG_LENGTH(sizeof(struct ifinfomsg))) continue;
+    struct ifinfomsg *link = NLMSG_DATA(message);
+    if ((unsigned int)link->ifi_index != index || link->ifi_family != AF_UNSPEC) continue;
+    if (message->nlmsg_type == RTM_DELLINK) return CWG_LINK_DELETED;
+    result = CWG_LINK_CHANGED;
+    *is_up = (link->ifi_flags & IFF_UP) != 0;
+    int rest = (int)IFLA_PAYLOAD(message);
+    for (struct rtattr *attribute = IFLA_RTA(link); RTA_OK(attribute, rest); attribute = RTA_NEXT(attribute, rest)) {
+      if (attribute->rta_type == IFLA_MTU && RTA_PAYLOAD(attribute) == sizeof *mtu) memcpy(mtu, RTA_DATA(attribute), sizeof *mtu);
+    }
+  }
+  return result;
+}
+
+int cwg_link_state(const char *name, int *is_up, int *mtu) {
+  struct ifreq request;
+  if (named(&request, name) < 0 || interface_request(SIOCGIFFLAGS, &request) < 0) return -1;
+  *is_up = (request.ifr_flags & IFF_UP) != 0;
+  if (interface_request(SIOCGIFMTU, &request) < 0) return -1;
+  *mtu = request.ifr_mtu;
+  return 0;
+}
+
+int cwg_get_mtu(const char *name) {
+  struct ifreq request;
+  if (named(&request, name) < 0) return -1;
+  return interface_request(SIOCGIFMTU, &request) < 0 ? -1 : request.ifr_mtu;
+}
+
+// --- UDP -----------------------------------------------------------------------------------------------------------
+
+static socklen_t length_of(const cwg_address *address) {
+  return address->generic.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+static int set(int fd, int level, int option, int value) { return setsockopt(fd, level, option, &value, sizeof value); }
+
+int cwg_udp_open(int family, uint16_t port) {
+  int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP);
+  if (fd < 0) return -1;
+  cwg_address address;
+  memset(&address, 0, sizeof address);
+  address.generic.sa_family = (sa_family_t)family;
+  int result;
+  if (family == AF_INET6) {
+    address.v6.sin6_port = htons(port);
+    result = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) | set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) |
+             set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+  } else {
+    address.v4.sin_port = htons(port);
+    result = set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+  }
+  if (result == 0 && bind(fd, &address.generic, length_of(&address)) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+uint16_t cwg_udp_port(int fd) {
+  cwg_address address;
+  socklen_t length = sizeof address;
+  memset(&address, 0, sizeof address);
+  if (getsockname(fd, &address.generic, &length) < 0) return 0;
+  return ntohs(address.generic.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+}
+
+void cwg_set_buffers(int fd, int bytes) {
+  if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_RCVBUF, bytes);
+  if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+}
+
+int cwg_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark); }
+
+int cwg_udp_set_gro(int fd, int on) { return set(fd, IPPROTO_UDP, UDP_GRO, on); }
+
+int cwg_udp_has_gso(int fd) {
+  int value;
+  socklen_t length = sizeof value;
+  return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &length) == 0;
+}
+
+// Room for the segment's size and the traffic class.
+union control {
+  struct cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(int)) * 4];
+};
+
+int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count) {
+  struct mmsghdr headers[CWG_BATCH];
+  union control controls[CWG_BATCH];
+  if (count > CWG_BATCH) count = CWG_BATCH;
+  for (unsigned int i = 0; i < count; i++) {
+    const cwg_outgoing *message = &messages[i];
+    struct msghdr *header = &headers[i].msg_hdr;
+    header->msg_name = (void *)&message->to->generic;
+    header->msg_namelen = length_of(message->to);
+    header->msg_iov = (struct iovec *)message->pieces;
+    header->msg_iovlen = message->count;
+    header->msg_control = NULL;
+    header->msg_controllen = 0;
+    header->msg_flags = 0;
+    headers[i].msg_len = 0;
+    if (message->segment == 0 && message->traffic_class == 0) continue;
+    header->msg_control = &controls[i];
+    header->msg_controllen = sizeof controls[i];
+    struct cmsghdr *control = CMSG_FIRSTHDR(header);
+    size_t used = 0;
+    if (message->segment != 0) {
+      control->cmsg_level = IPPROTO_UDP;
+      control->cmsg_type = UDP_SEGMENT;
+      control->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+      memcpy(CMSG_DATA(control), &message->segment, sizeof(uint16_t));
+      used += CMSG_SPACE(sizeof(uint16_t));
+      control = (struct cmsghdr *)(controls[i].bytes + used);
+    }
+    if (message->traffic_class != 0) {
+      int value = message->traffic_class;
+      int is_v6 = message->to->generic.sa_family == AF_INET6;
+      control->cmsg_level = is_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+      control->cmsg_type = is_v6 ? IPV6_TCLASS : IP_TOS;
+      control->cmsg_len = CMSG_LEN(sizeof value);
+      memcpy(CMSG_DATA(control), &value, sizeof value);
+      used += CMSG_SPACE(sizeof value);
+    }
+    header->msg_controllen = used;
+  }
+  int sent = sendmmsg(fd, headers, count, MSG_NOSIGNAL);
+  if (sent >= 0 || errno != EAGAIN) return sent;
+  // The device is slower than we are. Waiting lets packets pile up before the tunnel, where their senders notice.
+  struct pollfd room = {.fd = fd, .events = POLLOUT};
+  poll(&room, 1, 100);
+  return sendmmsg(fd, headers, count, MSG_NOSIGNAL);
+}
+
+static void read_controls(struct msghdr *header, cwg_incoming *message) {
+  for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control; control = CMSG_NXTHDR(header, control)) {
+    if (control->cmsg_level == IPPROTO_UDP && control->cmsg_type == UDP_GRO) {
+      int segment;
+      memcpy(&segment, CMSG_DATA(control), sizeof segment);
+      if (segment > 0) message->segment = (uint32_t)segment;
+    } else if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_TOS) {
+      message->traffic_class = *CMSG_DATA(control);
+    } else if (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_TCLASS) {
+      int value;
+      memcpy(&value, CMSG_DATA(control), sizeof value);
+      message->traffic_class = (uint8_t)value;
+    }
+  }
+}
+
+int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incoming *messages, unsigned int count) {
+  struct mmsghdr headers[CWG_BATCH];
+  struct iovec pieces[CWG_BATCH];
+  union control controls[CWG_BATCH];
+  if (count > CWG_BATCH) count = CWG_BATCH;
+  for (unsigned int i = 0; i < count; i++) {
+    pieces[i].iov_base = buffers + i * stride;
+    pieces[i].iov_len = size;
+    headers[i].msg_hdr = (struct msghdr){
+        .msg_name = &messages[i].from,
+        .msg_namelen = sizeof messages[i].from,
+        .msg_iov = &pieces[i],
+        .msg_iovlen = 1,
+        .msg_control = &controls[i],
+        .msg_controllen = sizeof controls[i],
+    };
+  }
+  int received = recvmmsg(fd, headers, count, MSG_DONTWAIT, NULL);
+  for (int i = 0; i < received; i++) {
+    cwg_incoming *message = &messages[i];
+    message->length = headers[i].msg_len;
+    message->segment = headers[i].msg_len;
+    message->traffic_class = 0;
+    message->is_truncated = (headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
+    read_controls(&headers[i].msg_hdr, message);
+  }
+  return received;
+}
+
+// --- descriptors ---------------------------------------------------------------------------------------------------
+
+enum { most_descriptors = 16 };
+
+int cwg_send_descriptors(int socket, const int *descriptors, int count) {
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
+  } control;
+  if (count < 1 || count > most_descriptors) {
+    errno = EINVAL;
+    return -1;
+  }
+  char byte = 0;
+  struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+  size_t size = sizeof(int) * (size_t)count;
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
+  memset(&control, 0, sizeof control);
+  control.header.cmsg_level = SOL_SOCKET;
+  control.header.cmsg_type = SCM_RIGHTS;
+  control.header.cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(&control.header), descriptors, size);
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+int cwg_take_sockets(int socket, int descriptors[2], int *code) {
+  const int limit = 2;
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
+  } control;
+  int value = 0;
+  struct iovec piece = {.iov_base = &value, .iov_len = sizeof value};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (length < 0) return -1;
+  if (length == sizeof value) *code = value;
+  int count = 0;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    int here = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    for (int i = 0; i < here; i++) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(header) + sizeof(int) * (size_t)i, sizeof fd);
+      if (count < limit) {
+        descriptors[count++] = fd;
+      } else {
+        close(fd);
+      }
+    }
+  }
+  return count;
+}
+
+// --- waiting -------------------------------------------------------------------------------------------------------
+
+int cwg_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int cwg_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int cwg_poller(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int cwg_timer_set(int fd, uint64_t nanoseconds) {
+  struct itimerspec setting = {
+      .it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000)}};
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL);
+}
+
+void cwg_event_raise(int fd) {
+  uint64_t one = 1;
+  // Fails only where it is raised already.
+  ssize_t written = write(fd, &one, sizeof one);
+  (void)written;
+}
+
+void cwg_event_clear(int fd) {
+  uint64_t count;
+  ssize_t taken = read(fd, &count, sizeof count);
+  (void)taken;
+}
+
+int cwg_poller_add(int poller, int fd, uint32_t identity) {
+  struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = identity}};
+  return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
+
+void cwg_name_thread(pthread_t thread, const char *name) { pthread_setname_np(thread, name); }
+
+int cwg_poller_remove(int poller, int fd) { return epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
+
+int cwg_poller_wait(int poller, uint32_t *identities, int limit) {
+  struct epoll_event events[16];
+  if (limit > 16) limit = 16;
+  int count = epoll_wait(poller, events, limit, -1);
+  if (count < 0) return errno == EINTR ? 0 : -1;
+  for (int i = 0; i < count; i++) identities[i] = events[i].data.u32;
+  return count;
+}
+
+// --- the socket's file ---------------------------------------------------------------------------------------------
+
+int cwg_deletion_watch(const char *folder) {
+  int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (fd < 0) return -1;
+  if (inotify_add_watch(fd, folder, IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_ONLYDIR) >= 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int cwg_deletion_read(int fd, const char *name) {
+  _Alignas(struct inotify_event) char buffer[4096];
+  ssize_t length;
+  while ((length = read(fd, buffer, sizeof buffer)) > 0) {
+    for (char *place = buffer; place < buffer + length;) {
+      const struct inotify_event *event = (const struct inotify_event *)place;
+      if (event->mask & IN_DELETE_SELF) return 1;
+      if (event->len > 0 && strcmp(event->name, name) == 0) return 1;
+      place += sizeof *event + event->len;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,190 @@
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+internal import Wire
+internal import WireGuardEngine
+
+/// One WireGuard interface at work: the engine, its data path, and what controls them, on an event loop of its own.
+///
+/// Everything that it uses has been opened for it: it needs no privilege.
+package final class WireGuardInterface {
+  private let loop: EventLoop
+  private let engine = Engine()
+  private let path: DataPath
+  private let sockets: SocketSource
+  private var server: UAPIServer?
+  private var link: LinkWatch?
+  private var sources: [EventSource] = []
+  private var timer: EventSource?
+  private var armed: Moment?
+  private var outbox: Outbox
+  private var message = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.largest, alignment: 16)
+  private var port: UInt16 = 0
+  private var mark: UInt32 = 0
+  private var hasSockets = false
+  private var isUp = false
+
+  /// Begins to work at once. `listener` is a listening unix socket; `sockets` is asked when the interface comes up, or when another port or
+  /// mark is set.
+  package init(
+    _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, on loop: EventLoop
+  ) throws(SystemError) {
+    self.loop = loop
+    self.sockets = sockets
+    path = try DataPath(engine, tun, wanting: offloads)
+    outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
+    try path.start()
+    sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
+    link = try LinkWatch(tun.name, on: loop) { [weak self] in self?.take($0) }
+    server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1) ?? UAPIReplyText(code: EIO) }
+    if let state = link?.state { take(state) }
+  }
+
+  deinit {
+    path.stop()
+    message.deallocate()
+  }
+
+  // MARK: The engine
+
+  /// A thread of the data path has something for the engine, or the device is gone.
+  private func wake() {
+    cwg_event_clear(path.control)
+    if path.isDeviceGone { return loop.stop() }
+    var effects: [EngineEffect] = []
+    let time = EngineTime.now
+    while let (source, count) = path.handshakes.take(into: message) {
+      engine.receiveHandshake(UnsafeRawBufferPointer(start: message, count: count), from: source, at: time, effects: &effects)
+      perform(&effects)
+    }
+    advance()
+  }
+
+  private func advance() {
+    var effects: [EngineEffect] = []
+    engine.advance(to: .now, effects: &effects)
+    perform(&effects)
+    guard let deadline = engine.nextDeadline?.moment else {
+      timer = nil
+      armed = nil
+      return
+    }
+    // One that is armed for earlier wakes us for nothing at most once.
+    if let armed, armed <= deadline { return }
+    armed = deadline
+    timer = try? loop.at(deadline) { [weak self] in
+      self?.armed = nil
+      self?.advance()
+    }
+  }
+
+  private func perform(_ effects: inout [EngineEffect]) {
+    for effect in effects {
+      switch effect {
+      case .transmit(let bytes, let destination, _): transmit(bytes, to: destination)
+      case .flush(let peer): flush(peer)
+      case .dropStaged(let peer), .removed(let peer): _ = engine.send(at: .now, mtu: path.mtu) { _ in _ = path.staged.take(peer) }
+      }
+    }
+    effects = []
+  }
+
+  private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
+    var address = destination.socketAddress
+    // Handshakes go before other traffic (AF41), as those of the kernel's WireGuard.
+    let isHandshake = (1...3).contains(bytes.first ?? 0)
+    bytes.withUnsafeBytes { bytes in
+      var piece = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+      withUnsafePointer(to: &piece) { piece in
+        withUnsafePointer(to: &address) { address in
+          var one = cwg_outgoing(to: address, pieces: piece, count: 1, segment: 0, traffic_class: isHandshake ? 0x88 : 0)
+          cwg_send(destination.address.family == .v6 ? path.sockets.v6 : path.sockets.v4, &one, 1)
+        }
+      }
+    }
+  }
+
+  /// The peer has a session: what waited for it goes now.
+  private func flush(_ peer: PeerIndex) {
+    let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
+      let packets = path.staged.take(peer)
+      for (i, packet) in packets.enumerated() {
+        let verdict = packet.withUnsafeBytes { batch.prepare($0, for: peer) }
+        switch verdict {
+        case .drop: continue
+        case .stage:
+          for packet in packets[i...] { packet.withUnsafeBytes { path.staged.append($0, for: peer) } }
+          return
+        case .ready(let destination):
+          if outbox.isFull { outbox.flush() }
+          let payload = outbox.payload
+          packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
+          let record = batch.seal(packet.count, at: payload, for: peer)
+          guard record > 0 else { continue }
+          let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
+          outbox.append(record, to: destination, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
+        }
+      }
+    }
+    outbox.flush()
+    if outcome.needsControl { cwg_event_raise(path.control) }
+  }
+
+  // MARK: The link
+
+  private func take(_ news: LinkWatch.News) {
+    switch news {
+    case .deleted: loop.stop()
+    case .state(let nowUp, let mtu):
+      path.mtu = mtu
+      guard nowUp != isUp else { return }
+      isUp = nowUp
+      // Without sockets it stays silent; setting a port tells why.
+      if isUp, !hasSockets { try? open(port: port, mark: mark) }
+      var effects: [EngineEffect] = []
+      engine.setUp(isUp, at: .now, effects: &effects)
+      perform(&effects)
+      advance()
+    }
+  }
+
+  private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
+    // The same port, for another mark, is free only when its sockets are gone.
+    if hasSockets, wanted == port { try path.use(TunnelSockets(v4: nil, v6: nil)) }
+    let new = try sockets.sockets(port: wanted, mark: wantedMark)
+    try path.use(new)
+    port = new.port
+    mark = wantedMark
+    hasSockets = true
+  }
+
+  // MARK: Configuration
+
+  private func answer(_ call: UAPICall, _ bytes: [UInt8]) -> UAPIReplyText {
+    guard case .set(let change) = call else { return UAPIReplyText(engine.state, port: port, mark: mark) }
+    let newPort = change.listenPort ?? port
+    let newMark = change.firewallMark ?? mark
+    if newPort != port || newMark != mark || change.listenPort == 0 && port != 0 {
+      if !hasSockets, !isUp {
+        port = newPort
+        mark = newMark
+      } else {
+        do throws(SystemError) { try open(port: newPort, mark: newMark) } catch { return UAPIReplyText(code: error.code) }
+      }
+    }
+    var effects: [EngineEffect] = []
+    engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
+    perform(&effects)
+    advance()
+    return UAPIReplyText(code: 0)
+  }
+}
+
+extension EngineTime {
+  fileprivate static var now: EngineTime {
+    var wall = timespec()
+    clock_gettime(CLOCK_REALTIME, &wall)
+    return EngineTime(moment: .now, wallSeconds: Int64(wall.tv_sec), wallNanoseconds: UInt32(truncatingIfNeeded: wall.tv_nsec))
+  }
+}

@@ -1,0 +1,96 @@
+internal import CLinux
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+
+/// A WireGuard interface in a process of its own, `roamward-wireguard`, as its privileged side sees it: everything that needs a privilege is
+/// opened here and passed on, and asked for here later.
+///
+/// The interface outlives this value, as wireguard-go outlives who started it. It ends by itself when its link or its socket's file is removed;
+/// when the process ends in whatever way, the link goes with it.
+package struct InterfaceProcess {
+  package static let program = "roamward-wireguard"
+  /// Which descriptor is what, in the new process.
+  package static let tun: Int32 = 3
+  package static let listener: Int32 = 4
+  package static let folder: Int32 = 5
+  package static let channel: Int32 = 6
+
+  package let process: Int32
+  /// To be watched, and served, while it is readable.
+  package let sockets: SocketSource
+  package let socketsDescriptor: Int32
+  private let end: FileDescriptor
+
+  /// Makes the link, down, and the socket by which it is configured, and starts the program. `isAttached`: the interface ends when this
+  /// value goes.
+  package init(
+    _ name: String, program: String, socketDirectory: String, offloads: Offloads = .all, isAttached: Bool = false
+  ) throws(SystemError) {
+    try Folder.make(socketDirectory, mode: 0o755)
+    let path = "\(socketDirectory)/\(name).sock"
+    let tun = try TunDevice.make(name, wanting: offloads)
+    let listener = try FileDescriptor.listen(at: path, mode: 0o600)
+    do throws(SystemError) {
+      let watch = cwg_deletion_watch(socketDirectory)
+      guard watch >= 0 else { throw .last("watch \(socketDirectory)") }
+      let folder = FileDescriptor(owning: watch)
+      let (ours, theirs) = try SocketSource.channel()
+      var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
+      if isAttached { arguments.append("--attached") }
+      process = try spawn(program, arguments, passing: [tun.descriptor, listener, folder, theirs])
+      end = ours
+      sockets = SocketSource(ours)
+      socketsDescriptor = ours.number
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Beside the running program, where all of ours are installed or built; else to be found on PATH.
+  package static var path: String {
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = buffer.withUnsafeMutableBytes {
+      guard let base = $0.assumingMemoryBound(to: CChar.self).baseAddress else { return 0 }
+      return readlink("/proc/self/exe", base, $0.count)
+    }
+    guard count > 0 else { return program }
+    let beside = Folder.parent(of: String(decoding: buffer.prefix(count), as: UTF8.self)) + "/" + program
+    return access(beside, X_OK) == 0 ? beside : program
+  }
+}
+
+/// posix_spawn(3) in a session of its own, with no descriptors but standard output and error, and these from 3 on.
+private func spawn(_ program: String, _ arguments: [String], passing descriptors: [FileDescriptor]) throws(SystemError) -> Int32 {
+  // Out of the way of the numbers that they are to have.
+  let high = descriptors.map { FileDescriptor(owning: fcntl($0.number, F_DUPFD_CLOEXEC, 16)) }
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+  for (i, descriptor) in high.enumerated() { posix_spawn_file_actions_adddup2(&actions, descriptor.number, Int32(3 + i)) }
+  clinux_spawn_close_from(&actions, Int32(3 + high.count))
+
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  var all = sigset_t()
+  sigfillset(&all)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setsigdefault(&attributes, &all)
+  posix_spawnattr_setflags(
+    &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | Int16(clinux_spawn_new_session))
+
+  var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+  // Nothing of ours is in its environment.
+  var envp: [UnsafeMutablePointer<CChar>?] = [nil]
+  defer { for text in argv { free(text) } }
+  var process = pid_t()
+  let result = posix_spawnp(&process, program, &actions, &attributes, &argv, &envp)
+  withExtendedLifetime(high) {}
+  guard result == 0 else { throw SystemError(code: result, operation: "start \(program)") }
+  return process
+}

@@ -1,0 +1,53 @@
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+
+/// The two UDP sockets of an interface, IPv4 and IPv6, on one port; a family that the machine does not have is missing.
+///
+/// Making them with a mark needs CAP_NET_ADMIN, so the agent makes them and passes them on.
+package struct TunnelSockets {
+  package let v4: FileDescriptor?
+  package let v6: FileDescriptor?
+  package let port: UInt16
+
+  /// Room for what arrives while the receiving thread does not run: 10 Gbit/s for some 5 ms.
+  private static let buffer: Int32 = 7 << 20
+
+  package init(v4: FileDescriptor?, v6: FileDescriptor?) {
+    self.v4 = v4
+    self.v6 = v6
+    port = (v4 ?? v6).map { cwg_udp_port($0.number) } ?? 0
+  }
+
+  /// Binds both to the port, or to one of the kernel's choice that is free in both families.
+  package static func make(port: UInt16, mark: UInt32) throws(SystemError) -> TunnelSockets {
+    var failure = SystemError(code: EADDRINUSE, operation: "bind")
+    for _ in 0..<(port == 0 ? 10 : 1) {
+      do throws(SystemError) {
+        let v4 = try open(AF_INET, port: port, mark: mark)
+        let chosen = v4.map { cwg_udp_port($0.number) } ?? port
+        let v6 = try open(AF_INET6, port: chosen, mark: mark)
+        guard v4 != nil || v6 != nil else { throw SystemError(code: EAFNOSUPPORT, operation: "make UDP sockets") }
+        return TunnelSockets(v4: v4, v6: v6)
+      } catch {
+        failure = error
+        if error.code != EADDRINUSE { break }
+      }
+    }
+    throw failure
+  }
+
+  private static func open(_ family: Int32, port: UInt16, mark: UInt32) throws(SystemError) -> FileDescriptor? {
+    let number = cwg_udp_open(family, port)
+    guard number >= 0 else {
+      if errno == EAFNOSUPPORT { return nil }
+      // IPv6 is there, and switched off.
+      if family == AF_INET6, errno == EADDRNOTAVAIL { return nil }
+      throw .last("bind to UDP port \(port)")
+    }
+    let socket = FileDescriptor(owning: number)
+    cwg_set_buffers(number, buffer)
+    guard mark == 0 || cwg_set_mark(number, mark) == 0 else { throw .last("mark the socket") }
+    return socket
+  }
+}

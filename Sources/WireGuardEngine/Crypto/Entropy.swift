@@ -1,0 +1,29 @@
+internal import CSodium
+
+/// Where random bytes come from: the system's generator, or what a test says.
+package struct Entropy {
+  let fill: (UnsafeMutableRawBufferPointer) -> Void
+
+  package init(_ fill: @escaping (UnsafeMutableRawBufferPointer) -> Void) { self.fill = fill }
+
+  package static let system = Entropy { randombytes_buf($0.octets, $0.count) }
+
+  func word() -> UInt32 {
+    var word: UInt32 = 0
+    withUnsafeMutableBytes(of: &word) { fill($0) }
+    return word
+  }
+
+  /// At most `ProtocolConstants.maximumJitter`.
+  func jitter() -> UInt64 { UInt64(word()) % ProtocolConstants.maximumJitter }
+
+  /// A private key for one handshake.
+  func ephemeral() -> SecretBytes {
+    let secret = SecretBytes()
+    fill(UnsafeMutableRawBufferPointer(start: secret.pointer, count: 32))
+    Curve25519.clamp(secret)
+    return secret
+  }
+}
+
+extension Entropy: @unchecked Sendable {}

@@ -1,0 +1,127 @@
+internal import CSodium
+
+/// ChaCha20-Poly1305 (RFC 8439) as transport messages use it, without additional data, made of two calls of libsodium instead of one.
+///
+/// libsodium's ChaCha20 works on 512 bytes at a time, and is slow with what is left over. One call over a block of zeros (which becomes
+/// the Poly1305 key) and the payload, rounded up to 512, with the counter at 0, and one call of Poly1305 take two thirds of the time of
+/// the AEAD call, and make the same bytes. Decision 10.
+enum TransportCipher {
+  /// Bytes before the payload that are used and put back.
+  static let headroom = 64
+  /// Bytes behind the payload that are written to, at most: the tag, and what rounding up to 512 makes.
+  static let tailroom = 528
+  static let tag = 16
+  private static let stride = 512
+
+  /// How far from the payload's beginning the cipher reads and writes: `headroom` before, this many behind, at least `count`.
+  @inline(__always)
+  private static func reach(_ count: Int) -> Int { (headroom + count + stride - 1) & ~(stride - 1) }
+
+  /// Encrypts `count` bytes at `payload` in place and writes the tag behind them.
+  @inline(__always)
+  static func seal(_ payload: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer) {
+    let block = payload - headroom
+    let kept = Block(block)
+    Block().store(to: block)
+    xor(block, block, count: reach(count), counter: counter, key: key)
+    let tag = authenticate(payload, count: count, key: block)
+    kept.store(to: block)
+    tag.store(to: payload + count)
+  }
+
+  /// Verifies the tag behind the `count` bytes at `ciphertext` and writes the plaintext; false, with the plaintext's place zeroed, where
+  /// it is not authentic. The ciphertext and all around it is afterwards what it was; so are the 64 bytes before the plaintext.
+  @inline(__always)
+  static func open(
+    _ ciphertext: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer, into plaintext: UnsafeMutableRawPointer
+  ) -> Bool {
+    let source = ciphertext - headroom
+    let target = plaintext - headroom
+    let keptSource = Block(source)
+    let keptTarget = Block(target)
+    Block().store(to: source)
+    xor(target, source, count: reach(count), counter: counter, key: key)
+    keptSource.store(to: source)
+    // Padding and lengths take the place of the tag and of up to 15 bytes behind it for a moment.
+    let end = ciphertext + count
+    let keptTag = Half(end)
+    let keptBehind = Half(end + 16)
+    let computed = authenticate(ciphertext, count: count, key: target)
+    keptTag.store(to: end)
+    keptBehind.store(to: end + 16)
+    keptTarget.store(to: target)
+    // In constant time: no branch depends on where the two differ.
+    if (computed.low ^ keptTag.low) | (computed.high ^ keptTag.high) == 0 { return true }
+    sodium_memzero(plaintext, reach(count) - headroom)
+    return false
+  }
+
+  /// Poly1305 over the ciphertext, zeros up to 16, and the lengths (RFC 8439, 2.8): contiguous, because both are written behind it.
+  @inline(__always)
+  private static func authenticate(_ ciphertext: UnsafeMutableRawPointer, count: Int, key: UnsafeRawPointer) -> Half {
+    let padded = (count + 15) & ~15
+    Half().store(to: ciphertext + count)
+    Half(low: 0, high: UInt64(count).littleEndian).store(to: ciphertext + padded)
+    var tag = Half()
+    withUnsafeMutableBytes(of: &tag) {
+      _ = crypto_onetimeauth_poly1305(
+        $0.octets, UnsafePointer(ciphertext.assumingMemoryBound(to: UInt8.self)), UInt64(padded + 16),
+        key.assumingMemoryBound(to: UInt8.self))
+    }
+    return tag
+  }
+
+  @inline(__always)
+  private static func xor(
+    _ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer
+  ) {
+    // 32 zero bits, then the counter of the session's messages.
+    var nonce: (UInt32, UInt32, UInt32) = (
+      0, UInt32(truncatingIfNeeded: counter).littleEndian, UInt32(truncatingIfNeeded: counter >> 32).littleEndian
+    )
+    withUnsafeBytes(of: &nonce) {
+      _ = crypto_stream_chacha20_ietf_xor_ic(
+        target.assumingMemoryBound(to: UInt8.self), source.assumingMemoryBound(to: UInt8.self), UInt64(count), $0.octets, 0,
+        key.assumingMemoryBound(to: UInt8.self))
+    }
+  }
+
+  /// 16 bytes.
+  private struct Half {
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+
+    init() {}
+
+    init(low: UInt64, high: UInt64) {
+      self.low = low
+      self.high = high
+    }
+
+    init(_ source: UnsafeRawPointer) {
+      low = source.loadUnaligned(as: UInt64.self)
+      high = source.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    }
+
+    func store(to target: UnsafeMutableRawPointer) {
+      target.storeBytes(of: low, as: UInt64.self)
+      target.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+    }
+  }
+
+  /// 64 bytes.
+  private struct Block {
+    var parts = (Half(), Half(), Half(), Half())
+
+    init() {}
+
+    init(_ source: UnsafeRawPointer) { parts = (Half(source), Half(source + 16), Half(source + 32), Half(source + 48)) }
+
+    func store(to target: UnsafeMutableRawPointer) {
+      parts.0.store(to: target)
+      parts.1.store(to: target + 16)
+      parts.2.store(to: target + 32)
+      parts.3.store(to: target + 48)
+    }
+  }
+}

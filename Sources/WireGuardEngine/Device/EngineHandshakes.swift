@@ -1,0 +1,224 @@
+internal import NetworkTypes
+
+/// Control: handshake messages, in and out.
+extension Engine {
+  // MARK: - Out
+
+  /// Sends an initiation, unless one or a response went out within the last five seconds.
+  func initiate(_ peer: Peer, isRetry: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
+    let now = time.moment.nanoseconds
+    if !isRetry { peer.attempts = 0 }
+    if let last = peer.lastHandshakeMessage, elapsed(since: last, at: now) < ProtocolConstants.rekeyTimeout {
+      // What waits must not wait for the next packet to ask again: the response that went out may never be confirmed.
+      if peer.retransmitAt == nil, hasStaged(peer) { peer.retransmitAt = last + ProtocolConstants.rekeyTimeout + entropy.jitter() }
+      return
+    }
+    peer.hasHurried = false
+    sendInitiation(peer, at: time, effects: &effects)
+  }
+
+  private func sendInitiation(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    guard isUp, let identity, let endpoint = endpoint(of: peer) else { return }
+    let now = time.moment.nanoseconds
+    forgetInitiation(peer)
+    let index = newIndex(for: peer)
+    let timestamp = Timestamp(time, after: peer.lastTimestampSent)
+    var message = [UInt8](repeating: 0, count: InitiationLayout.length)
+    let initiation = message.withUnsafeMutableBytes { message in
+      let initiation = Initiation(
+        to: peer.identity, from: identity, localIndex: index, timestamp: timestamp, entropy: entropy, into: message)
+      peer.jar.sign(message, macs: peer.macs, at: now)
+      return initiation
+    }
+    guard let initiation else {
+      owners[index] = nil
+      return
+    }
+    peer.lastTimestampSent = timestamp
+    peer.initiation = initiation
+    peer.lastHandshakeMessage = now
+    peer.retransmitAt = now + ProtocolConstants.rekeyTimeout + entropy.jitter()
+    transmit(message, to: endpoint, peer, at: now, effects: &effects)
+  }
+
+  /// An empty packet in the session; where there is none, an initiation.
+  func sendKeepalive(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    let now = time.moment.nanoseconds
+    var record: [UInt8] = []
+    var wantsRekey = false
+    let room = TransportCipher.headroom
+    inSendingSection {
+      guard peer.send.pointee.endpoint != nil, let session = peer.send.pointee.session, session.pointee.canSend(at: now) else { return }
+      withUnsafeTemporaryAllocation(byteCount: room + TransportCipher.tailroom, alignment: 16) { buffer in
+        let length = session.seal(0, at: buffer.address(room), mtu: 0)
+        record = Array(buffer[(room - ProtocolConstants.transportHeader)...].prefix(length))
+      }
+      wantsRekey = session.pointee.wantsRekey(at: now)
+    }
+    guard !record.isEmpty, let endpoint = endpoint(of: peer) else { return initiate(peer, isRetry: false, at: time, effects: &effects) }
+    transmit(record, to: endpoint, peer, at: now, effects: &effects)
+    if wantsRekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
+  }
+
+  /// An authentic message of ours: it counts, and it acknowledges.
+  private func transmit(_ message: [UInt8], to endpoint: DatagramAddress, _ peer: Peer, at now: UInt64, effects: inout [EngineEffect]) {
+    inSendingSection {
+      peer.send.pointee.noteSent(at: now, peer.receive)
+      peer.send.pointee.sentBytes &+= UInt64(message.count)
+    }
+    effects.append(.transmit(message, to: endpoint, peer: peer.index))
+  }
+
+  private func hasStaged(_ peer: Peer) -> Bool {
+    var hasStaged = false
+    inSendingSection { hasStaged = peer.send.pointee.hasStaged }
+    return hasStaged
+  }
+
+  func endpoint(of peer: Peer) -> DatagramAddress? {
+    var endpoint: DatagramAddress?
+    inSendingSection { endpoint = peer.send.pointee.endpoint }
+    return endpoint
+  }
+
+  // MARK: - In
+
+  /// From the cheapest check to the dearest: length and type, first MAC, load, and only then X25519.
+  func take(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]) {
+    let now = time.moment.nanoseconds
+    guard let kind = HandshakeKind(message) else {
+      counted.malformed &+= 1
+      return
+    }
+    guard isUp, let identity, let macs else { return }
+    if kind == .cookieReply { return takeCookieReply(message, at: time, effects: &effects) }
+    guard macs.isFirstRight(message) else {
+      counted.wrongMAC &+= 1
+      return
+    }
+    // A response to nobody is not worth a cookie either.
+    if kind == .response, owners[message.word(at: ResponseLayout.receiver)] == nil {
+      counted.unknownIndex &+= 1
+      return
+    }
+    let hasProof = cookies.isSecondRight(message, from: source, at: now, entropy: entropy)
+    switch admission.judge(source.address, hasProof: hasProof, at: now, entropy: entropy) {
+    case .accept: break
+    case .prove:
+      counted.overLoad &+= 1
+      let reply = cookies.reply(to: message, from: source, macs: macs, at: now, entropy: entropy)
+      effects.append(.transmit(reply, to: source, peer: nil))
+      return
+    case .drop:
+      counted.overLoad &+= 1
+      return
+    }
+    let isTaken =
+      kind == .initiation
+      ? takeInitiation(message, identity, from: source, at: time, effects: &effects)
+      : takeResponse(message, identity, from: source, at: time, effects: &effects)
+    if !isTaken { counted.refusedHandshakes &+= 1 }
+  }
+
+  private func takeInitiation(
+    _ message: UnsafeRawBufferPointer, _ identity: Identity, from source: DatagramAddress, at time: EngineTime,
+    effects: inout [EngineEffect]
+  ) -> Bool {
+    let now = time.moment.nanoseconds
+    guard let received = ReceivedInitiation(message, ours: identity), let peer = peers[received.initiator],
+      let timestamp = received.timestamp(message, peer: peer.identity), timestamp > peer.latestTimestamp,
+      peer.lastConsumed.map({ elapsed(since: $0, at: now) >= ProtocolConstants.initiationInterval }) ?? true
+    else { return false }
+    peer.latestTimestamp = timestamp
+    peer.lastConsumed = now
+    let index = newIndex(for: peer)
+    var response = [UInt8](repeating: 0, count: ResponseLayout.length)
+    let keys = response.withUnsafeMutableBytes { response in
+      let keys = received.respond(to: peer.identity, localIndex: index, entropy: entropy, into: response)
+      peer.jar.sign(response, macs: peer.macs, at: now)
+      return keys
+    }
+    guard let keys else {
+      owners[index] = nil
+      return false
+    }
+    heard(from: source, message.count, peer, at: now)
+    peer.lastHandshakeMessage = now
+    let session = Session(keys, localIndex: index, remoteIndex: received.remoteIndex, peer: peer.index, at: now, isInitiator: false)
+    beginAsResponder(session, peer)
+    peer.forgetAt = now + ProtocolConstants.forgetKeysAfter
+    transmit(response, to: source, peer, at: now, effects: &effects)
+    rearm(peer)
+    return true
+  }
+
+  private func takeResponse(
+    _ message: UnsafeRawBufferPointer, _ identity: Identity, from source: DatagramAddress, at time: EngineTime,
+    effects: inout [EngineEffect]
+  ) -> Bool {
+    let now = time.moment.nanoseconds
+    let index = message.word(at: ResponseLayout.receiver)
+    guard let owner = owners[index], let peer = peer(at: owner), let initiation = peer.initiation, initiation.localIndex == index,
+      let (keys, remoteIndex) = initiation.keys(from: message, peer: peer.identity, ours: identity)
+    else { return false }
+    // The index goes on as the session's.
+    peer.initiation = nil
+    heard(from: source, message.count, peer, at: now)
+    beginAsInitiator(
+      Session(keys, localIndex: index, remoteIndex: remoteIndex, peer: peer.index, at: now, isInitiator: true), peer)
+    peer.forgetAt = now + ProtocolConstants.forgetKeysAfter
+    complete(peer, at: time)
+    // The responder may not send before it has heard from us in the new session.
+    if !flush(peer, effects: &effects) { sendKeepalive(peer, at: time, effects: &effects) }
+    rearm(peer)
+    return true
+  }
+
+  private func takeCookieReply(_ message: UnsafeRawBufferPointer, at time: EngineTime, effects: inout [EngineEffect]) {
+    let now = time.moment.nanoseconds
+    guard let owner = owners[message.word(at: CookieReplyLayout.receiver)], let peer = peer(at: owner) else {
+      counted.unknownIndex &+= 1
+      return
+    }
+    // Nothing of the peer moves by it: a cookie reply proves that its sender saw our message, not who it is.
+    guard peer.jar.take(message, macs: peer.macs, at: now) else {
+      counted.refusedHandshakes &+= 1
+      return
+    }
+    // The initiation goes out again with the cookie, at once, but not more than once between two by the timer.
+    if peer.initiation != nil, !peer.hasHurried {
+      peer.hasHurried = true
+      sendInitiation(peer, at: time, effects: &effects)
+      rearm(peer)
+    }
+  }
+
+  /// An authentic handshake message came in: the peer is where it came from.
+  private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
+    inBothSections {
+      peer.send.pointee.endpoint = source
+      peer.receive.pointee.source = source
+      peer.receive.pointee.wants.moved = false
+      peer.receive.pointee.receivedBytes &+= UInt64(count)
+      peer.receive.pointee.noteReceived(at: now, peer.send)
+    }
+  }
+
+  /// Both sides have the session.
+  func complete(_ peer: Peer, at time: EngineTime) {
+    peer.retransmitAt = nil
+    peer.attempts = 0
+    peer.lastHandshake = (time.wallSeconds, time.wallNanoseconds)
+  }
+
+  /// Tells the data path to send what it keeps, if it does.
+  func flush(_ peer: Peer, effects: inout [EngineEffect]) -> Bool {
+    var hasStaged = false
+    inSendingSection {
+      hasStaged = peer.send.pointee.hasStaged
+      peer.send.pointee.hasStaged = false
+    }
+    if hasStaged { effects.append(.flush(peer.index)) }
+    return hasStaged
+  }
+}

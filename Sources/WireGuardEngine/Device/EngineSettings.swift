@@ -1,0 +1,179 @@
+internal import NetworkTypes
+internal import Synchronization
+
+/// Control: configuration, as `wg set` and `wg show` see it.
+extension Engine {
+  func bring(up: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
+    guard up != isUp else { return }
+    isUp = up
+    for case let peer? in places {
+      if up {
+        startPersistentKeepalive(peer, at: time, effects: &effects)
+      } else {
+        stop(peer)
+        effects.append(.dropStaged(peer.index))
+      }
+    }
+  }
+
+  /// Forgets everything that is not configuration.
+  private func stop(_ peer: Peer) {
+    forgetKeys(peer)
+    peer.retransmitAt = nil
+    peer.attempts = 0
+    peer.lastHandshakeMessage = nil
+    peer.jar = CookieJar()
+    inBothSections {
+      peer.send.pointee.hasStaged = false
+      peer.send.pointee.unansweredSince.store(0, ordering: .sequentiallyConsistent)
+      peer.receive.pointee.unacknowledgedSince.store(0, ordering: .sequentiallyConsistent)
+      peer.receive.pointee.receivedMore = false
+    }
+  }
+
+  private func startPersistentKeepalive(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    guard isUp, peer.persistentKeepalive > 0 else { return }
+    peer.persistentFrom = time.moment.nanoseconds
+    sendKeepalive(peer, at: time, effects: &effects)
+    rearm(peer)
+  }
+
+  func configure(_ change: EngineChange, at time: EngineTime, effects: inout [EngineEffect]) {
+    if let key = change.privateKey { setPrivateKey(key, effects: &effects) }
+    if change.replacesPeers {
+      for case let peer? in places { remove(peer, effects: &effects) }
+    }
+    for change in change.peers { configure(change, at: time, effects: &effects) }
+  }
+
+  private func setPrivateKey(_ key: SecretBytes?, effects: inout [EngineEffect]) {
+    let new = key.flatMap { key in
+      if key.isZero { return nil as Identity? }
+      let copy = SecretBytes(copying: key.pointer)
+      Curve25519.clamp(copy)
+      return Identity(copy)
+    }
+    // Said again, it changes nothing.
+    if let new, let identity, new.secret == identity.secret { return }
+    identity = new
+    macs = identity.map { MessageMACs(receiver: $0.publicKey) }
+    // Nobody is a peer of itself.
+    if let identity, let own = peers[identity.publicKey] { remove(own, effects: &effects) }
+    for case let peer? in places {
+      peer.identity = PeerIdentity(peer.identity, ours: identity)
+      // Sessions of the old key receive to their end, but send no more: the next packet begins a handshake with the new one.
+      forgetInitiation(peer)
+      peer.lastHandshakeMessage = nil
+      for session in [peer.current, peer.next] { session?.maySend = false }
+      inSendingSection {
+        peer.send.pointee.session = nil
+        peer.send.pointee.askAgainAt = 0
+      }
+    }
+  }
+
+  private func configure(_ change: PeerChange, at time: EngineTime, effects: inout [EngineEffect]) {
+    let known = peers[change.publicKey]
+    if change.removes {
+      if let known { remove(known, effects: &effects) }
+      return
+    }
+    if change.publicKey == identity?.publicKey || known == nil && change.updatesOnly { return }
+    let peer = known ?? add(change.publicKey)
+    if let key = change.presharedKey {
+      peer.identity.presharedKey = key.map { SecretBytes(copying: $0.pointer) } ?? SecretBytes()
+    }
+    if let endpoint = change.endpoint {
+      inBothSections {
+        peer.send.pointee.endpoint = endpoint
+        // The next authentic packet moves it again, wherever it comes from.
+        peer.receive.pointee.source = nil
+      }
+    }
+    setAllowedIPs(change, peer)
+    if let interval = change.persistentKeepalive {
+      let wasOff = peer.persistentKeepalive == 0
+      peer.persistentKeepalive = interval
+      if wasOff { startPersistentKeepalive(peer, at: time, effects: &effects) }
+    }
+    rearm(peer)
+  }
+
+  private func setAllowedIPs(_ change: PeerChange, _ peer: Peer) {
+    inBothSections {
+      if change.replacesAllowedIPs {
+        for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }
+        peer.allowedIPs = []
+      }
+      for prefix in change.allowedIPs {
+        if let owner = shared.pointee.allowedIPs.owner(of: prefix) { self.peer(at: owner)?.allowedIPs.remove(prefix) }
+        shared.pointee.allowedIPs.set(prefix, to: peer.index)
+        peer.allowedIPs.insert(prefix)
+      }
+      for prefix in change.removedAllowedIPs where peer.allowedIPs.remove(prefix) != nil { shared.pointee.allowedIPs.remove(prefix) }
+    }
+  }
+
+  private func add(_ key: PublicKey) -> Peer {
+    let slot = freePlaces.popLast() ?? places.count
+    let index = PeerIndex(slot: Int32(slot))
+    let peer = Peer(PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, jitter: entropy.jitter())
+    if slot == places.count { places.append(peer) } else { places[slot] = peer }
+    peers[key] = peer
+    inBothSections {
+      while slot >= Int(shared.pointee.capacity) { shared.pointee.grow() }
+      shared.pointee.lanes[slot] = PeerLanes(send: peer.send, receive: peer.receive)
+    }
+    return peer
+  }
+
+  private func remove(_ peer: Peer, effects: inout [EngineEffect]) {
+    forgetKeys(peer)
+    inBothSections {
+      for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }
+      unlinkPending(peer)
+      shared.pointee.lanes[Int(peer.index.slot)] = PeerLanes()
+    }
+    peers[peer.identity.publicKey] = nil
+    places[Int(peer.index.slot)] = nil
+    freePlaces.append(Int(peer.index.slot))
+    effects.append(.removed(peer.index))
+  }
+
+  /// Takes a peer that goes out of the lists of those that want something.
+  private func unlinkPending(_ peer: Peer) {
+    var slot = sending.pointee.firstPending
+    if slot == peer.index.slot { sending.pointee.firstPending = peer.send.pointee.nextPending }
+    while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].send {
+      if lane.pointee.nextPending == peer.index.slot { lane.pointee.nextPending = peer.send.pointee.nextPending }
+      slot = lane.pointee.nextPending
+    }
+    slot = receiving.pointee.firstPending
+    if slot == peer.index.slot { receiving.pointee.firstPending = peer.receive.pointee.nextPending }
+    while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].receive {
+      if lane.pointee.nextPending == peer.index.slot { lane.pointee.nextPending = peer.receive.pointee.nextPending }
+      slot = lane.pointee.nextPending
+    }
+  }
+
+  func describe() -> EngineState {
+    var state = EngineState(privateKey: identity?.secret, publicKey: identity?.publicKey)
+    for case let peer? in places {
+      var endpoint: DatagramAddress?
+      var sent: UInt64 = 0
+      var received: UInt64 = 0
+      inBothSections {
+        endpoint = peer.send.pointee.endpoint
+        sent = peer.send.pointee.sentBytes
+        received = peer.receive.pointee.receivedBytes
+      }
+      let key = peer.identity.presharedKey
+      state.peers.append(
+        PeerState(
+          index: peer.index, publicKey: peer.identity.publicKey, presharedKey: key.isZero ? nil : key, endpoint: endpoint,
+          lastHandshakeSeconds: peer.lastHandshake.seconds, lastHandshakeNanoseconds: peer.lastHandshake.nanoseconds,
+          receivedBytes: received, sentBytes: sent, persistentKeepalive: peer.persistentKeepalive, allowedIPs: peer.allowedIPs.sorted()))
+    }
+    return state
+  }
+}

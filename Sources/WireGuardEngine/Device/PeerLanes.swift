@@ -1,0 +1,115 @@
+internal import Synchronization
+
+/// A peer as the sending section sees it.
+///
+/// The two threads tell each other of their traffic by marks: moments, each written by one of them and read by both, in the order of a
+/// logical clock (a mark that follows another is never the same). The timers of data are computed of the marks, so a packet arms none:
+/// * something sent is unanswered while `unansweredSince` is after the peer's `lastReceived`;
+/// * something received is unacknowledged while `unacknowledgedSince` is after `lastSent`.
+struct SendLane: ~Copyable {
+  /// Of the session that sends; `nil` without one.
+  var session: UnsafeMutablePointer<SendingSession>?
+  var endpoint: DatagramAddress?
+  var sentBytes: UInt64 = 0
+  /// Packets wait in the data path.
+  var hasStaged = false
+  /// Control is not asked for a handshake before this moment again.
+  var askAgainAt: UInt64 = 0
+  var wants = Wants()
+  /// The next lane that wants something of control.
+  var nextPending = PrefixTrie.none
+
+  /// Any authentic packet sent.
+  let lastSent = Atomic<UInt64>(0)
+  /// The first data sent since something came in.
+  let unansweredSince = Atomic<UInt64>(0)
+  /// When control will look at the peer by itself. Written by control.
+  let armed = Atomic<UInt64>(.max)
+
+  struct Wants {
+    var isPending = false
+    var handshake = false
+  }
+}
+
+/// A peer as the receiving section sees it.
+struct ReceiveLane: ~Copyable {
+  /// Where the last authentic packet came from.
+  var source: DatagramAddress?
+  var receivedBytes: UInt64 = 0
+  /// More data came in after `unacknowledgedSince`.
+  var receivedMore = false
+  /// The session that its initiator has confirmed.
+  var confirmed: UInt32?
+  var wants = Wants()
+  var nextPending = PrefixTrie.none
+
+  /// Any authentic packet received.
+  let lastReceived = Atomic<UInt64>(0)
+  /// The first data received since something was sent.
+  let unacknowledgedSince = Atomic<UInt64>(0)
+
+  struct Wants {
+    var isPending = false
+    var moved = false
+    var rekey = false
+  }
+}
+
+/// Both lanes of a peer's place, or none where the place is free.
+struct PeerLanes {
+  var send: UnsafeMutablePointer<SendLane>?
+  var receive: UnsafeMutablePointer<ReceiveLane>?
+}
+
+/// What both sections read. Control changes it while it holds both.
+struct SharedState {
+  var lanes: UnsafeMutablePointer<PeerLanes>
+  var capacity: Int32
+  var allowedIPs = AllowedIPs()
+
+  init() {
+    capacity = 4
+    lanes = .allocate(capacity: Int(capacity))
+    lanes.initialize(repeating: PeerLanes(), count: Int(capacity))
+  }
+
+  mutating func grow() {
+    let larger = UnsafeMutablePointer<PeerLanes>.allocate(capacity: 2 * Int(capacity))
+    larger.initialize(repeating: PeerLanes(), count: 2 * Int(capacity))
+    larger.update(from: lanes, count: Int(capacity))
+    lanes.deallocate()
+    lanes = larger
+    capacity *= 2
+  }
+
+  func deallocate() {
+    lanes.deallocate()
+    allowedIPs.deallocate()
+  }
+
+  @inline(__always)
+  subscript(peer: PeerIndex) -> PeerLanes { peer.slot >= 0 && peer.slot < capacity ? lanes[Int(peer.slot)] : PeerLanes() }
+}
+
+/// What the sending section alone changes.
+struct SendingState {
+  var firstPending = PrefixTrie.none
+  var noPeer: UInt64 = 0
+  var noEndpoint: UInt64 = 0
+  var loops: UInt64 = 0
+  var expired: UInt64 = 0
+}
+
+/// What the receiving section alone changes.
+struct ReceivingState {
+  var sessions = IndexTable()
+  var firstPending = PrefixTrie.none
+  var malformed: UInt64 = 0
+  var unknownIndex: UInt64 = 0
+  var expired: UInt64 = 0
+  var replayed: UInt64 = 0
+  var unauthentic: UInt64 = 0
+  var badInnerPacket: UInt64 = 0
+  var foreignSource: UInt64 = 0
+}

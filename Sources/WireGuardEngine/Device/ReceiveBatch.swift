@@ -1,0 +1,137 @@
+package import NetworkTypes
+internal import Synchronization
+
+/// What a datagram turned out to be.
+package enum Opened: Hashable, Sendable {
+  /// An IP packet of `length` bytes, authentic and from an address that is this peer's; the padding is not counted.
+  case packet(length: Int, from: PeerIndex)
+  case keepalive(from: PeerIndex)
+  /// Give it to `Engine.receiveHandshake`, after the section.
+  case handshake
+  case dropped
+}
+
+/// The receiving section, while it is held.
+///
+/// Buffer contract of `open`: for a record at `r` of `n` bytes, `r - 48 ..< r + n + 512` must be readable and writable memory of the
+/// caller; all of it is as before when `open` returns (records of one GRO datagram may lie one after another). The plaintext is written at
+/// `plaintext`; `plaintext - 64 ..< plaintext + n + 512` must be the caller's; the 64 before are kept, what lies behind the packet is
+/// overwritten with noise. The two ranges must not overlap. Unless it says `packet`, what is at `plaintext` is nothing to read: a forged
+/// packet's text is wiped.
+package struct ReceiveBatch: ~Copyable {
+  // First, because the thread sanitizer takes a value's first word for the address of what is reached through it.
+  private let state: UnsafeMutablePointer<ReceivingState>
+  private let shared: UnsafeMutablePointer<SharedState>
+  package let now: Moment
+
+  init(now: Moment, shared: UnsafeMutablePointer<SharedState>, state: UnsafeMutablePointer<ReceivingState>) {
+    self.now = now
+    self.shared = shared
+    self.state = state
+  }
+
+  package mutating func open(
+    _ record: UnsafeMutableRawPointer, count: Int, from source: DatagramAddress, into plaintext: UnsafeMutableRawPointer
+  ) -> Opened {
+    let message = UnsafeRawBufferPointer(start: record, count: max(0, count))
+    guard count >= ProtocolConstants.transportOverhead, message.word(at: 0) == MessageType.transport else {
+      if HandshakeKind(message) != nil { return .handshake }
+      state.pointee.malformed &+= 1
+      return .dropped
+    }
+    guard let session = state.pointee.sessions[message.word(at: TransportLayout.receiver)] else {
+      state.pointee.unknownIndex &+= 1
+      return .dropped
+    }
+    let counter = UInt64(littleEndian: message.loadUnaligned(fromByteOffset: TransportLayout.counter, as: UInt64.self))
+    guard elapsed(since: session.pointee.born, at: now.nanoseconds) < ProtocolConstants.rejectAfterTime,
+      counter < ProtocolConstants.rejectAfterMessages
+    else {
+      state.pointee.expired &+= 1
+      return .dropped
+    }
+    guard session.pointee.window.admits(counter) else {
+      state.pointee.replayed &+= 1
+      return .dropped
+    }
+    let length = count - ProtocolConstants.transportOverhead
+    let isAuthentic = TransportCipher.open(
+      record + TransportLayout.payload, count: length, counter: counter, key: session.pointee.key, into: plaintext)
+    guard isAuthentic else {
+      state.pointee.unauthentic &+= 1
+      return .dropped
+    }
+    session.pointee.window.note(counter)
+    return accept(session, count: length, at: plaintext, from: source, recordLength: count)
+  }
+
+  /// What is done with an authentic packet.
+  @inline(__always)
+  private func accept(
+    _ session: UnsafeMutablePointer<ReceivingSession>, count: Int, at plaintext: UnsafeMutableRawPointer, from source: DatagramAddress,
+    recordLength: Int
+  ) -> Opened {
+    let peer = session.pointee.peer
+    let lanes = shared.pointee[peer]
+    guard let lane = lanes.receive, let send = lanes.send else { return .dropped }
+    lane.pointee.receivedBytes &+= UInt64(recordLength)
+    let wasAskedFor = lane.pointee.wants.isPending
+    var asks = false
+    if session.pointee.awaitsConfirmation {
+      session.pointee.awaitsConfirmation = false
+      lane.pointee.confirmed = session.pointee.localIndex
+      asks = true
+    }
+    if lane.pointee.source != source {
+      lane.pointee.source = source
+      lane.pointee.wants.moved = true
+      asks = true
+    }
+    if session.pointee.isInitiator, !session.pointee.askedForRekey,
+      elapsed(since: session.pointee.born, at: now.nanoseconds) >= ProtocolConstants.rekeyOnReceiveAfter
+    {
+      session.pointee.askedForRekey = true
+      lane.pointee.wants.rekey = true
+      asks = true
+    }
+    lane.pointee.noteReceived(at: now.nanoseconds, send)
+    defer { if asks, !wasAskedFor { ask(lane, peer) } }
+    if count == 0 { return .keepalive(from: peer) }
+    if lane.pointee.noteDataReceived(at: now.nanoseconds, send) { asks = true }
+    guard let length = InnerPacket.length(plaintext, count: count) else {
+      state.pointee.badInnerPacket &+= 1
+      return .dropped
+    }
+    guard shared.pointee.allowedIPs.slot(of: plaintext, count: count, isDestination: false) == peer.slot else {
+      state.pointee.foreignSource &+= 1
+      return .dropped
+    }
+    return .packet(length: length, from: peer)
+  }
+
+  private func ask(_ lane: UnsafeMutablePointer<ReceiveLane>, _ peer: PeerIndex) {
+    lane.pointee.wants.isPending = true
+    lane.pointee.nextPending = state.pointee.firstPending
+    state.pointee.firstPending = peer.slot
+  }
+}
+
+extension ReceiveLane {
+  /// Any authentic packet comes in.
+  func noteReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendLane>) {
+    lastReceived.store(max(now, send.pointee.unansweredSince.load(ordering: .relaxed)), ordering: .relaxed)
+  }
+
+  /// Data comes in. True where control has to be told, because it would look at the peer too late to acknowledge it.
+  mutating func noteDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendLane>) -> Bool {
+    let sent = send.pointee.lastSent.load(ordering: .relaxed)
+    guard unacknowledgedSince.load(ordering: .relaxed) <= sent else {
+      receivedMore = true
+      return false
+    }
+    receivedMore = false
+    // As in `SendLane.noteDataSent`.
+    unacknowledgedSince.store(max(now, sent + 1), ordering: .sequentiallyConsistent)
+    return send.pointee.armed.load(ordering: .sequentiallyConsistent) > now + ProtocolConstants.keepaliveTimeout
+  }
+}

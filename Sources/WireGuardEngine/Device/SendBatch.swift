@@ -1,0 +1,133 @@
+package import NetworkTypes
+internal import Synchronization
+
+/// What a `send` or `receive` leaves to do.
+package struct BatchOutcome: Hashable, Sendable {
+  /// Call `Engine.advance` now: a handshake is wanted, a timer has to be set, or a peer has moved.
+  package var needsControl = false
+}
+
+/// Whether and where packets of a peer can go now.
+package enum SendVerdict: Hashable, Sendable {
+  case ready(DatagramAddress)
+  /// No session yet; a handshake is asked for. Keep the packet (at most `maximumStaged`, dropping the oldest), *before the section ends*.
+  case stage
+  /// Drop it: the peer is gone, has no endpoint, or the packet would go into the tunnel that carries it.
+  case drop
+}
+
+/// The sending section, while it is held.
+///
+/// Buffer contract of `seal`: records may lie one after another in one slab, and are sealed in ascending order. For a payload at `p` of
+/// `n` bytes, `p - 64 ..< p` must be the caller's memory (header at `p - 16`; the 48 before it are kept as they were) and so must
+/// `p ..< p + n + 15 + 528` (what lies behind the tag is overwritten with noise).
+package struct SendBatch: ~Copyable {
+  // First, because the thread sanitizer takes a value's first word for the address of what is reached through it.
+  private let state: UnsafeMutablePointer<SendingState>
+  private let shared: UnsafeMutablePointer<SharedState>
+  package let now: Moment
+  package let mtu: Int
+
+  init(now: Moment, mtu: Int, shared: UnsafeMutablePointer<SharedState>, state: UnsafeMutablePointer<SendingState>) {
+    self.now = now
+    self.mtu = mtu
+    self.shared = shared
+    self.state = state
+  }
+
+  /// The peer whose allowed IPs hold the packet's destination. The packet begins with its IP header; a superpacket's first counts.
+  package mutating func route(_ packet: UnsafeRawBufferPointer) -> PeerIndex? {
+    guard let base = packet.baseAddress else { return nil }
+    let slot = shared.pointee.allowedIPs.slot(of: base, count: packet.count, isDestination: true)
+    if slot >= 0 { return PeerIndex(slot: slot) }
+    state.pointee.noPeer &+= 1
+    return nil
+  }
+
+  /// Whether `packet` (or superpacket) can go to the peer; once for each, before its `seal`s. Counts as sending for all timers.
+  package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
+    let lanes = shared.pointee[peer]
+    guard let lane = lanes.send, let receive = lanes.receive else { return .drop }
+    guard let endpoint = lane.pointee.endpoint else {
+      state.pointee.noEndpoint &+= 1
+      return .drop
+    }
+    guard let session = lane.pointee.session, session.pointee.canSend(at: now.nanoseconds) else {
+      if lane.pointee.session != nil { state.pointee.expired &+= 1 }
+      lane.pointee.hasStaged = true
+      ask(lane, peer, forHandshake: true)
+      return .stage
+    }
+    if InnerPacket.isOwnDatagram(packet, to: endpoint, index: session.pointee.remoteIndex) {
+      state.pointee.loops &+= 1
+      return .drop
+    }
+    if session.pointee.wantsRekey(at: now.nanoseconds) { ask(lane, peer, forHandshake: true) }
+    lane.pointee.noteSent(at: now.nanoseconds, receive)
+    if lane.pointee.noteDataSent(at: now.nanoseconds, receive) { ask(lane, peer, forHandshake: false) }
+    return .ready(endpoint)
+  }
+
+  /// Pads and seals the `count` bytes at `payload` in place, in the session of a peer for which `prepare` said `ready` in this batch, and
+  /// writes the header before and the tag behind them. Gives the length of the record, which begins at `payload - 16`; 0 where the session
+  /// is used up and the packet has to be staged.
+  package mutating func seal(_ count: Int, at payload: UnsafeMutableRawPointer, for peer: PeerIndex) -> Int {
+    guard let lane = shared.pointee[peer].send, let session = lane.pointee.session else { return 0 }
+    let length = session.seal(count, at: payload, mtu: mtu)
+    if length == 0 {
+      lane.pointee.hasStaged = true
+      ask(lane, peer, forHandshake: true)
+    }
+    lane.pointee.sentBytes &+= UInt64(length)
+    return length
+  }
+
+  /// Puts the peer on control's list. A handshake is asked for once a second at most.
+  private func ask(_ lane: UnsafeMutablePointer<SendLane>, _ peer: PeerIndex, forHandshake: Bool) {
+    if forHandshake {
+      guard now.nanoseconds >= lane.pointee.askAgainAt else { return }
+      lane.pointee.askAgainAt = now.nanoseconds + ProtocolConstants.second
+      lane.pointee.wants.handshake = true
+    }
+    guard !lane.pointee.wants.isPending else { return }
+    lane.pointee.wants.isPending = true
+    lane.pointee.nextPending = state.pointee.firstPending
+    state.pointee.firstPending = peer.slot
+  }
+}
+
+extension UnsafeMutablePointer<SendingSession> {
+  /// Pads, writes the header, seals. 0 where the counter is used up.
+  @inline(__always)
+  func seal(_ count: Int, at payload: UnsafeMutableRawPointer, mtu: Int) -> Int {
+    let counter = pointee.counter
+    guard counter < ProtocolConstants.rejectAfterMessages else { return 0 }
+    pointee.counter = counter + 1
+    // Padding hides the length a little, but must not make a packet longer than the MTU.
+    let rounded = (count + ProtocolConstants.paddingMultiple - 1) & ~(ProtocolConstants.paddingMultiple - 1)
+    let padded = mtu > 0 ? Swift.max(count, Swift.min(rounded, mtu)) : rounded
+    if padded > count { (payload + count).initializeMemory(as: UInt8.self, repeating: 0, count: padded - count) }
+    TransportCipher.seal(payload, count: padded, counter: counter, key: pointee.key)
+    let header = payload - ProtocolConstants.transportHeader
+    header.storeBytes(of: MessageType.transport.littleEndian, as: UInt32.self)
+    header.storeBytes(of: pointee.remoteIndex.littleEndian, toByteOffset: TransportLayout.receiver, as: UInt32.self)
+    header.storeBytes(of: counter.littleEndian, toByteOffset: TransportLayout.counter, as: UInt64.self)
+    return padded + ProtocolConstants.transportOverhead
+  }
+}
+
+extension SendLane {
+  /// Any authentic packet goes out.
+  func noteSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveLane>) {
+    lastSent.store(max(now, receive.pointee.unacknowledgedSince.load(ordering: .relaxed)), ordering: .relaxed)
+  }
+
+  /// Data goes out. True where control has to be told, because it would look at the peer too late for an answer that does not come.
+  func noteDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveLane>) -> Bool {
+    let received = receive.pointee.lastReceived.load(ordering: .relaxed)
+    guard unansweredSince.load(ordering: .relaxed) <= received else { return false }
+    // In one order with control, which stores `armed` and then loads the marks: one of the two sees the other.
+    unansweredSince.store(max(now, received + 1), ordering: .sequentiallyConsistent)
+    return armed.load(ordering: .sequentiallyConsistent) > now + ProtocolConstants.unansweredTimeout + ProtocolConstants.maximumJitter
+  }
+}

@@ -1,0 +1,114 @@
+internal import NetworkTypes
+
+/// Which handshake messages are worth their four X25519, when there may be ten thousand a second.
+///
+/// Each source has a share: 20 a second, five at once, as in the kernel. What is within its sender's share counts towards the load; when
+/// that is used up, for a second every sender has to prove its address by a cookie. What is beyond its sender's share uses idle time only,
+/// and never makes the load: one address, however loud, forces cookies on nobody but itself. Messages that prove their address have a
+/// share of their own, which senders of forged addresses cannot use up.
+struct HandshakeAdmission {
+  enum Verdict {
+    case accept
+    /// Send a cookie.
+    case prove
+    case drop
+  }
+
+  /// Messages a second that are answered without a cookie: 256 take some 4 % of a processor.
+  static let capacity: UInt64 = 256
+  static let sourceRate: UInt64 = 20
+  static let sourceBurst: UInt64 = 5
+
+  private var device = TokenBucket(rate: capacity, burst: capacity)
+  private var loadedUntil: UInt64 = 0
+  private var sources = SourceTable()
+
+  /// Whether cookies are asked of everybody.
+  func isUnderLoad(at now: UInt64) -> Bool { now < loadedUntil }
+
+  mutating func judge(_ source: IPAddress, hasProof: Bool, at now: UInt64, entropy: Entropy) -> Verdict {
+    if hasProof {
+      if sources.take(source, proven: true, at: now, entropy: entropy) { return .accept }
+      return !isUnderLoad(at: now) && device.take(at: now, leaving: Self.capacity / 2) ? .accept : .drop
+    }
+    if isUnderLoad(at: now) { return .prove }
+    guard sources.take(source, proven: false, at: now, entropy: entropy) else {
+      return device.take(at: now, leaving: Self.capacity / 2) ? .accept : .prove
+    }
+    if device.take(at: now, leaving: 0) { return .accept }
+    loadedUntil = now + ProtocolConstants.second
+    return .prove
+  }
+}
+
+/// So many at once, so many a second.
+struct TokenBucket {
+  /// Nanoseconds for each token.
+  private let cost: UInt64
+  private let full: UInt64
+  /// In nanoseconds of refilling.
+  private var level: UInt64
+  private var updated: UInt64 = 0
+
+  init(rate: UInt64, burst: UInt64) {
+    cost = ProtocolConstants.second / rate
+    full = burst * cost
+    level = full
+  }
+
+  mutating func take(at now: UInt64, leaving reserve: UInt64) -> Bool {
+    level = min(full, level + min(full, elapsed(since: updated, at: now)))
+    updated = max(updated, now)
+    guard level >= (reserve + 1) * cost else { return false }
+    level -= cost
+    return true
+  }
+}
+
+/// Buckets of the sources seen last: 256 sets of four, found by a keyed hash; the one least recently used makes way. A source is an IPv4
+/// address or an IPv6 /64. Bounded, whoever sends. 96 kB, when it is first needed.
+private struct SourceTable {
+  private static let sets = 256
+  private static let ways = 4
+
+  private struct Entry {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var used: UInt64 = 0
+    var unproven = TokenBucket(rate: HandshakeAdmission.sourceRate, burst: HandshakeAdmission.sourceBurst)
+    var proven = TokenBucket(rate: HandshakeAdmission.sourceRate, burst: HandshakeAdmission.sourceBurst)
+  }
+
+  private var entries: [Entry] = []
+  private var key = SecretBytes()
+
+  mutating func take(_ source: IPAddress, proven: Bool, at now: UInt64, entropy: Entropy) -> Bool {
+    if entries.isEmpty {
+      entries = Array(repeating: Entry(), count: Self.sets * Self.ways)
+      key = entropy.ephemeral()
+    }
+    // The family tells ::/64 from an IPv4 address.
+    let high = source.family == .v4 ? UInt64(4) : source.high
+    let low = source.family == .v4 ? source.low : 1 << 63
+    var digest = MAC()
+    withUnsafeBytes(of: (high, low)) { place in
+      withUnsafeMutableBytes(of: &digest) { BLAKE2s.mac(key: key.buffer, place, into: $0.address(0)) }
+    }
+    let set = withUnsafeBytes(of: digest) { Int($0[0]) } * Self.ways
+    var chosen = set
+    for place in set..<set + Self.ways {
+      if entries[place].high == high, entries[place].low == low {
+        chosen = place
+        break
+      }
+      if entries[place].used < entries[chosen].used { chosen = place }
+    }
+    if entries[chosen].high != high || entries[chosen].low != low {
+      entries[chosen] = Entry()
+      entries[chosen].high = high
+      entries[chosen].low = low
+    }
+    entries[chosen].used = now
+    return proven ? entries[chosen].proven.take(at: now, leaving: 0) : entries[chosen].unproven.take(at: now, leaving: 0)
+  }
+}

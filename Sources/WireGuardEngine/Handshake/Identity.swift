@@ -1,0 +1,33 @@
+/// This interface's static key pair.
+struct Identity: Sendable {
+  let secret: SecretBytes
+  let publicKey: PublicKey
+
+  init(_ secret: SecretBytes) {
+    self.secret = secret
+    publicKey = Curve25519.publicKey(of: secret)
+  }
+}
+
+/// What two parties share before any handshake.
+struct PeerIdentity: Sendable {
+  let publicKey: PublicKey
+  /// X25519 of both static keys, computed once; `nil` where the peer's point is of low order, so that no handshake can succeed.
+  let sharedSecret: SecretBytes?
+  /// All zeros is none.
+  var presharedKey: SecretBytes
+
+  init(_ publicKey: PublicKey, presharedKey: SecretBytes, ours: Identity?) {
+    self.publicKey = publicKey
+    self.presharedKey = presharedKey
+    sharedSecret = ours.flatMap { Curve25519.sharedSecret($0.secret, publicKey) }
+  }
+
+  init(_ other: PeerIdentity, ours: Identity?) { self.init(other.publicKey, presharedKey: other.presharedKey, ours: ours) }
+}
+
+/// The keys of a session, seen from this side.
+struct TransportKeys {
+  let sending: SecretBytes
+  let receiving: SecretBytes
+}

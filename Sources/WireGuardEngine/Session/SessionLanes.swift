@@ -1,0 +1,61 @@
+/// A session as the sending section sees it. In memory of its own, so that the two threads do not share a cache line.
+struct SendingSession {
+  let key: UnsafeRawPointer
+  let remoteIndex: UInt32
+  /// Of the next message. Only the sending section counts, so no number is used twice.
+  var counter: UInt64 = 0
+  let born: UInt64
+  let isInitiator: Bool
+
+  @inline(__always)
+  func canSend(at now: UInt64) -> Bool {
+    elapsed(since: born, at: now) < ProtocolConstants.rejectAfterTime && counter < ProtocolConstants.rejectAfterMessages
+  }
+
+  @inline(__always)
+  func wantsRekey(at now: UInt64) -> Bool {
+    counter > ProtocolConstants.rekeyAfterMessages || isInitiator && elapsed(since: born, at: now) >= ProtocolConstants.rekeyAfterTime
+  }
+}
+
+/// A session as the receiving section sees it.
+struct ReceivingSession {
+  let key: UnsafeRawPointer
+  let localIndex: UInt32
+  let peer: PeerIndex
+  let born: UInt64
+  let isInitiator: Bool
+  var window = ReplayWindow()
+  /// A responder's session is used for sending only after the initiator has proven, by a first message, that it has it.
+  var awaitsConfirmation: Bool
+  var askedForRekey = false
+}
+
+/// A session as control sees it: what owns the keys, and the memory of both lanes. Retire it from both sections before letting go of it.
+final class Session {
+  let localIndex: UInt32
+  let sending: UnsafeMutablePointer<SendingSession>
+  let receiving: UnsafeMutablePointer<ReceivingSession>
+  /// False after our key was changed: such a session only receives, to its end.
+  var maySend = true
+  private let keys: TransportKeys
+
+  init(_ keys: TransportKeys, localIndex: UInt32, remoteIndex: UInt32, peer: PeerIndex, at now: UInt64, isInitiator: Bool) {
+    self.keys = keys
+    self.localIndex = localIndex
+    sending = .allocate(capacity: 1)
+    sending.initialize(
+      to: SendingSession(key: keys.sending.pointer, remoteIndex: remoteIndex, born: now, isInitiator: isInitiator))
+    receiving = .allocate(capacity: 1)
+    receiving.initialize(
+      to: ReceivingSession(
+        key: keys.receiving.pointer, localIndex: localIndex, peer: peer, born: now, isInitiator: isInitiator,
+        awaitsConfirmation: !isInitiator))
+  }
+
+  deinit {
+    receiving.pointee.window.deallocate()
+    receiving.deallocate()
+    sending.deallocate()
+  }
+}

@@ -1,0 +1,84 @@
+import NetworkTypes
+import Testing
+
+@testable import WireGuardEngine
+
+/// What anybody on the way may send.
+@Suite struct DecoderFuzzTests {
+  /// Gives the number of datagrams that were taken for something other than nothing or a handshake message.
+  static func run(_ count: Int, seed: UInt64) -> (accepted: Int, engine: Engine) {
+    var random = SplitMix(state: seed)
+    let pair = Pair()
+    pair.connect()
+    pair.network.send(pair.b, [pair.bToA])
+    pair.network.run(for: 121)
+    pair.network.send(pair.a, [pair.aToB])
+    pair.network.run(for: 0.1)
+    // All four kinds, each right once.
+    var corpus = pair.a.sent + pair.b.sent
+    var secret = CookieSecret()
+    corpus.append(
+      pair.a.sent[0].withUnsafeBytes {
+        secret.reply(to: $0, from: pair.a.address, macs: MessageMACs(receiver: pair.b.publicKey), at: 1, entropy: .system)
+      })
+    corpus.append(signedNoise(for: pair.b))
+    let engine = pair.b.engine
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 48 + 2_048 + 512, alignment: 16)
+    let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 + 2_048 + 512, alignment: 16)
+    defer {
+      room.deallocate()
+      plaintext.deallocate()
+    }
+    let indices = Array(engine.owners.keys)
+    let macs = MessageMACs(receiver: pair.b.publicKey)
+    let now = pair.network.now
+    var accepted = 0
+    var effects: [EngineEffect] = []
+    var done = 0
+    while done < count {
+      let batch = min(64, count - done)
+      var handshakes: [[UInt8]] = []
+      _ = engine.receive(at: now + .microseconds(done)) { section in
+        for _ in 0..<batch {
+          let base = corpus[Int(random.next() % UInt64(corpus.count))]
+          var length = base.count
+          room[48..<48 + length].copyBytes(from: base)
+          let record = UnsafeMutableRawBufferPointer(rebasing: room[48..<48 + 2_048])
+          switch random.next() % 5 {
+          case 0:
+            length = Int(random.next() % 2_048)
+            for i in stride(from: 0, to: length, by: 8) { record.storeBytes(of: random.next(), toByteOffset: i, as: UInt64.self) }
+            if length > 4, random.chance(0.8) { record.setWord(UInt32(random.next() % 6), at: 0) }
+            if length >= 8, random.chance(0.8) { record.setWord(indices[Int(random.next() % UInt64(indices.count))], at: 4) }
+          case 1: length = Int(random.next() % UInt64(length + 1))
+          case 2: length = min(2_048, length + Int(random.next() % 64))
+          default:
+            for _ in 0...(random.next() % 4) { record[Int(random.next() % UInt64(length))] ^= 1 << UInt8(random.next() % 8) }
+            // Past the first check, now and then.
+            if length == 148, random.chance(0.01) { _ = macs.sign(UnsafeMutableRawBufferPointer(rebasing: record[..<148]), cookie: nil) }
+          }
+          switch section.open(record.address(0), count: length, from: pair.a.address, into: plaintext.address(64)) {
+          case .handshake: handshakes.append(Array(record[..<length]))
+          case .packet, .keepalive: accepted += 1
+          case .dropped: break
+          }
+        }
+      }
+      let time = SimulatedNode.time(now + .microseconds(done))
+      for message in handshakes {
+        message.withUnsafeBytes { engine.receiveHandshake($0, from: pair.a.address, at: time, effects: &effects) }
+      }
+      effects.removeAll(keepingCapacity: true)
+      done += batch
+    }
+    return (accepted, engine)
+  }
+
+  @Test("60,000 random and mutated datagrams: none is taken for a packet") func random() {
+    let (accepted, engine) = Self.run(60_000, seed: 11)
+    #expect(accepted == 0)
+    let drops = engine.drops
+    #expect(drops.malformed > 1_000 && drops.unknownIndex > 100 && drops.wrongMAC > 1_000)
+    #expect(drops.unauthentic + drops.replayed + drops.expired > 1_000 && drops.overLoad + drops.refusedHandshakes > 10)
+  }
+}

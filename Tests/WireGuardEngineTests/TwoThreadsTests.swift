@@ -1,0 +1,138 @@
+import Glibc
+import NetworkTypes
+import Testing
+
+@testable import WireGuardEngine
+
+/// One thread seals, one opens, one changes everything under them: to be run with the thread sanitizer too.
+@Suite struct TwoThreadsTests {
+  private final class Thread {
+    private var handle = pthread_t()
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+      let context = Unmanaged.passRetained(self).toOpaque()
+      pthread_create(&handle, nil, { Unmanaged<Thread>.fromOpaque($0.unsafelyUnwrapped).takeRetainedValue().run() }, context)
+    }
+
+    private func run() -> UnsafeMutableRawPointer? {
+      body()
+      return nil
+    }
+
+    func join() { pthread_join(handle, nil) }
+  }
+
+  /// Memory that two threads pass a record through, one at a time.
+  private final class Slab: @unchecked Sendable {
+    let record = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
+    let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
+
+    deinit {
+      record.deallocate()
+      plaintext.deallocate()
+    }
+  }
+
+  /// A node that only its engine is used of, by several threads.
+  private struct Ends: @unchecked Sendable {
+    let a: Engine
+    let b: Engine
+    let aKey: PublicKey
+    let bKey: PublicKey
+    let aAddress: DatagramAddress
+    let bAddress: DatagramAddress
+  }
+
+  @Test("sealing, opening and control at the same time: handshakes, new peers, new allowed IPs, look-ups of state") func threads() {
+    let pair = Pair()
+    pair.connect()
+    pair.network.send(pair.b, [pair.bToA])
+    pair.network.run(for: 0.1)
+    let ends = Ends(
+      a: pair.a.engine, b: pair.b.engine, aKey: pair.a.publicKey, bKey: pair.b.publicKey, aAddress: pair.a.address, bAddress: pair.b.address
+    )
+    let start = pair.network.now
+    let packet = pair.aToB
+    let rounds = 3_000
+    let results = Slab()
+    results.record.initializeMemory(as: UInt8.self, repeating: 0)
+    // `a` seals, and what it sealed `b` opens: two engines, a section each; and `a` opens noise at the same time.
+    let sealer = Thread {
+      let slab = Slab()
+      for round in 0..<rounds {
+        var length = 0
+        let now = start + .microseconds(round)
+        let outcome = ends.a.send(at: now, mtu: 1420) { batch in
+          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
+            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
+          else { return }
+          for _ in 0..<8 {
+            slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
+            length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+          }
+        }
+        var effects: [EngineEffect] = []
+        if outcome.needsControl { ends.a.advance(to: SimulatedNode.time(now), effects: &effects) }
+        guard length > 0 else { continue }
+        var opened = Opened.dropped
+        _ = ends.b.receive(at: now) { batch in
+          opened = batch.open(slab.record.address(48), count: length, from: ends.aAddress, into: slab.plaintext.address(64))
+        }
+        if case .packet = opened { results.record.storeBytes(of: results.record.load(as: Int.self) + 1, as: Int.self) }
+      }
+    }
+    let opener = Thread {
+      let slab = Slab()
+      for round in 0..<rounds {
+        Entropy.system.fill(UnsafeMutableRawBufferPointer(rebasing: slab.record[..<200]))
+        slab.record.setWord(MessageType.transport, at: 48)
+        let outcome = ends.a.receive(at: start + .microseconds(round)) { batch in
+          for _ in 0..<8 { _ = batch.open(slab.record.address(48), count: 128, from: ends.bAddress, into: slab.plaintext.address(64)) }
+        }
+        #expect(!outcome.needsControl)
+      }
+    }
+    let controller = Thread {
+      for round in 0..<60 {
+        let time = SimulatedNode.time(start + .milliseconds(round))
+        var effects: [EngineEffect] = []
+        var change = PeerChange(ends.bKey)
+        change.replacesAllowedIPs = true
+        change.allowedIPs = [.host(address("10.0.0.2")), IPPrefix("10.\(round).0.0/16") ?? .everything(.v4)]
+        let stranger = SimulatedNode("c", "203.0.113.3:3").publicKey
+        ends.a.apply(EngineChange(peers: [change, PeerChange(stranger)]), at: time, effects: &effects)
+        _ = ends.a.state
+        _ = ends.a.nextDeadline
+        _ = ends.a.drops
+        ends.a.advance(to: time, effects: &effects)
+        var gone = PeerChange(stranger)
+        gone.removes = true
+        ends.a.apply(EngineChange(peers: [gone]), at: time, effects: &effects)
+        // A handshake, whose messages go from hand to hand.
+        guard let peer = ends.a.control({ ends.a.peers[ends.bKey] }) else { continue }
+        effects = []
+        ends.a.control {
+          peer.lastHandshakeMessage = nil
+          ends.a.initiate(peer, isRetry: false, at: time, effects: &effects)
+        }
+        for _ in 0..<3 {
+          var answers: [EngineEffect] = []
+          for case .transmit(let bytes, let to, _) in effects {
+            let receiver = to == ends.bAddress ? ends.b : ends.a
+            let source = to == ends.bAddress ? ends.aAddress : ends.bAddress
+            if bytes[0] != 4 { bytes.withUnsafeBytes { receiver.receiveHandshake($0, from: source, at: time, effects: &answers) } }
+          }
+          effects = answers
+        }
+      }
+    }
+    for thread in [sealer, opener, controller] { thread.join() }
+    let delivered = results.record.load(as: Int.self)
+    #expect(delivered > rounds / 2, "\(delivered)")
+    #expect(ends.a.state.peers.count == 1 && ends.b.state.peers.count == 1)
+    #expect(ends.b.drops.replayed == 0)
+    #expect(ends.a.owners.count <= 3)
+  }
+}
