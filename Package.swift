@@ -132,7 +132,7 @@ let package = Package(
     tests("TunnelProvidersTests", uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium"]),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport"]),
     tests(
-      "WireGuardDataPathTests", uses: ["WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+      "WireGuardDataPathTests", uses: ["WireGuardDataPath", "CWireGuardIO", "LinuxIO", "TestSupport", "roamward-wireguard"],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),

@@ -39,6 +39,19 @@ struct KeptFilesTests {
     #expect(!NetworkdLink(link: "", lease: "").isManaged)
   }
 
+  @Test(
+    "dhclient's leases tell of the portal's API, by name or by bytes, and only of an https URL",
+    arguments: [
+      ("option v4-captive-portal \"https://portal.example/api\";", "https://portal.example/api"),
+      ("option unknown-114 68:74:74:70:73:3a:2f:2f:61:2e:65:78:61:6d:70:6c:65;", "https://a.example"),
+      ("option unknown-114 \"https://a.example/x\";", "https://a.example/x"), ("option unknown-114 \"http://a.example/x\";", nil),
+      ("option unknown-114 68:74:74;", nil), ("option unknown-114 \"https://a.example/ x\";", nil), ("option unknown-114;", nil),
+    ])
+  func portal(option: String, api: String?) {
+    let text = "lease {\n  interface \"wlan0\";\n  fixed-address 192.0.2.9;\n  \(option)\n}\n"
+    #expect(Lease.leases(dhclient: text).map(\.portalAPI) == [api])
+  }
+
   @Test("dhclient's leases, of several links, the newest last") func dhclient() {
     let text = """
       default-duid "\\000\\001";

@@ -1,3 +1,4 @@
+import CWireGuardIO
 import Glibc
 
 @testable import WireGuardDataPath

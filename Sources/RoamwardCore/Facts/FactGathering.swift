@@ -28,6 +28,12 @@ struct FactGathering {
       device: link.device)
   }
 
+  /// The portal API that the network told the DHCP client of; asked for together with the fact that it is for.
+  func portalAPI(of primary: Link) -> String? {
+    guard sources.needed.contains(.captivePortal) || sources.needed.contains(.internet) else { return nil }
+    return sources.host.lease(of: question(about: primary, isPrimary: true))?.portalAPI
+  }
+
   mutating func captivePortal(of primary: Link?) -> Fact<Bool> {
     note(.captivePortal) { facts in
       primary.map { facts.sources.host.captivePortal(facts.question(about: $0, isPrimary: true)) } ?? withoutNetwork

@@ -61,8 +61,13 @@ package struct Lease: Hashable, Sendable {
   package var dns: LinkDNS
   /// DHCP option 43 says `ANDROID_METERED`, as phones that share a paid connection do.
   package var isMetered: Bool
+  /// The API of the network's captive portal, an https URL (DHCP option 114, RFC 8910).
+  package var portalAPI: String?
 
-  package init(link: String? = nil, address: IPAddress? = nil, dns: LinkDNS = LinkDNS(), isMetered: Bool = false) {
+  package init(
+    link: String? = nil, address: IPAddress? = nil, dns: LinkDNS = LinkDNS(), isMetered: Bool = false, portalAPI: String? = nil
+  ) {
+    self.portalAPI = portalAPI
     self.link = link
     self.address = address
     self.dns = dns

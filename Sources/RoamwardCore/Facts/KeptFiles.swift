@@ -48,11 +48,22 @@ extension Lease {
       case "domain-name", "domain-search":
         open?.dns.domains += values.flatMap { $0.split(separator: " ") }.compactMap { DomainName(String($0)) }
       case "vendor-encapsulated-options": open?.isMetered = isAndroidMetered(values.first ?? "")
+      case "v4-captive-portal", "captive-portal", "unknown-114": open?.portalAPI = portalURL(values.first ?? "")
       default: continue
       }
     }
     return leases
   }
+}
+
+/// As text, or, where dhclient has no name for the option, as bytes with colons between them. Whoever answers DHCP can write this: only an https
+/// URL of printable characters counts (RFC 8908 section 4.1), so that nobody else can answer for the portal.
+private func portalURL(_ text: String) -> String? {
+  let bytes = text.split(separator: ":").compactMap { UInt8($0, radix: 16) }
+  let isBytes = !bytes.isEmpty && bytes.count == text.split(separator: ":", omittingEmptySubsequences: false).count
+  let url = isBytes ? String(decoding: bytes, as: UTF8.self) : text
+  guard url.hasPrefix("https://"), url.utf8.count > 8, url.utf8.count < 256, url.utf8.allSatisfy({ (0x21..<0x7f).contains($0) }) else { return nil }
+  return url
 }
 
 /// `ANDROID_METERED` in hexadecimal.

@@ -98,6 +98,7 @@ package struct Underlay: Hashable, Sendable {
     snapshot = NetworkSnapshot(
       primary: primary, links: links, captivePortal: facts.captivePortal(of: primaryLink), internet: facts.internet(of: primaryLink),
       otherProbes: .unknown(because: "it was not asked"), time: facts.time, power: facts.power)
+    snapshot.portalAPI = primaryLink.flatMap { facts.portalAPI(of: $0) }
     provenance = facts.provenance
   }
 }

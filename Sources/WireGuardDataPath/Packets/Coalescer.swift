@@ -1,3 +1,4 @@
+internal import CWireGuardIO
 internal import Glibc
 
 /// Joins packets of one flow that follow one another into superpackets, by the rules of the kernel's own receive offload, so that what
