@@ -58,7 +58,7 @@ extension HostWords {
 
   private var noCheck: String {
     guard case .said(let words) = networkManager, !words.checksConnectivity else {
-      return "no program of this host checks it (cure: let NetworkManager check, or ask a server of your own by `probe`)"
+      return "no program of this host checks it (cure: let NetworkManager check, or give the agent --connectivity-check URL)"
     }
     return "NetworkManager's connectivity check is off (cure: apt install network-manager-config-connectivity-debian)"
   }
