@@ -62,8 +62,8 @@ private func portalURL(_ text: String) -> String? {
   let bytes = text.split(separator: ":").compactMap { UInt8($0, radix: 16) }
   let isBytes = !bytes.isEmpty && bytes.count == text.split(separator: ":", omittingEmptySubsequences: false).count
   let url = isBytes ? String(decoding: bytes, as: UTF8.self) : text
-  guard url.hasPrefix("https://"), url.utf8.count > 8, url.utf8.count < 256, url.utf8.allSatisfy({ (0x21..<0x7f).contains($0) }) else { return nil }
-  return url
+  let isPrintable = url.utf8.allSatisfy { (0x21..<0x7f).contains($0) }
+  return url.hasPrefix("https://") && isPrintable && (9..<256).contains(url.utf8.count) ? url : nil
 }
 
 /// `ANDROID_METERED` in hexadecimal.
