@@ -16,35 +16,35 @@ package final class Reconciler {
   private(set) var policies = PolicySet()
   private(set) var generation = 0
   var observation: Observation?
-  private var observedAt = Moment(nanoseconds: 0)
+  private(set) var observedAt = Moment(nanoseconds: 0)
   /// The network as the host's own sources see it; the observation's own snapshot has what probes found as well.
   private(set) var underlay = NetworkSnapshot()
-  private(set) var deliberation = Deliberation()
-  private(set) var supervisors: [String: TunnelSupervisor] = [:]
+  var deliberation = Deliberation()
+  var supervisors: [String: TunnelSupervisor] = [:]
   private(set) var notes: [String] = []
   var guarding = GuardMachine()
   var toldFirewall = FirewallStatus()
   var isObservationStale = true
   /// What the machines have still to be told about the network below.
-  private var underlayEvent: TunnelMachine.Event?
-  private var settleUntil: Moment?
+  var underlayEvent: TunnelMachine.Event?
+  var settleUntil: Moment?
   private var pace = Pace()
   /// The machine could not be looked at, so often in a row; it is left alone until then.
   private var failedLooks = 0
-  private var blindUntil: Moment?
+  var blindUntil: Moment?
   /// The network that it is on, with all that was learnt about it.
   private(set) var network = NetworkIdentity.none
   var counters = StatusReport.Counters()
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
   private var changedAt: Moment?
-  private var awaitingSince: Moment?
-  private var toldStates: [String: String] = [:]
+  var awaitingSince: Moment?
+  var toldStates: [String: String] = [:]
   var toldTimers: [String: [TunnelTimer]] = [:]
   private var isPassing = false
   var isPassDue = false
   private(set) var isStopping = false
-  private var whenStopped: (() -> Void)?
+  var whenStopped: (() -> Void)?
   private var sleepClock = SleepClock()
   private var wokeAt: Moment?
   var retryAt: Moment?
@@ -129,34 +129,6 @@ package final class Reconciler {
     }
     tell(.policy(generation: generation, errors: errors, warnings: warnings))
     isObservationStale = true
-    pass()
-  }
-
-  /// Brings a tunnel up or down by hand, whatever the rules say.
-  package func hold(_ tunnel: String, _ request: HoldRequest) throws(RequestError) {
-    guard let policy = policies.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
-    guard policy.isEnabled || !request.wantsUp else {
-      throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
-    }
-    observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
-    let now = world.wallClock()
-    let lifetime: Hold.Lifetime =
-      switch request.until {
-      case .networkChange: .network(network)
-      case .resume: .resume
-      case .seconds(let seconds): .time(now + seconds)
-      }
-    deliberation.hold(tunnel, Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason))
-    world.journal.saveHolds(deliberation.holds)
-    tell(.hold(tunnel: tunnel, request, isSaid: true))
-    pass()
-  }
-
-  /// Ends the hold on one tunnel, or on all.
-  package func resume(_ tunnel: String?) throws(RequestError) {
-    if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
-    if tunnel == nil { _ = guarding.close() }
-    tellOfEndedHolds(deliberation.resume(tunnel), areSaid: true)
     pass()
   }
 
@@ -298,163 +270,10 @@ package final class Reconciler {
     removeSupervisorsWithoutPolicy()
   }
 
-  // MARK: Supervisors
-
-  var orderedSupervisors: [TunnelSupervisor] {
-    supervisors.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
-  }
-
-  private var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)) }
-
-  private func makeSupervisor(for policy: TunnelPolicy) {
-    if let existing = supervisors[policy.name] { return existing.update(policy) }
-    supervisors[policy.name] = TunnelSupervisor(policy: policy, world: world) { [weak self] in
-      self?.isObservationStale = true
-      self?.pass()
-    }
-  }
-
-  private func removeSupervisorsWithoutPolicy() {
-    for name in supervisors.keys.sorted() where policies.tunnel(named: name) == nil {
-      guard let supervisor = supervisors[name] else { continue }
-      drive(supervisor) { $0.want(.down, on: self.observation?.snapshot.primaryLink) }
-      if supervisor.machine.state == .disconnected {
-        supervisors[name] = nil
-        deliberation.forget(name)
-        guarding.forget(name)
-      }
-    }
-  }
-
-  /// Whether it is down and only there because another pass has to remove or replace it.
-  func isReadyToGo(_ supervisor: TunnelSupervisor) -> Bool {
-    supervisor.machine.state == .disconnected && (supervisor.isToBeReplaced || policies.tunnel(named: supervisor.policy.name) == nil)
-  }
-
-  /// Moves a machine, and tells of the state that it has come to.
-  func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
-    let before = toldStates[supervisor.policy.name] ?? "disconnected"
-    move(supervisor)
-    let after = supervisor.machine.state.status
-    guard before != after else { return }
-    toldStates[supervisor.policy.name] = after
-    tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
-  }
-
-  /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
-  func reason(for supervisor: TunnelSupervisor) -> String {
-    if isStopping { return "the agent is stopping" }
-    let name = supervisor.policy.name
-    guard let policy = policies.tunnel(named: name) else { return "its policy is gone" }
-    if !policy.isEnabled { return "disabled by its policy" }
-    if let hold = deliberation.holds[name] {
-      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words); `roamward resume` ends it"
-    }
-    if !policy.onDemand.isEnabled { return "on-demand is off" }
-    guard let decision = deliberation.decisions[name] else { return "not decided yet" }
-    return decision.rule.map { "rule \($0.index): \(decision.because)" } ?? decision.because
-  }
-
-  // MARK: Time
-
-  /// The next moment at which something has to be looked at again; with nothing pending, none.
-  private func schedule() {
-    let now = world.now()
-    let snapshot = observation?.snapshot ?? NetworkSnapshot()
-    let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
-    let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
-    let deadlines =
-      [releaseEnd, settleUntil, retryAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
-      + supervisors.values.map(\.machine.nextDeadline)
-    world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
-  }
-
-  /// While an answer is awaited the device is asked: often at first, then twenty times a second.
-  private func nextPoll(at now: Moment) -> Moment? {
-    guard supervisors.values.contains(where: \.machine.state.isAwaitingAnswer) else {
-      awaitingSince = nil
-      return nil
-    }
-    let since = awaitingSince ?? now
-    awaitingSince = since
-    return now + min(.milliseconds(50), max(.milliseconds(2), (now - since) / 2))
-  }
-
-  private func timeHasCome() {
-    let now = world.now()
-    for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
-    if let at = retryAt, at <= now {
-      retryAt = nil
-      isObservationStale = true
-    }
-    // A handshake makes no event, and neither does the clock.
-    if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
-    for supervisor in orderedSupervisors {
-      supervisor.askAgain()
-      drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
-    }
-    pass()
-  }
-
-  /// The network as the last pass saw it.
-  package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
-
-  /// The same, with where its facts come from.
-  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
-
-  /// Files beside the policies that they are made of.
-  package var policyDependencies: [String] { loaded.dependencies }
-
-  /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
-  package func refresh() {
-    let before = observation
-    observe()
-    let isNew = before?.snapshot.isSameButForTime(as: lastSnapshot) != true || before?.state.kernel != observation?.state.kernel
-    guard isNew else { return }
-    // The kernel need not tell of it once more.
-    isObservationStale = true
-    settleUntil = settleUntil ?? world.now()
-    schedule()
-  }
-
-  // MARK: Ends
-
-  private func tellOfEndedHolds(_ tunnels: [String], areSaid: Bool = false) {
-    if areSaid, !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
-    for tunnel in tunnels { tell(.hold(tunnel: tunnel, nil, isSaid: areSaid)) }
-  }
-
-  /// A command that a dead agent had started gets its `down`, before anything else is started.
-  private func endLeftOverCommands(then done: @escaping () -> Void) {
-    let commands = world.journal.startedCommands().sorted { $0.key < $1.key }
-    var open = commands.count
-    if open == 0 { return done() }
-    for (tunnel, command) in commands {
-      world.run(.down, tunnel, command) { [world] _ in
-        world.journal.forgetCommand(tunnel)
-        open -= 1
-        if open == 0 { done() }
-      }
-    }
-  }
-
-  private func finishStopping() {
-    guard isStopping, let done = whenStopped, let observation else { return }
-    let isEmpty = Plan(from: observation.state, to: desiredState).isEmpty
-    guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }
-    whenStopped = nil
-    done()
-  }
-
   func noteProblems(_ problems: [String]) {
     for problem in problems where !notes.contains(problem) { warn(problem) }
     notes = problems
   }
 
   func warn(_ text: String) { tell(.warning(text)) }
-
-  private func noSuchTunnel(_ name: String) -> RequestError {
-    let known = policies.tunnels.map(\.name).joined(separator: ", ")
-    return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
-  }
 }

@@ -1,0 +1,26 @@
+import RoamwardCore
+
+/// How it begins after another agent, and how it ends.
+extension Reconciler {
+  /// A command that a dead agent had started gets its `down`, before anything else is started.
+  func endLeftOverCommands(then done: @escaping () -> Void) {
+    let commands = world.journal.startedCommands().sorted { $0.key < $1.key }
+    var open = commands.count
+    if open == 0 { return done() }
+    for (tunnel, command) in commands {
+      world.run(.down, tunnel, command) { [world] _ in
+        world.journal.forgetCommand(tunnel)
+        open -= 1
+        if open == 0 { done() }
+      }
+    }
+  }
+
+  func finishStopping() {
+    guard isStopping, let done = whenStopped, let observation else { return }
+    let isEmpty = Plan(from: observation.state, to: desiredState).isEmpty
+    guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }
+    whenStopped = nil
+    done()
+  }
+}

@@ -1,0 +1,66 @@
+package import ControlProtocol
+import NetworkTypes
+import PolicySource
+package import RoamwardCore
+
+/// What a person asks of the agent.
+extension Reconciler {
+  /// Brings a tunnel up or down by hand, whatever the rules say.
+  package func hold(_ tunnel: String, _ request: HoldRequest) throws(RequestError) {
+    guard let policy = policies.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
+    guard policy.isEnabled || !request.wantsUp else {
+      throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
+    }
+    observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
+    let now = world.wallClock()
+    let lifetime: Hold.Lifetime =
+      switch request.until {
+      case .networkChange: .network(network)
+      case .resume: .resume
+      case .seconds(let seconds): .time(now + seconds)
+      }
+    deliberation.hold(tunnel, Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason))
+    world.journal.saveHolds(deliberation.holds)
+    tell(.hold(tunnel: tunnel, request, isSaid: true))
+    pass()
+  }
+
+  /// Ends the hold on one tunnel, or on all.
+  package func resume(_ tunnel: String?) throws(RequestError) {
+    if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
+    if tunnel == nil { _ = guarding.close() }
+    tellOfEndedHolds(deliberation.resume(tunnel), areSaid: true)
+    pass()
+  }
+
+  /// The network as the last pass saw it.
+  package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
+
+  /// The same, with where its facts come from.
+  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
+
+  /// Files beside the policies that they are made of.
+  package var policyDependencies: [String] { loaded.dependencies }
+
+  /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
+  package func refresh() {
+    let before = observation
+    observe()
+    let isNew = before?.snapshot.isSameButForTime(as: lastSnapshot) != true || before?.state.kernel != observation?.state.kernel
+    guard isNew else { return }
+    // The kernel need not tell of it once more.
+    isObservationStale = true
+    settleUntil = settleUntil ?? world.now()
+    schedule()
+  }
+
+  func tellOfEndedHolds(_ tunnels: [String], areSaid: Bool = false) {
+    if areSaid, !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
+    for tunnel in tunnels { tell(.hold(tunnel: tunnel, nil, isSaid: areSaid)) }
+  }
+
+  func noSuchTunnel(_ name: String) -> RequestError {
+    let known = policies.tunnels.map(\.name).joined(separator: ", ")
+    return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
+  }
+}

@@ -1,0 +1,60 @@
+import ControlProtocol
+import RoamwardCore
+
+/// The tunnels that it looks after.
+extension Reconciler {
+  var orderedSupervisors: [TunnelSupervisor] {
+    supervisors.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
+  }
+
+  var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)) }
+
+  func makeSupervisor(for policy: TunnelPolicy) {
+    if let existing = supervisors[policy.name] { return existing.update(policy) }
+    supervisors[policy.name] = TunnelSupervisor(policy: policy, world: world) { [weak self] in
+      self?.isObservationStale = true
+      self?.pass()
+    }
+  }
+
+  func removeSupervisorsWithoutPolicy() {
+    for name in supervisors.keys.sorted() where policies.tunnel(named: name) == nil {
+      guard let supervisor = supervisors[name] else { continue }
+      drive(supervisor) { $0.want(.down, on: self.observation?.snapshot.primaryLink) }
+      if supervisor.machine.state == .disconnected {
+        supervisors[name] = nil
+        deliberation.forget(name)
+        guarding.forget(name)
+      }
+    }
+  }
+
+  /// Whether it is down and only there because another pass has to remove or replace it.
+  func isReadyToGo(_ supervisor: TunnelSupervisor) -> Bool {
+    supervisor.machine.state == .disconnected && (supervisor.isToBeReplaced || policies.tunnel(named: supervisor.policy.name) == nil)
+  }
+
+  /// Moves a machine, and tells of the state that it has come to.
+  func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
+    let before = toldStates[supervisor.policy.name] ?? "disconnected"
+    move(supervisor)
+    let after = supervisor.machine.state.status
+    guard before != after else { return }
+    toldStates[supervisor.policy.name] = after
+    tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
+  }
+
+  /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
+  func reason(for supervisor: TunnelSupervisor) -> String {
+    if isStopping { return "the agent is stopping" }
+    let name = supervisor.policy.name
+    guard let policy = policies.tunnel(named: name) else { return "its policy is gone" }
+    if !policy.isEnabled { return "disabled by its policy" }
+    if let hold = deliberation.holds[name] {
+      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words); `roamward resume` ends it"
+    }
+    if !policy.onDemand.isEnabled { return "on-demand is off" }
+    guard let decision = deliberation.decisions[name] else { return "not decided yet" }
+    return decision.rule.map { "rule \($0.index): \(decision.because)" } ?? decision.because
+  }
+}
