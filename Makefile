@@ -23,10 +23,11 @@ demo: ## a walk from home to the café, in network namespaces
 	$(MAKE) --no-print-directory build
 	examples/walk/demo
 
-test: ## all tests, then those in a virtual machine
+test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm
-	swift build
-	swift test
+	swift build --build-tests
+	scripts/test
+	$(MAKE) --no-print-directory build
 	scripts/vm --module wireguard --module 'mac80211_hwsim radios=3' --time-limit 600 -- Tests/VM/roam
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers
@@ -51,7 +52,7 @@ install: ## programs and systemd unit, under DESTDIR and PREFIX
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
 	install -d $(DESTDIR)$(docdir)
-	install -m 644 docs/policy.schema.json docs/policy-reference.md $(DESTDIR)$(docdir)/
+	install -m 644 docs/policy.schema.json docs/policy-reference.md docs/import-export.md docs/security.md $(DESTDIR)$(docdir)/
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/results

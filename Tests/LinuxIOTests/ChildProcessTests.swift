@@ -57,7 +57,8 @@ struct ChildProcessTests {
       ["/bin/sh", "-c", "(trap '' TERM; echo $$; sleep 30 & echo $!; wait; sleep 30) & wait"], timeout: .milliseconds(200))
     #expect(outcome.wasTimedOut)
     #expect(outcome.code == 143)
-    #expect(ContinuousClock.now - begin < .seconds(2))
+    // Neither of them waits for its sleep.
+    #expect(ContinuousClock.now - begin < .seconds(20))
     for line in outcome.output.split(separator: "\n") { #expect(isGone(Int32(line) ?? 0), "\(line) lives on") }
   }
 

@@ -10,7 +10,7 @@ struct HoldTests {
       go cafe
       start_agent
       tunnel_is corp connected
-      roamward down corp --wait 5
+      roamward down corp --wait 60
       say "$(field corp state) $(field corp hold) $(field corp decision)"
       roamward status | grep -E 'hold: |rules: '
       ip link set wlan0 down && sleep 0.4
@@ -39,7 +39,7 @@ struct HoldTests {
       go cafe
       start_agent
       tunnel_is corp connected
-      roamward down corp --wait 5
+      roamward down corp --wait 60
       ip -6 route del default
       sleep 0.4
       say "$(field corp hold)"
@@ -62,7 +62,7 @@ struct HoldTests {
       go home
       remember
       start_agent
-      roamward up corp --wait 8 && within 3 intranet_loads
+      roamward up corp --wait 60 && within 3 intranet_loads
       say "$(field corp state) $(field corp hold) $(field corp decision)"
       sleep 0.5
       say "$(field corp state)"
@@ -111,9 +111,9 @@ struct HoldTests {
       start_agent
       sleep 0.5
       say "$(field corp state)"
-      roamward up corp --wait 8 && say "$(field corp state)"
+      roamward up corp --wait 60 && say "$(field corp state)"
       roamward resume corp && sleep 0.4 && say "$(field corp state)"
-      roamward down corp --wait 5 && say "$(field corp state)"
+      roamward down corp --wait 60 && say "$(field corp state)"
       """)
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[disconnected]", "[connected]", "[connected]", "[disconnected]"])
   }

@@ -99,7 +99,7 @@ struct HotplugTests {
         ip link set corp down && ip link set corp name mine
         within 15 intranet_loads && ip link show corp >/dev/null && not ip link show mine 2>/dev/null && say renamed
         field corp state
-        """, limit: 90)
+        """, limit: 400)
     #expect(seen.lines == ["[deleted]", "[moved]", "[renamed]", "connected"])
   }
 }

@@ -67,7 +67,7 @@ struct ProbeTests {
         within 3 intranet_loads
         roamward status --json | jq -r '.probes[] | "[\\(.answer)]"'
         go home
-        tunnel_is corp disconnected 10s
+        tunnel_is corp disconnected
         within 3 as_before
         # Another machine with the beacon's name and address, but not its key.
         kill $(on home ss -Hltnp 'sport = :443' | grep -o 'pid=[0-9]*' | head -n 1 | cut -d= -f2)
@@ -78,7 +78,7 @@ struct ProbeTests {
         tunnel_is corp connected
         roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.because)"'
         say "asked $(grep -c 'query.*beacon' $scene/dns-home.log)"
-        """, limit: 90)
+        """, limit: 400)
     let lines = seen.lines
     #expect(
       lines.filter { $0.hasPrefix("[") && !$0.hasPrefix("[asked") }.map { $0.prefix { $0 != "]" } } == ["[disconnected", "[fail", "[fail"])
@@ -114,7 +114,7 @@ struct ProbeTests {
       say "$(field corp state)"
       for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address del $address dev lo; done
       for family in -4 -6; do ip -n cafe $family rule del pref 10; done
-      tunnel_is corp connected 20s
+      tunnel_is corp connected
       within 3 intranet_loads
       roamward network | grep '^internet'
       """)

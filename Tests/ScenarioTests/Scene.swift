@@ -23,7 +23,7 @@ final class Scene {
     let command = "cd '\(folder)'; echo $$ >process; exec '\(Lab.script)' run sh -c \"\(hold)\" >lab.log 2>&1"
     guard let box = start(command, "we") else { throw SystemError.last("popen") }
     self.box = box
-    let end = Moment.now + .seconds(30)
+    let end = Moment.now + .seconds(120)
     while access("\(folder)/ready", F_OK) != 0 {
       guard Moment.now < end else { throw SceneFailure("the lab is not built: \(read("lab.log"))") }
       usleep(5_000)
@@ -42,7 +42,7 @@ final class Scene {
 
   /// Runs a script of bash as the laptop, with the words of `scene.bash`; gives what it wrote. A status other than 0 throws, with that.
   @discardableResult
-  func run(_ script: String, limit: Int = 40) throws -> String {
+  func run(_ script: String, limit: Int = 240) throws -> String {
     let (status, output) = try finish(script, limit: limit)
     guard status == 0 else {
       throw SceneFailure("status \(status) of:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(3000))")
@@ -51,7 +51,7 @@ final class Scene {
   }
 
   /// As `run`, whatever the status.
-  func finish(_ script: String, limit: Int = 40) throws -> (status: Int32, output: String) {
+  func finish(_ script: String, limit: Int = 240) throws -> (status: Int32, output: String) {
     scripts += 1
     let file = "script-\(scripts).bash"
     let words = "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)'\nsource '\(Lab.words)'\n"

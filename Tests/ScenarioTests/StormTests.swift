@@ -45,7 +45,7 @@ struct StormTests {
       say "$(($(counter events) - events))"
       say "$(field corp state) $(($(counter steps) - steps)) $(($(link_index corp) - index))"
       intranet_loads && say "intranet"
-      """, limit: 300)
+      """, limit: 400)
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -73,7 +73,7 @@ struct StormTests {
       storm feed
       say "$(($(counter events) - events))"
       say "$(field corp state) $(($(counter steps) - steps))"
-      """, limit: 120)
+      """, limit: 400)
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet && toll.milliseconds <= 100, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -102,7 +102,7 @@ struct StormTests {
       }
       storm flap
       tunnel_is corp connected && within 5 intranet_loads && say "$(field corp decision)"
-      """, limit: 60)
+      """, limit: 240)
     let took = try #require(Int(seen.lines[0].filter(\.isNumber)))
     let toll = try Toll(seen.lines[1])
     // Ten looks a second at most; each may be followed by one at what came of it.
@@ -131,7 +131,7 @@ struct StormTests {
       }
       storm lose
       tunnel_is corp connected && say "$(field corp decision)"
-      """, limit: 60)
+      """, limit: 240)
     let toll = try Toll(seen.lines[0])
     #expect(toll.overflows >= 1 && toll.evaluations <= 20 && toll.isBounded && toll.isQuiet, "\(toll)")
     #expect(seen.lines.last == "[connect]")

@@ -11,12 +11,15 @@ struct TellingTests {
       start_agent
       roamward monitor --json >events &
       roamward monitor >lines &
-      sleep 0.3
+      # A policy that is read again is told of.
+      listen() { touch $policies/corp.yaml; sleep 0.1; test -s events && test -s lines; }
+      within 5 listen
       go cafe
       tunnel_is corp connected
       go home
       tunnel_is corp disconnected
-      sleep 0.2
+      within 5 grep -q '"to":"disconnected"' events
+      within 5 grep -q 'to disconnected\\|-> disconnected' lines
       jq -r 'select(.event == "state") | .to' events >states
       jq -r 'select(.event == "decision") | "\\(.tunnel) \\(.decision) \\(.rule)"' events >decisions
       jq -r 'select(.event == "network") | "\\(.link) \\(.ssid)"' events >networks
@@ -35,7 +38,7 @@ struct TellingTests {
       go home
       start_agent
       roamward monitor --record walk.yaml >/dev/null &
-      sleep 0.3
+      within 5 test -s walk.yaml
       go cafe
       tunnel_is corp connected
       sleep 1.2
@@ -46,7 +49,7 @@ struct TellingTests {
       tunnel_is corp connected
       go home
       tunnel_is corp disconnected
-      sleep 0.5
+      within 5 eval '[[ $(tail -n 1 walk.yaml) == *disconnect* ]]'
       $bin/roamward simulate walk.yaml --policies $policies >simulated && say "the same"
       sed 's/"corp":"connect"/"corp":"ignore"/' walk.yaml >lie.yaml
       $bin/roamward simulate lie.yaml --policies $policies 2>refusal >/dev/null || say "status $?"

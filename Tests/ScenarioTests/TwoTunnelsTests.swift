@@ -26,7 +26,7 @@ struct TwoTunnelsTests {
       within 5 field_is lab state connected
       \(ways)
       intranet_loads && busybox ping -c 1 -W 2 10.88.0.1 >/dev/null && say "both work"
-      roamward down corp --wait 5
+      roamward down corp --wait 60
       within 1 way_is 10.77.0.1 lab
       \(ways)
       roamward resume corp && tunnel_is corp connected

@@ -14,9 +14,10 @@ go() { "$lab" connect "$1"; }
 # Runs a command on home, cafe, mobile, internet or gateway.
 on() { "$lab" on "$@"; }
 
-# Repeats a command until it succeeds; after that many seconds, and half of one for a busy machine, says what it said last, and fails.
+# Repeats a command until it succeeds. The seconds are what a person would wait on a quiet machine; a busy one gets ten times as many and half a
+# minute. Then it says what the command said last, and fails.
 within() {
-  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000 + 500000)) output
+  local deadline=$((${EPOCHREALTIME/./} + $1 * 10000000 + 30000000)) output
   shift
   until output=$("$@" 2>&1); do
     if ((${EPOCHREALTIME/./} > deadline)); then
@@ -74,7 +75,7 @@ dry() {
   roamward "$1" "${layers[@]}" "${inputs[@]}" --state-dir "$scene/state" "${@:2}"
 }
 
-tunnel_is() { roamward wait "$1" --for "$2" --timeout "${3:-10s}"; }
+tunnel_is() { roamward wait "$1" --for "$2" --timeout "${3:-60s}"; }
 
 # A field of a tunnel's status.
 field() { roamward status --json | jq -r --arg tunnel "$1" ".tunnels[] | select(.name == \$tunnel) | .$2"; }
@@ -94,7 +95,7 @@ as_before() {
   diff "$scene/before" "$scene/after"
 }
 
-fetch() { "$lab" on laptop curl --silent --show-error --fail --max-time 2 "$@"; }
+fetch() { "$lab" on laptop curl --silent --show-error --fail --max-time 5 "$@"; }
 
 # The address from which a web server sees the laptop.
 seen_by() { fetch "http://$1/cgi-bin/whoami"; }

@@ -9,7 +9,7 @@ package struct TookTooLong: Error {
 /// Runs an event loop until the body's second argument is called, and gives what it was called with. What the body returns is kept alive
 /// until then. `TookTooLong` after `limit`.
 package func onLoop<Result>(
-  limit: Duration = .seconds(20), _ body: (EventLoop, @escaping (Result) -> Void) throws -> Any?
+  limit: Duration = .seconds(60), _ body: (EventLoop, @escaping (Result) -> Void) throws -> Any?
 ) throws -> Result {
   let loop = try EventLoop()
   var result: Result?
@@ -28,7 +28,7 @@ package func onLoop<Result>(
 @discardableResult
 package func shell(_ line: String) throws -> String {
   let outcome: ChildProcess.Outcome = try onLoop { loop, done in
-    try ChildProcess(["/bin/sh", "-c", line], timeout: .seconds(10), on: loop, then: done)
+    try ChildProcess(["/bin/sh", "-c", line], timeout: .seconds(60), on: loop, then: done)
   }
   guard outcome.code == 0 else { throw SystemError(code: outcome.code, operation: "\(line): \(outcome.output)") }
   return outcome.output

@@ -154,7 +154,7 @@ struct UserspaceWireGuardTests {
       let begin = ContinuousClock.now
       let loop = try EventLoop()
       #expect(throws: ProviderError.self) { try UserspaceWireGuard(on: loop, socketDirectory: "\(folder)/sockets").read("rw0") }
-      #expect((.milliseconds(900) ... .milliseconds(2000)).contains(ContinuousClock.now - begin))
+      #expect((.milliseconds(900) ... .seconds(15)).contains(ContinuousClock.now - begin))
       withExtendedLifetime(server) {}
     }
   }
