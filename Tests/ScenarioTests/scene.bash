@@ -161,14 +161,17 @@ ticks() { awk '{ print $14 + $15 }' "/proc/$(agent_pid)/stat"; }
 # How often the agent has gone to sleep, and so been woken.
 sleeps() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(agent_pid)/status"; }
 
-# Runs a command, waits until the agent has taken it in, and says what that took: evaluations, overflows, KiB grown, processor time in ms, and
-# processor time in ms of the quiet second after.
+# Runs a command, waits until the agent has taken it in, half a minute at most, and says what that took: evaluations, overflows, KiB grown,
+# processor time in ms, and processor time in ms of the last second.
 storm() {
   local before=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") after quiet
   "$@"
-  sleep 3
-  quiet=$(ticks)
-  sleep 1
+  sleep 2
+  for _ in {1..30}; do
+    quiet=$(ticks)
+    sleep 1
+    (($(ticks) - quiet > 2)) || break
+  done
   after=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$quiet")
   quiet=$(($(ticks) - quiet))
   say "$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2])) $((10 * (after[3] - before[3]))) $((10 * quiet))"
