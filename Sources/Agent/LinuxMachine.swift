@@ -173,6 +173,9 @@ package final class LinuxMachine {
   /// Opened at its first use: most machines never need it.
   private lazy var firewall: NftablesBackend? = try? NftablesBackend()
 
+  /// Our table as it is, for who only looks.
+  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(because: "libnftables cannot be started") }
+
   private var requiredFirewall: NftablesBackend {
     get throws(NftablesError) {
       if let firewall { return firewall }
@@ -251,7 +254,8 @@ private func ssidFact(_ path: String) -> Fact<SSID?> {
   }
 }
 
-private func isInstalled(_ program: String) -> Bool {
+/// Whether a program of this name is on the path.
+func isInstalled(_ program: String) -> Bool {
   let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
 }

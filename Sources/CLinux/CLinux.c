@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -72,4 +73,10 @@ int clinux_clock_change_timer(void) {
     return -1;
   }
   return fd;
+}
+
+int clinux_is_immutable(const char *path) {
+  struct statx status;
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &status) != 0) return 0;
+  return (status.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
 }

@@ -12,8 +12,7 @@ struct PolicyOptions: ParsableArguments {
 
   /// Loads them. Problems go to standard error; errors end the program with status 1.
   func load() throws -> PolicySet {
-    let loaded = loadPolicies(
-      layers: policies.isEmpty ? PolicyLayers.standard : policies, requireRootOwnership: policies.isEmpty && geteuid() == 0)
+    let loaded = loadAll()
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
     if loaded.policies.tunnels.isEmpty {
@@ -21,5 +20,10 @@ struct PolicyOptions: ParsableArguments {
       writeError("roamward: no policy describes a tunnel in \(places)\n")
     }
     return loaded.policies
+  }
+
+  /// The same with all that there is to say of them.
+  func loadAll() -> LoadedPolicies {
+    loadPolicies(layers: policies.isEmpty ? PolicyLayers.standard : policies, requireRootOwnership: policies.isEmpty && geteuid() == 0)
   }
 }

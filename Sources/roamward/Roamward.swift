@@ -15,7 +15,8 @@ struct Roamward: ParsableCommand {
     groupedSubcommands: [
       CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
       CommandGroup(
-        name: "Without the agent", subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self]),
+        name: "Without the agent",
+        subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self, Doctor.self]),
       CommandGroup(name: "From and to other forms", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)

@@ -158,7 +158,6 @@ struct EndpointResolverTests {
   @Test("a hundred lookups leave nothing behind, and cost no spinning")
   func noLeak() throws {
     try inNamespaces {
-      let processor = processorTime()
       for _ in 0..<100 {
         let result: Outcome = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, kind in kind == .a ? .addresses([v4]) : .noData }
@@ -167,11 +166,13 @@ struct EndpointResolverTests {
         #expect(result == .success([v4]))
       }
       #expect(try openSockets() == 0)
+      // Spinning would cost all of the time that it waits.
+      let processor = processorTime()
       let _: Outcome = try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .silence }
-        return (server, EndpointResolver(on: loop, port: server.port, limit: .seconds(2)).resolve(name, servers: [loopback], then: done))
+        return (server, EndpointResolver(on: loop, port: server.port, limit: .seconds(4)).resolve(name, servers: [loopback], then: done))
       }
-      #expect(processorTime() - processor < .seconds(1))
+      #expect(processorTime() - processor < .seconds(2))
     }
   }
 

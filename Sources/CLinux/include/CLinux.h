@@ -36,4 +36,7 @@ int clinux_exit_code(int code, int status);
 /// non-blocking. A descriptor, or -1 with errno.
 int clinux_clock_change_timer(void);
 
+/// Whether nobody may change the file, root neither: STATX_ATTR_IMMUTABLE of statx(2). 0 also where it cannot be known.
+int clinux_is_immutable(const char *path);
+
 #endif

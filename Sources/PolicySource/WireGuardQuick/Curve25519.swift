@@ -1,9 +1,9 @@
 import CSodium
-import RoamwardCore
+package import RoamwardCore
 
 extension WireGuardKey {
   /// 44 characters of standard base64; anything else is `nil`.
-  init?(base64 text: String) {
+  package init?(base64 text: String) {
     guard text.utf8.count == 44 else { return nil }
     var bytes = [UInt8](repeating: 0, count: 32)
     var count = 0
@@ -13,7 +13,7 @@ extension WireGuardKey {
   }
 
   /// The public key of this private key (RFC 7748, X25519 with base point 9).
-  var publicKey: WireGuardKey? {
+  package var publicKey: WireGuardKey? {
     var point = [UInt8](repeating: 0, count: Int(crypto_scalarmult_bytes()))
     guard crypto_scalarmult_base(&point, bytes) == 0 else { return nil }
     return WireGuardKey(bytes: point)

@@ -114,7 +114,7 @@ private func isBetter(_ a: Route, than b: Route) -> Bool {
 
 extension Sequence where Element: Hashable {
   /// Each element once, at its first place.
-  func uniqued() -> [Element] {
+  package func uniqued() -> [Element] {
     var seen = Set<Element>()
     return filter { seen.insert($0).inserted }
   }

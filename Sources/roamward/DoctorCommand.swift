@@ -1,0 +1,83 @@
+import Agent
+import ArgumentParser
+import ControlClient
+import ControlProtocol
+import Glibc
+import PolicySource
+import RoamwardCore
+
+struct Doctor: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "What would go wrong on this host, each with its cure.",
+    discussion: """
+      Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root
+      sees more. Every tunnel is also planned, as `roamward plan --up` does, and what the plan has to say is told.
+
+      Exit status: 0 without problems; 1 with one.
+      """)
+
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var sources: SourceOptions
+  @OptionGroup var agent: AgentOptions
+  @Flag(help: "Print JSON.") var json = false
+  @Flag(name: .shortAndLong, help: "Also tell what is well.") var verbose = false
+
+  func run() throws {
+    let loaded = policies.loadAll()
+    let machine = try sources.machine()
+    let host = HostCondition(of: machine, loaded: loaded, agent: agentCondition)
+    let diagnosis = Diagnosis(of: host, with: loaded.policies, forecasts: try forecasts(of: loaded.policies, on: machine))
+    write(json ? diagnosis.json.text(indented: true) + "\n" : diagnosis.text(verbose: verbose))
+    if diagnosis.hasProblems { throw ExitStatus.refused }
+  }
+
+  private var agentCondition: AgentCondition {
+    do {
+      _ = try ControlClient(path: agent.socket)
+      return .runs
+    } catch {
+      return .absent(because: "\(error)")
+    }
+  }
+
+  /// What the plan for each tunnel has to say that is no step.
+  private func forecasts(of set: PolicySet, on machine: LinuxMachine) throws -> [String: [String]] {
+    let snapshot = try sources.snapshot()
+    var notes: [String: [String]] = [:]
+    for tunnel in set.tunnels where tunnel.isEnabled {
+      do throws(WorldError) {
+        let forecast = try Forecast(of: set, on: snapshot, up: tunnel.name, machine: machine)
+        notes[tunnel.name] = forecast.notes + forecast.plan.conflicts
+      } catch {
+        notes[tunnel.name] = ["\(tunnel.name): \(error)"]
+      }
+    }
+    return notes
+  }
+}
+
+extension Diagnosis {
+  fileprivate func text(verbose: Bool) -> String {
+    var lines: [String] = []
+    for finding in findings {
+      lines.append("\(pad(finding.severity.rawValue, 8)) \(finding.message)  [\(finding.check)]")
+      if let cure = finding.cure { lines.append("\(pad("", 8)) cure: \(cure)") }
+    }
+    if verbose { lines += passed.map { "\(pad("well", 8)) \($0)" } }
+    let counts = HostFinding.Severity.allCases.map { severity in (findings.count { $0.severity == severity }, severity.rawValue) }
+    let told = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+    lines.append((told.isEmpty ? ["nothing is wrong"] : told).joined(separator: ", ") + "; \(passed.count) things are well")
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  fileprivate var json: JSON {
+    [
+      "version": 1,
+      "findings": .array(
+        findings.map {
+          ["check": .string($0.check), "severity": .string($0.severity.rawValue), "message": .string($0.message), "cure": JSON($0.cure)]
+        }),
+      "passed": JSON(passed),
+    ]
+  }
+}

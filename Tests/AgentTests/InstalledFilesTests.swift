@@ -1,0 +1,62 @@
+import Agent
+import LinuxIO
+import RoamwardCore
+import TestSupport
+import Testing
+
+@Suite("What is installed on a host")
+struct InstalledFilesTests {
+  /// RFC 7748 6.1, Alice's keys, in base64.
+  private let key = "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo="
+
+  private func host(_ files: [String: String]) throws -> (TemporaryFolder, InstalledFiles) {
+    let folder = try TemporaryFolder()
+    for (name, text) in files {
+      let path = "\(folder.path)/\(name)"
+      try Folder.make(Folder.parent(of: path), mode: 0o755)
+      try TextFile.replace(path, with: Array(text.utf8), mode: 0o600)
+    }
+    return (folder, InstalledFiles(root: folder.path))
+  }
+
+  @Test("drop-ins of networkd count by their names, and those in /etc take the place of others") func dropIns() throws {
+    let (folder, files) = try host([
+      "etc/systemd/networkd.conf": "main",
+      "usr/lib/systemd/networkd.conf.d/20-b.conf": "vendor's b",
+      "etc/systemd/networkd.conf.d/20-b.conf": "b",
+      "run/systemd/networkd.conf.d/10-a.conf": "a",
+      "etc/systemd/networkd.conf.d/30-c.conf~": "an editor's",
+    ])
+    #expect(files.networkdConfiguration == ["main", "a", "b"])
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test("tunnels that wg-quick and NetworkManager bring up by themselves are known by their keys") func others() throws {
+    let connection = "[connection]\nid=The office\ntype=wireguard\nautoconnect=AUTO\n[wireguard]\nprivate-key=\(key)\n"
+    let (folder, files) = try host([
+      "etc/systemd/system/multi-user.target.wants/wg-quick@corp.service": "",
+      "etc/systemd/system/multi-user.target.wants/wg-quick@gone.service": "",
+      "etc/wireguard/corp.conf": "[Interface]\nPrivateKey = \(key)\n",
+      "etc/wireguard/idle.conf": "[Interface]\nPrivateKey = \(key)\n",
+      "etc/NetworkManager/system-connections/office.nmconnection": connection.replacing("AUTO", with: "true"),
+      "etc/NetworkManager/system-connections/by-hand.nmconnection": connection.replacing("AUTO", with: "false"),
+      "etc/NetworkManager/system-connections/wifi.nmconnection": "[connection]\ntype=wifi\n",
+    ])
+    #expect(files.enabledUnits == ["wg-quick@corp.service", "wg-quick@gone.service"])
+    #expect(files.quickTunnels.map(\.owner) == [.unit("wg-quick@corp.service")])
+    #expect(files.managedTunnels.map(\.owner) == [.connection("The office")])
+    // RFC 7748 6.1.
+    let publicKey = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
+    let hex = files.quickTunnels.first?.publicKey.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(hex == publicKey && files.managedTunnels.first?.publicKey == files.quickTunnels.first?.publicKey)
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test("a ruleset that removes everybody's tables is told from one that does not", arguments: [true, false])
+  func ruleset(flushes: Bool) throws {
+    let (folder, files) = try host([
+      "etc/nftables.conf": "#!/usr/sbin/nft -f\n\(flushes ? "flush ruleset" : "# flush ruleset")\ntable inet filter {}\n"
+    ])
+    #expect(files.flushingRuleset == (flushes ? "\(folder.path)/etc/nftables.conf" : nil))
+  }
+}

@@ -1,0 +1,105 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+@Suite("The doctor")
+struct DoctorTests {
+  /// A host on which nothing is wrong, for a tunnel that asks for everything.
+  static var well: HostCondition {
+    var host = HostCondition()
+    host.agent = .runs
+    host.enabledUnits = ["roamwardd.service", "roamward-lock.service"]
+    host.clock = 1_763_700_000
+    return host
+  }
+
+  static var policies: PolicySet {
+    var corp = Sample.tunnel(
+      rules: [Sample.rule(.always, .connect)],
+      wireGuard: Sample.wireGuard(allowed: ["0.0.0.0/0"], addresses: ["10.77.0.2/32", "2001:db8::2/128"]),
+      dns: DNSPolicy(servers: [Sample.address("10.77.0.1")]))
+    corp.killSwitch = .always
+    return PolicySet(tunnels: [corp])
+  }
+
+  struct Ill: Sendable, CustomTestStringConvertible {
+    let check: String
+    let severity: HostFinding.Severity
+    /// A word of the cure.
+    let cure: String
+    let spoil: @Sendable (inout HostCondition) -> Void
+    var testDescription: String { check }
+  }
+
+  static let ills = [
+    Ill(check: "wireguard", severity: .problem, cure: "") { $0.kernel.wireGuardAbsence = "no WireGuard; cure: apt install" },
+    Ill(check: "tun", severity: .problem, cure: "modprobe tun") {
+      $0.kernel.isWireGuardUserspace = true
+      $0.kernel.tunAbsence = "No such file or directory"
+    },
+    Ill(check: "nftables", severity: .problem, cure: "nf_tables") { $0.kernel.nftablesAbsence = "Operation not supported" },
+    Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
+    Ill(check: "rp-filter", severity: .risk, cure: "net.ipv4.conf.wlan0.rp_filter=2") { $0.kernel.strictLinks = ["wlan0"] },
+    Ill(check: "networkd-rules", severity: .risk, cure: "ManageForeignRoutingPolicyRules=no") { $0.networkd = NetworkdCondition() },
+    Ill(check: "same-tunnel", severity: .problem, cure: "systemctl disable --now wg-quick@corp.service") {
+      $0.otherTunnels = [OtherTunnel(owner: .unit("wg-quick@corp.service"), publicKey: Sample.key(2), file: "/etc/wireguard/corp.conf")]
+    },
+    Ill(check: "same-tunnel", severity: .problem, cure: "nmcli connection modify \"The office\" connection.autoconnect no") {
+      $0.otherTunnels = [OtherTunnel(owner: .connection("The office"), publicKey: Sample.key(2), file: "office.nmconnection")]
+    },
+    Ill(check: "resolv-conf", severity: .problem, cure: "chattr -i") { $0.resolvConf = .file(isImmutable: true) },
+    Ill(check: "flush-ruleset", severity: .risk, cure: "delete table") { $0.flushesRuleset = "/etc/nftables.conf" },
+    Ill(check: "policies", severity: .problem, cure: "roamward check") { $0.policyErrors = 2 },
+    Ill(check: "agent", severity: .problem, cure: "systemctl enable --now roamwardd") { $0.agent = .absent(because: "nobody listens") },
+    Ill(check: "unit", severity: .risk, cure: "systemctl enable roamwardd") { $0.enabledUnits.remove("roamwardd.service") },
+    Ill(check: "lock", severity: .risk, cure: "systemctl enable roamward-lock") { $0.enabledUnits.remove("roamward-lock.service") },
+    Ill(check: "programs", severity: .problem, cure: "install it") { $0.missingPrograms = ["vpn": ["openvpn"]] },
+    Ill(check: "clock", severity: .problem, cure: "timesyncd") { $0.clock = 86_400 },
+    Ill(check: "root", severity: .hint, cure: "as root") { $0.isRoot = false },
+  ]
+
+  @Test("finds nothing on a host where all is well") func healthy() {
+    let diagnosis = Diagnosis(of: Self.well, with: Self.policies)
+    #expect(diagnosis.findings == [] && !diagnosis.hasProblems)
+    #expect(diagnosis.passed.count == HostCheck.all.count)
+  }
+
+  @Test("finds each thing that is wrong, alone, and says what to do", arguments: ills) func ill(_ ill: Ill) throws {
+    var host = Self.well
+    ill.spoil(&host)
+    let diagnosis = Diagnosis(of: host, with: Self.policies)
+    let finding = try #require(diagnosis.findings.first)
+    #expect(diagnosis.findings.count == 1 && finding.check == ill.check && finding.severity == ill.severity, "\(diagnosis.findings)")
+    #expect(((finding.cure ?? "") + finding.message).contains(ill.cure), "\(finding)")
+    #expect(diagnosis.hasProblems == (ill.severity == .problem))
+  }
+
+  @Test("has an ill host for every check") func complete() {
+    #expect(Set(HostCheck.all.map(\.name)) == Set(Self.ills.map(\.check)))
+  }
+
+  @Test("says nothing of what no policy needs") func needless() {
+    var host = Self.well
+    for ill in Self.ills where !["policies", "programs", "root", "agent"].contains(ill.check) { ill.spoil(&host) }
+    #expect(Diagnosis(of: host, with: PolicySet()).findings == [])
+  }
+
+  @Test("tells the worst first, and each foreseen note once") func order() {
+    var host = Self.well
+    host.kernel.strictLinks = ["eth0"]
+    host.policyErrors = 1
+    let diagnosis = Diagnosis(of: host, with: Self.policies, forecasts: ["corp": ["a note"], "lab": ["a note"]])
+    #expect(diagnosis.findings.map(\.check) == ["policies", "rp-filter", "forecast"])
+  }
+
+  @Test("reads networkd's configuration as networkd does: the last word counts, in its section alone") func networkd() {
+    let found = NetworkdCondition(configuration: [
+      "[Network]\nManageForeignRoutes=no\n# ManageForeignRoutingPolicyRules=no\n[DHCPv4]\nManageForeignRoutingPolicyRules=no\n",
+      "[Network]\n ManageForeignRoutes = yes \n",
+    ])
+    #expect(found == NetworkdCondition(removesForeignRules: true, removesForeignRoutes: true))
+    let quiet = NetworkdCondition(configuration: ["[Network]\nManageForeignRoutes=off\nManageForeignRoutingPolicyRules=False"])
+    #expect(quiet == NetworkdCondition(removesForeignRules: false, removesForeignRoutes: false))
+  }
+}
