@@ -118,7 +118,9 @@ let package = Package(
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit"]),
     tests(
-      "AgentTests", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit", "TestSupport", "LinuxIO"]),
+      "AgentTests", uses: [
+        "Agent", "ControlProtocol", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit", "TestSupport",
+      ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests("ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"], resources: ["scene.bash"]),

@@ -44,7 +44,12 @@ struct SocketTests {
       #expect(seen == "connected")
       withExtendedLifetime(connections) {}
     }
-    let seen = try scene.run("within 2 eval '(( $(ls /proc/$(agent_pid)/fd | wc -l) < 40 ))'; ls /proc/$(agent_pid)/fd | wc -l; grep VmRSS /proc/$(agent_pid)/status | grep -o '[0-9]*'")
+    let seen = try scene.run(
+      """
+      within 2 eval '(( $(ls /proc/$(agent_pid)/fd | wc -l) < 40 ))'
+      ls /proc/$(agent_pid)/fd | wc -l
+      grep VmRSS /proc/$(agent_pid)/status | grep -o '[0-9]*'
+      """)
     #expect(try #require(Int(seen.lines[0])) < 40, "descriptors are given back")
     #expect(try #require(Int(seen.lines[1])) < 100_000, "kB of memory")
   }
