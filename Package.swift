@@ -118,7 +118,8 @@ let package = Package(
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit"]),
     tests(
-      "AgentTests", uses: [
+      "AgentTests",
+      uses: [
         "Agent", "ControlProtocol", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit", "TestSupport",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
