@@ -80,6 +80,36 @@ import Testing
     #expect(machine.observed == SimulatedState().observed)
   }
 
+  @Test("many routes: what is missing is added, what is not wanted goes, and nothing else, as sets say it", arguments: 0..<40)
+  func manyRoutes(seed: Int) {
+    // A linear congruential generator (Knuth's MMIX).
+    var state = UInt64(seed)
+    func random(_ limit: UInt64) -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (state >> 33) % limit
+    }
+    func some(_ count: UInt64) -> [Route] {
+      (0..<random(count)).map { _ in
+        let isV6 = random(3) == 0
+        let address =
+          isV6 ? IPAddress(family: .v6, high: 0x2001_0db8 << 32 | random(40), low: 0) : IPAddress(v4: 10 << 24 | UInt32(random(60)) << 8)
+        let prefix = IPPrefix(address, length: isV6 ? 64 : 24) ?? .host(address)
+        let isThrow = random(5) == 0
+        // A route that leads nowhere has no link.
+        return Route(
+          to: prefix, kind: isThrow ? .throw : .unicast, on: isThrow ? nil : random(2) == 0 ? "a" : "b", table: 21_000 + UInt32(random(2)))
+      }
+    }
+    let (present, wanted) = (some(200), some(200))
+    let links = ["a", "b"].enumerated().map { Link(index: Sample.index(UInt32($0.offset) + 1), name: $0.element, kind: "veth", flags: 1) }
+    let desired = DesiredState(links: links.map { DesiredLink(name: $0.name, tunnel: $0.name, device: .foreign) }, routes: wanted)
+    let steps = Plan(from: ObservedState(kernel: KernelState(links: links, routes: present)), to: desired).steps
+    let added = Set(steps.compactMap { if case .addRoute(let route) = $0 { route } else { nil } })
+    let removed = Set(steps.compactMap { if case .removeRoute(let route) = $0 { route } else { nil } })
+    #expect(added.symmetricDifference(Set(wanted).subtracting(present)) == [])
+    #expect(removed.symmetricDifference(Set(present).subtracting(wanted)) == [])
+  }
+
   @Test("another's objects are never touched") func foreign() {
     let foreign = KernelState(
       links: [Link(index: Sample.index(9), name: "wg9", kind: "wireguard", flags: 1)],

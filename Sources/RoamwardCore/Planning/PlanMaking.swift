@@ -68,17 +68,12 @@ private struct Changes {
 
   /// A route that takes another's place (same prefix, table and metric) follows its removal at once, in the same batch.
   private mutating func changeRoutesAndRules(_ kernel: KernelState, _ desired: DesiredState, usable: Set<String>) {
-    let present = kernel.ownRoutes
-    let wanted = Set(desired.routes)
-    let keptRoutes = Set(present)
-    let staleRoutes = present.filter { !wanted.contains($0) }
-    let stale = Dictionary(staleRoutes.map { (RouteKey($0), $0) }) { first, _ in first }
+    let (missing, staleRoutes) = difference(from: kernel.ownRoutes, to: desired.routes)
+    let stale = Dictionary(grouping: staleRoutes, by: RouteKey.init)
     var replaced = Set<RouteKey>()
-    for route in desired.routes where !keptRoutes.contains(route) && route.link.map(usable.contains) ?? true {
-      if let old = stale[RouteKey(route)] {
-        make.append(.removeRoute(old))
-        replaced.insert(RouteKey(old))
-      }
+    for route in missing where route.link.map(usable.contains) ?? true {
+      let key = RouteKey(route)
+      if let old = stale[key], replaced.insert(key).inserted { make += old.map { .removeRoute($0) } }
       make.append(.addRoute(route))
     }
     let presentRules = Set(kernel.ownRules)
@@ -118,6 +113,20 @@ private struct Changes {
       if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" ? .kernel : .userspace)) }
     }
   }
+}
+
+/// The routes that are wanted and not there, in their order, and those that are there and not wanted.
+private func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
+  if present.isEmpty { return (wanted, []) }
+  let index = RouteIndex(wanted)
+  var isThere = [Bool](repeating: false, count: wanted.count)
+  for place in index.repeated { isThere[place] = true }
+  let stale = present.filter { route in
+    guard let place = index.place(of: route) else { return true }
+    isThere[place] = true
+    return false
+  }
+  return (zip(wanted, isThere).lazy.filter { !$0.1 }.map(\.0), stale)
 }
 
 /// What the kernel tells routes of one table apart by.
