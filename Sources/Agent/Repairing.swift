@@ -48,7 +48,7 @@ extension Reconciler {
     guard let kernel = observation?.state.kernel else { return [] }
     let setups = guardedSetups.filter { $0.level == .full }
     if setups.isEmpty { return [] }
-    let found = claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isPushed)
+    let found = claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isNews)
     claims = found
     return found.map(\.description)
   }

@@ -176,7 +176,7 @@ import Testing
         "corp: 10.1.0.0/16 via 192.168.7.66 dev wlan0 (DHCP): goes inside, because corp's table is asked before the main one (it includes 0.0.0.0/0)",
         "corp: 192.168.7.0/24 dev wlan0 (attached): goes outside, because this machine is attached to it, and lan is allow",
       ])
-    #expect(all.map(\.isPushed) == [true, false])
+    #expect(all.map(\.isNews) == [true, false])
   }
 
   @Test("what goes outside says why: attached and public, excluded, or by a rule before ours") func outside() {
@@ -200,7 +200,7 @@ import Testing
       claims(
         [], rules: [suppressing, RoutingRule(family: .v4, priority: 0, table: 255, origin: 2)],
         policy: RoutePolicy(include: [.everything(.v4)])) == [
-          "corp: every route of the main table but the default one, by rule 105: goes outside, because that rule is asked before corp's"
+          "corp: every route of the main table but the default one, by rule 105: goes outside, because that rule asks the main table before corp's"
         ])
   }
 

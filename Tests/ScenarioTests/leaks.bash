@@ -47,8 +47,12 @@ nothing_leaked() { [[ $(leaked) == "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0" ]];
 # Every counter moves.
 all_leaked() { [[ $(leaked) != *=0* ]]; }
 
+# As whom: a command to put before, such as `setpriv` or `nsenter`.
+as=()
+
+# The script comes by its standard input, for not everybody may read where it lies.
 start_strays() {
-  "${as[@]}" "$tests/strays" "$@" </dev/null >/dev/null 2>>"$scene/strays.log" &
+  "${as[@]}" perl - "$@" <"$tests/strays" >/dev/null 2>>"$scene/strays.log" &
   strays=$!
 }
 
@@ -56,8 +60,6 @@ stop_strays() {
   kill "$strays" 2>/dev/null || { cat "$scene/strays.log"; return 1; }
   wait "$strays" 2>/dev/null || true
 }
-
-as=()
 
 # Proves that the detector sees every kind of leak, at the place where the laptop is.
 see_leaks() {

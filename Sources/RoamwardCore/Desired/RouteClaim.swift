@@ -19,8 +19,8 @@ package struct RouteClaim: Hashable, Sendable {
   package var what: String
   package var fate: Fate
   package var because: String
-  /// Nobody here asked for it: it came from the network, and the machine is not attached to it.
-  package var isPushed = false
+  /// Worth telling unasked: a route that came from the network though the machine is not attached to it, or a rule that takes everything.
+  package var isNews = false
 }
 
 extension RouteClaim: CustomStringConvertible {
@@ -83,7 +83,7 @@ extension RouteClaim {
     }
     self.init(
       tunnel: name, what: "\(words) (\(source))", fate: way.kind == .throw ? .outside : way.kind == .unreachable ? .nowhere : .inside,
-      because: reason, isPushed: !isAttached && way.kind != .throw && route.isPushed)
+      because: reason, isNews: !isAttached && way.kind != .throw && route.isPushed)
   }
 
   fileprivate init(of rule: RoutingRule, on tunnel: TunnelSetup, _ underlay: UnderlayFit) {
@@ -91,18 +91,19 @@ extension RouteClaim {
     let what = owner.map { "rule \(rule.priority) of \($0)" } ?? "rule \(rule.priority)"
     let name = tunnel.policy.name
     let held = tunnel.isGuarding ? "; the kill switch holds it back there" : ""
-    if rule.table == Route.mainTable, rule.suppressedLength == 0 {
-      self.init(
-        tunnel: name, what: "every route of the main table but the default one, by \(what)", fate: .outside,
-        because: "that rule is asked before \(name)'s" + held)
-    } else if rule.table == Route.mainTable {
-      self.init(
-        tunnel: name, what: "everything, by \(what)", fate: .outside, because: "that rule asks the main table before \(name)'s" + held)
+    let reason: String
+    let claimed: String
+    if rule.table == Route.mainTable {
+      claimed = rule.suppressedLength == 0 ? "every route of the main table but the default one" : "everything"
+      reason = "that rule asks the main table before \(name)'s"
     } else {
-      self.init(
-        tunnel: name, what: "what table \(rule.table) routes, by \(what)", fate: .outside,
-        because: "that rule is asked before \(name)'s" + held)
+      claimed = "what table \(rule.table) routes"
+      reason = "that rule is asked before \(name)'s"
     }
+    let takesAll = underlay.others.all.contains { $0.rules.contains(rule) && $0.prefixes.contains(.everything(rule.family)) }
+    self.init(
+      tunnel: name, what: "\(claimed), by \(what)", fate: .outside, because: reason + held,
+      isNews: rule.table == Route.mainTable || takesAll)
   }
 }
 

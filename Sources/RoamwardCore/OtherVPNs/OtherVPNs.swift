@@ -98,7 +98,7 @@ package struct OtherVPNs: Hashable, Sendable {
       let tables = all[i].tables
       let links = Set(all[i].links)
       var prefixes = Set<IPPrefix>()
-      for route in kernel.routes where route.kind == .unicast && !route.isDead && route.origin != Ownership.routeProtocol {
+      for route in kernel.routes where route.kind == .unicast && route.origin != Ownership.routeProtocol {
         if tables.contains(route.table) {
           prefixes.insert(route.destination)
         } else if route.table == Route.mainTable, let link = route.link, links.contains(link), !route.destination.address.isLinkLocal {
