@@ -7,13 +7,15 @@ extension Reconciler {
   /// What `roamward status` shows, from what the last pass saw and one fresh look at the WireGuard devices.
   package func status(at time: Int64, process: Int) -> StatusReport {
     let primary = observation?.snapshot.primaryLink
-    return StatusReport(
+    var status = StatusReport(
       time: time, process: process, generation: generation, policyFiles: loaded.files.count, problems: loaded.diagnostics.map(\.problem),
       primary: .init(
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
         network6: network.digest(.v6)),
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
       notes: notes, counters: counters)
+    status.others = others.all.map(\.description)
+    return status
   }
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {

@@ -14,8 +14,9 @@ extension Reconciler {
       let desired = desiredState
       let plan = Plan(from: observation.state, to: desired)
       counters.plans += 1
-      let steps = plan.steps.filter { !isInProgress($0) }
-      noteProblems(desired.notes + plan.conflicts)
+      let steps = pacingRepairs(plan.steps.filter { !isInProgress($0) }, towards: desired)
+      noteProblems(desired.notes + plan.conflicts + notesOfOthers)
+      if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : execute(steps)
       if !steps.isEmpty { observe() }
       let isSettled = report(failures)
@@ -31,9 +32,7 @@ extension Reconciler {
   }
 
   var desiredState: DesiredState {
-    let fit = UnderlayFit(
-      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false)
-    var desired = DesiredState(of: guardedSetups, on: fit, isPortalOpen: guarding.isPortalOpen)
+    var desired = DesiredState(of: guardedSetups, on: underlayFit, isPortalOpen: guarding.isPortalOpen)
     if generation == 0 { desired.firewall = .asItIs }
     return desired
   }

@@ -106,14 +106,22 @@ package final class Daemon {
       if !isAsleep { self?.reconciler.woke() }
     }
     for descriptor in watch.descriptors {
-      sources.append(try loop.whenReadable(descriptor) { [weak self] in if watch.hasChanged() { self?.reconciler.networkChanged() } })
+      sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
     }
   }
 
   /// A kernel without nftables announces nothing, and has nothing of ours to change.
   private func watchFirewall() throws(SystemError) {
     guard let events = try? FirewallEvents() else { return }
-    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.reconciler.networkChanged() } })
+    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.reconciler.damaged() } })
+  }
+
+  private func kernelSpoke(_ watch: KernelWatch) {
+    switch watch.change() {
+    case .none: break
+    case .underlay: reconciler.networkChanged()
+    case .ours: reconciler.damaged()
+    }
   }
 
   private func watchFiles() throws(SystemError) {

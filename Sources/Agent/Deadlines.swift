@@ -10,7 +10,7 @@ extension Reconciler {
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
     let deadlines =
-      [releaseEnd, settleUntil, retryAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      [releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -31,6 +31,10 @@ extension Reconciler {
     for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {
       retryAt = nil
+      isObservationStale = true
+    }
+    if let at = repairAt, at <= now {
+      repairAt = nil
       isObservationStale = true
     }
     // A handshake makes no event, and neither does the clock.

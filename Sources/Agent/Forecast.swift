@@ -4,6 +4,9 @@ package import RoamwardCore
 package struct Forecast {
   package var plan: Plan
   package var notes: [String]
+  /// Routes and rules that would lead past a tunnel, and what comes of them.
+  package var claims: [RouteClaim]
+  package var others: OtherVPNs
 
   /// Tunnels that the rules connect are planned to the end; those they leave alone stay as they are observed; the others go. `up` names one
   /// that is planned whatever the rules say. Endpoint names are left as names: nothing is looked up.
@@ -15,6 +18,7 @@ package struct Forecast {
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup
       setup.isGuarding = setup.policy.guarding == .always && setup.policy.isEnabled
+      setup.isOnLANNetwork = evaluator.isOn(anyOf: setup.policy.routes?.lanNetworks ?? [], snapshot)
       let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explaining: .none)
       let isThere = observed.kernel.links.contains { $0.name == setup.link && Ownership.tunnel(ofAlias: $0.alias) == setup.policy.name }
       switch up == setup.policy.name ? .up : Intent(setup.policy, decision: decision, hold: nil) {
@@ -26,9 +30,12 @@ package struct Forecast {
       }
       return setup
     }
-    let desired = DesiredState(of: wanted, on: UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict))
+    others = OtherVPNs(in: observed.kernel, ownLinks: Set(setups.compactMap(\.link)))
+    let fit = UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict, others: others)
+    let desired = DesiredState(of: wanted, on: fit)
     plan = Plan(from: observed, to: desired)
-    notes = desired.notes
+    notes = desired.notes + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    claims = routeClaims(on: wanted.filter { $0.level == .full }, in: observed.kernel, fit)
   }
 
   /// Slots are given in the order of the policies, as a starting agent gives them.

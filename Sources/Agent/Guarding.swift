@@ -5,9 +5,12 @@ internal import RoamwardCore
 extension Reconciler {
   /// What the policies and people want held back (docs/security.md).
   var guardedSetups: [TunnelSetup] {
-    orderedSupervisors.map { supervisor in
+    let evaluator = Evaluator(networks: policies.networks)
+    return orderedSupervisors.map { supervisor in
       var setup = supervisor.setup
       setup.isGuarding = guarding.isGuarding(supervisor.policy)
+      setup.isOnLANNetwork = evaluator.isOn(
+        anyOf: supervisor.policy.routes?.lanNetworks ?? [], observation?.snapshot ?? NetworkSnapshot())
       return setup
     }
   }
@@ -15,7 +18,8 @@ extension Reconciler {
   /// Whether the firewall is anybody's affair here: then it is looked at.
   var firewallNeed: FirewallNeed {
     let isTheirs = observation.map { $0.state.firewall != .absent } ?? true
-    return isTheirs || policies.tunnels.contains { $0.guarding != .off || $0.takesEverything } ? .whole : .nothing
+    return isTheirs || policies.tunnels.contains { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }
+      ? .whole : .nothing
   }
 
   var firewallStatus: FirewallStatus {

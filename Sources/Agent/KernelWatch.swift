@@ -4,6 +4,13 @@ internal import RoamwardCore
 
 /// The kernel's events as one question: has anything changed that matters?
 final class KernelWatch {
+  enum Change {
+    case none
+    case underlay
+    /// Somebody has changed what is ours.
+    case ours
+  }
+
   private let events: KernelEvents
   private let machine: LinuxMachine
   private(set) var counters = StatusReport.Counters()
@@ -18,11 +25,12 @@ final class KernelWatch {
   var descriptors: [Int32] { events.descriptors }
 
   /// Takes what is waiting. Lost events count as a change: only a fresh look tells what they were.
-  func hasChanged() -> Bool {
+  func change() -> Change {
     let change = events.drain(known: machine.lastRead)
     counters.events += change.events
     if change.overflowed { counters.overflows += 1 }
     machine.linksAreGone(change.goneLinks)
-    return change.isRelevant
+    if change.isOfOurs { return .ours }
+    return change.isRelevant ? .underlay : .none
   }
 }

@@ -28,7 +28,17 @@ package final class Reconciler {
   /// What the machines have still to be told about the network below.
   var underlayEvent: TunnelMachine.Event?
   var settleUntil: Moment?
-  private var pace = Pace()
+  var pace = Pace()
+  /// How often what others undo is put right, and what of that has been told.
+  var repairPace = RepairPace()
+  var toldContests = Set<RepairPace.Subject>()
+  var repairAt: Moment?
+  /// What was wanted when everything was last so.
+  var settledState: DesiredState?
+  /// The other VPNs of this machine.
+  var others = OtherVPNs()
+  /// Routes of the network that would lead past our tunnels, of the last look.
+  var claims: [RouteClaim]?
   /// The machine could not be looked at, so often in a row; it is left alone until then.
   private var failedLooks = 0
   var blindUntil: Moment?
@@ -203,6 +213,7 @@ package final class Reconciler {
     prober.attach(to: underlay)
     new.snapshot = prober.machine.complete(underlay, probes: policies.probes)
     observation = new
+    noteOthers()
     observedAt = world.now()
     guard new.snapshot != old else { return }
     underlayChanged(from: old ?? NetworkSnapshot(), to: new.snapshot)

@@ -7,7 +7,8 @@ extension Reconciler {
     supervisors.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
   }
 
-  var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)) }
+  /// Of tunnels that run, and those whose numbers somebody else uses.
+  var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)).union(others.takenSlots) }
 
   func makeSupervisor(for policy: TunnelPolicy) {
     if let existing = supervisors[policy.name] { return existing.update(policy) }

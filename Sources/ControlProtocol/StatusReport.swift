@@ -187,6 +187,8 @@ package struct StatusReport: Hashable, Sendable {
   package var probes: [Probe]
   /// What could not be done as wanted.
   package var notes: [String]
+  /// Other VPNs of the machine, and what they route.
+  package var others: [String] = []
   package var counters: Counters
 
   package init(

@@ -7,7 +7,7 @@ extension StatusReport {
         "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
         "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
       ],
-      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
+      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes), "others": JSON(others),
       "counters": counters.json,
     ]
   }
@@ -25,6 +25,7 @@ extension StatusReport {
       firewall: FirewallStatus(json["firewall"] ?? .null), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
       probes: (json["probes"]?.array ?? []).map(Probe.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters())
+    others = (json["others"]?.array ?? []).compactMap(\.string)
   }
 }
 

@@ -27,6 +27,18 @@ package struct EventRelevance: Sendable {
     }
   }
 
+  /// Whether it is about an object that carries our marks, or a link of ours that was read last.
+  package func isOfOurs(_ message: NetlinkMessage) -> Bool {
+    switch message.type {
+    case RouteMessage.new, RouteMessage.delete: return RouteMessage.table(of: message).map(Ownership.tables.contains) ?? false
+    case RuleMessage.new, RuleMessage.delete:
+      return RoutingRule(message).map { $0.origin == Ownership.routeProtocol && Ownership.rules.contains($0.priority) } ?? false
+    case LinkMessage.new, LinkMessage.delete, AddressMessage.new, AddressMessage.delete:
+      return message.linkIndex.map { known?.ownLinks.contains($0) ?? false } ?? false
+    default: return false
+    }
+  }
+
   /// Whether it is about something of interest at all: what the kernel's filter lets through.
   package func canMatter(_ message: NetlinkMessage) -> Bool {
     switch message.type {
@@ -100,6 +112,7 @@ extension Link {
 /// What was read last, made for being asked about one thing.
 private struct KnownObjects: Sendable {
   private let links: [InterfaceIndex: Link]
+  let ownLinks: Set<InterfaceIndex>
   private let names: [UInt32: String]
   private let addresses: Set<LinkAddress>
   private let routes: Set<Route>
@@ -107,6 +120,7 @@ private struct KnownObjects: Sendable {
 
   init(_ kernel: KernelState) {
     links = Dictionary(kernel.links.map { ($0.index, $0) }) { first, _ in first }
+    ownLinks = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.index))
     names = kernel.links.names
     addresses = Set(kernel.addresses)
     routes = Set(kernel.routes)

@@ -22,6 +22,8 @@ package struct KernelChange: Hashable, Sendable {
   package var reasons: Reasons = []
   /// Events were lost: anything may have changed.
   package var overflowed = false
+  /// Some of it is about what carries our marks.
+  package var isOfOurs = false
   /// Devices that have gone; another one may have the index by now.
   package var goneLinks: Set<InterfaceIndex> = []
   /// How many events were read, also those that do not matter.
@@ -79,12 +81,16 @@ package final class KernelEvents: Sendable {
   package func drain(known: KernelState? = nil) -> KernelChange {
     var change = KernelChange()
     var relevance: EventRelevance?
+    var isOfOurs = false
     drain(route, into: &change) { message in
       // Made when it is needed: there may be ten thousand links.
       let judge = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
       relevance = judge
-      return judge.reason(of: message)
+      let reason = judge.reason(of: message)
+      if !reason.isEmpty, !isOfOurs { isOfOurs = judge.isOfOurs(message) }
+      return reason
     }
+    change.isOfOurs = isOfOurs
     // A radio's driver may be loaded at any time, and nl80211 with it.
     if !change.reasons.isDisjoint(with: [.links, .addresses]) || change.overflowed { joinWiFi() }
     drain(wifi, into: &change) { NL80211Message.isAboutConnection($0) ? .wifi : [] }

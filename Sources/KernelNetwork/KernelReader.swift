@@ -12,7 +12,7 @@ package struct KernelReader: Sendable {
   /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
   private static let tries = 3
 
-  /// Everything, each table as it was at one moment. Of routes: the main table, the tables that our rules name, and `extraTables`; never all
+  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and known VPNs name, and `extraTables`; never all
   /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
   /// them, which the kernel picks out.
   /// Neighbours are left out where nobody asks for them.
@@ -48,7 +48,7 @@ package struct KernelReader: Sendable {
     state.addresses = try socket.readAddresses(linkNames: names)
     state.rules = try socket.readRules()
     let ours = state.rules.lazy.filter { $0.origin == Ownership.routeProtocol }.map(\.table)
-    let tables = extraTables.union(ours).union([Route.mainTable])
+    let tables = extraTables.union(ours).union([Route.mainTable]).union(OtherVPNs.tables(of: state.rules))
     for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
     if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
     if neighbours { state.neighbours = try socket.readNeighbours(linkNames: names) }

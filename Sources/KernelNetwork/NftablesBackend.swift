@@ -1,7 +1,7 @@
 internal import CNftables
 package import RoamwardCore
 
-/// Our one table of nftables: read, replaced whole, removed. Of the network namespace of the thread that made it.
+/// Our one table of nftables, with its small companion for ARP: read, replaced whole, removed. Of the network namespace of the thread that made it.
 ///
 /// What the kernel was given cannot be compared with what it lists; so what it lists right after is kept, and compared with what it lists later.
 package final class NftablesBackend {
@@ -26,7 +26,7 @@ package final class NftablesBackend {
   package func observe(trusting: Bool = false) -> ObservedFirewall {
     let text: String
     do {
-      text = try run("list table \(FirewallTable.name)")
+      text = try list()
     } catch {
       if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
       return error.isMissing ? .absent : .unknown(because: error.description)
@@ -48,13 +48,21 @@ package final class NftablesBackend {
       refusal = (table.digest, error.description)
       throw error
     }
-    listing = (table.digest, try run("list table \(FirewallTable.name)"))
+    // Not every kernel has nftables for ARP; what then is not hidden does not flow either.
+    _ = try? run(table.neighbourTransaction)
+    listing = (table.digest, try list())
+  }
+
+  private func list() throws(NftablesError) -> String {
+    let text = try run("list table \(FirewallTable.name)")
+    return text + ((try? run("list table \(FirewallTable.neighbourName)")) ?? "")
   }
 
   package func remove() throws(NftablesError) {
     listing = nil
     refusal = nil
     _ = try run(FirewallTable.removal)
+    _ = try? run(FirewallTable.neighbourRemoval)
   }
 
   private func run(_ commands: String) throws(NftablesError) -> String {

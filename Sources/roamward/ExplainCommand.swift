@@ -1,3 +1,4 @@
+import Agent
 import ArgumentParser
 import ControlProtocol
 import RoamwardCore
@@ -25,10 +26,29 @@ struct Explain: ParsableCommand {
     if json {
       var whole = decision
       whole.trace = trace
-      let members: JSON = ["version": 1, "decision": whole.json, "network": snapshot.json]
+      let members: JSON = [
+        "version": 1, "decision": whole.json, "network": snapshot.json,
+        "routes": .array(try claims(on: policy, of: set, snapshot).map(\.json)),
+      ]
       write(members.text(indented: true) + "\n")
     } else {
       write(explanation(of: policy, decision: decision, trace: trace))
+      let claims = try claims(on: policy, of: set, snapshot)
+      if !claims.isEmpty {
+        write(claims.reduce("\nRoutes and rules of this machine that lie in what it includes, while it is up:\n") { "\($0)  \($1)\n" })
+      }
+    }
+  }
+
+  /// Of this machine; another network has no routes that could be known.
+  private func claims(on policy: TunnelPolicy, of set: PolicySet, _ snapshot: NetworkSnapshot) throws -> [RouteClaim] {
+    guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
+    let machine = try facts.sources.machine()
+    do throws(WorldError) {
+      return try Forecast(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
+    } catch {
+      writeError("roamward: its routes cannot be told: \(error)\n")
+      return []
     }
   }
 }

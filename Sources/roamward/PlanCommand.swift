@@ -34,12 +34,22 @@ extension Forecast {
     var lines = plan.steps.isEmpty ? ["nothing to do: the machine is as the policies want it"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
+    lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
     lines += (notes + plan.conflicts).map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
 
   fileprivate var json: JSON {
     let steps = plan.steps.map { step -> JSON in ["do": .string(step.description), "undo": JSON(step.undo?.description)] }
-    return ["version": 1, "steps": .array(steps), "notes": JSON(notes + plan.conflicts)]
+    return [
+      "version": 1, "steps": .array(steps), "routes": .array(claims.map(\.json)), "others": JSON(others.all.map(\.description)),
+      "notes": JSON(notes + plan.conflicts),
+    ]
+  }
+}
+
+extension RouteClaim {
+  var json: JSON {
+    ["tunnel": .string(tunnel), "what": .string(what), "goes": .string(fate.rawValue), "because": .string(because)]
   }
 }

@@ -33,7 +33,7 @@ extension StatusReport {
     lines.append("network: \(network ?? "none")")
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
     if !probes.isEmpty { lines += ["", "probes:"] + probes.map { "  " + $0.line(at: time) } }
-    lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" }
+    lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" } + others.map { "other: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
 

@@ -172,7 +172,7 @@ import Testing
         ]))
     let tunnel = try result.tunnel()
     #expect(tunnel.routes?.include.map(\.description) == ["0.0.0.0/0", "::/0"])
-    #expect(tunnel.routes?.lan == .block && tunnel.routes?.onOverlap == .preferTunnel)
+    #expect(tunnel.routes?.lan == .block && tunnel.routes?.isEnforced == true)
     #expect(!tunnel.includesAllNetworks && result.says(.warning, "IncludeAllNetworks has become routes"))
     #expect(tunnel.dns?.matchDomains.map(\.description) == ["*", "corp.example"] && tunnel.dns?.servers.count == 1)
     #expect(tunnel.proxy?.pac == "http://10.0.0.80/proxy.pac")

@@ -171,7 +171,7 @@ import Testing
 
   @Test("where return paths are checked strictly, the gateway's address stays outside a tunnel that would take it") func strictReversePath()
   {
-    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [.everything(.v4)]))
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)]))
     let state = DesiredState(of: [setup(tunnel)], on: UnderlayFit(cafe, isReversePathStrict: true))
     #expect(state.routes.map(\.description).contains("throw 203.0.113.10/32 table 21500 proto 82"))
     #expect(state.notes.count == 1)

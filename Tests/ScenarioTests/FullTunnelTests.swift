@@ -95,6 +95,51 @@ struct FullTunnelTests {
       ])
   }
 
+  @Test("has the MTU that the link below leaves it, also when that changes under it, and never less than IPv6 needs")
+  func mtu() throws {
+    let scene = try scene()
+    let seen = try scene.run(
+      """
+      mtu_is() { [[ $(ip -j link show corp | jq '.[0].mtu') == "$1" ]]; }
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      mtu_is 1420 && say 1420
+      index=$(link_index corp)
+      ip link set wlan0 mtu 1400; within 10 mtu_is 1320 && say 1320
+      ip link set wlan0 mtu 1300; within 10 mtu_is 1280 && say 1280
+      ip link set wlan0 mtu 1500; within 10 mtu_is 1420 && say 1420
+      # Another link with another MTU.
+      ip link set wwan0 mtu 1380
+      go mobile
+      within 10 mtu_is 1300 && say 1300
+      tunnel_is corp connected
+      (( $(link_index corp) == index )) && say "the same link"
+      seen_by 203.0.113.80
+      """)
+    #expect(seen.lines == ["[1420]", "[1320]", "[1280]", "[1420]", "[1300]", "[the same link]", "10.77.0.2"])
+  }
+
+  @Test("reaches its server by IPv6 outside itself, though it carries all of IPv6")
+  func endpointByIPv6() throws {
+    let scene = try scene(endpoint: "[2001:db8::10]")
+    let seen = try scene.run(
+      """
+      sed -i 's|^Address.*|Address = 10.77.0.2/32, 2001:db8:77::2/128|' $policies/corp.conf
+      on gateway wg set gw0 peer "$(on gateway wg show gw0 peers)" allowed-ips 10.77.0.2/32,2001:db8:77::2/128
+      ip -n gateway address add 2001:db8:77::1/64 dev gw0 nodad
+      ip -n internet route add 2001:db8:77::/64 via 2001:db8::10
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      field corp endpoint
+      way_to 2001:db8::10; way_to 2001:db8::80
+      ip -6 route get 2001:db8::10 mark 0x52000000 | grep -o 'dev [^ ]*'
+      "$lab" on laptop curl --silent --max-time 5 "http://[2001:db8::80]/cgi-bin/whoami"
+      """)
+    #expect(seen.lines == ["[2001:db8::10]:51820", "dev corp", "dev corp", "dev wlan0", "[2001:db8:77::2]"])
+  }
+
   @Test("works where the kernel checks that packets come back by the way they went (rp_filter)")
   func reversePathFilter() throws {
     let scene = try scene()

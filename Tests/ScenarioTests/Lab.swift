@@ -4,7 +4,7 @@ import Testing
 
 /// Where the lab and the programs are, and whether a lab can be built here.
 enum Lab {
-  private static let folder = #filePath.parent
+  static let folder = #filePath.parent
   static let script = folder.parent.parent + "/examples/walk/lab"
   static let words = folder + "/scene.bash"
 

@@ -12,9 +12,12 @@ final class Scene {
   /// The lab's, as `lab enter` wants it.
   private var process = ""
   private var scripts = 0
+  private let words: [String]
 
   /// Builds the lab, with these policy files (name: text) and the WireGuard configuration of its gateway beside them, as `corp.conf`.
-  init(_ policies: [String: String] = ["corp.yaml": corp]) throws {
+  /// `words`: files beside `scene.bash` that scripts know as well.
+  init(_ policies: [String: String] = ["corp.yaml": corp], words: [String] = []) throws {
+    self.words = [Lab.words] + words.map { "\(Lab.folder)/\($0)" }
     var template = Array("/tmp/roamward-scene-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
     folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -54,7 +57,8 @@ final class Scene {
   func finish(_ script: String, limit: Int = 240) throws -> (status: Int32, output: String) {
     scripts += 1
     let file = "script-\(scripts).bash"
-    let words = "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)'\nsource '\(Lab.words)'\n"
+    let words =
+      "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)' tests='\(Lab.folder)'\n" + self.words.map { "source '\($0)'\n" }.joined()
     try write(file, words + script + "\n")
     // Into a file: a pipe would stay open as long as anything that the script has left running.
     let output = "output-\(scripts)"

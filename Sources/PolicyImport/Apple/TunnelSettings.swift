@@ -31,11 +31,12 @@ func readTunnelSettings(
   if let enforce = fields.flag("EnforceRoutes", &report) {
     if enforce.value {
       tunnel.routes = tunnel.routes ?? RoutePolicy()
-      tunnel.routes?.onOverlap = .preferTunnel
+      tunnel.routes?.isEnforced = true
       report.changed(
-        enforce.place, "on-overlap: prefer-tunnel; programs that choose an interface themselves are not overruled", weight: .warning)
+        enforce.place, "routes: enforce: true; programs that choose an interface themselves are only overruled by kill-switch",
+        weight: .warning)
     } else {
-      report.taken(enforce.place, "on-overlap: prefer-local, which is the default")
+      report.taken(enforce.place, "routes: enforce: false, which is the default")
     }
   }
   if let local = fields.flag("ExcludeLocalNetworks", &report) {

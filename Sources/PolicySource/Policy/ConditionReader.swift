@@ -183,7 +183,7 @@ extension ValueReader where Value == Condition {
 
 extension ValueReader where Value == String {
   /// The name of a network of any file; looked up when all are read.
-  fileprivate static let networkReference = ValueReader(expected: "the name of a network", schema: .anyText) { node, reading in
+  static let networkReference = ValueReader(expected: "the name of a network", schema: .anyText) { node, reading in
     guard let name = ValueReader.networkName.read(node, &reading) else { return nil }
     reading.references.append(NetworkReference(name: name, location: node.location))
     return name

@@ -120,9 +120,18 @@ let routeKeys = Mapping(
       standard: "allow", example: "block"
     ) { $0.lan = $1 },
     Key(
+      "lan-networks", .oneOrMore(.networkReference),
+      "Named networks on which `lan: allow` holds; on any other, and while it is not known, `lan` is `block`.", example: "[home]"
+    ) { $0.lanNetworks = $1 },
+    Key(
       "on-overlap", ValueReader<OverlapPolicy>.word(), "What becomes of an included prefix that the machine is attached to.",
       standard: "prefer-local", example: "refuse"
     ) { $0.onOverlap = $1 },
+    Key(
+      "enforce", .boolean,
+      "Nothing that the network says leads past the tunnel what is included: only what the policy itself names, and credible neighbours, stay outside.",
+      standard: "false", example: "true"
+    ) { $0.isEnforced = $1 },
   ])
 
 extension ValueReader where Value == RoutePolicy {

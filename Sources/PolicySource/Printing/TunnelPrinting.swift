@@ -73,7 +73,9 @@ extension PolicyPrinter {
     if !routes.include.isEmpty { mapping.add("include", destinations(routes.include)) }
     if !routes.exclude.isEmpty { mapping.add("exclude", destinations(routes.exclude)) }
     if routes.lan != .allow { mapping.add("lan", .word(routes.lan.rawValue)) }
+    if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
     if routes.onOverlap != .preferLocal { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }
+    if routes.isEnforced { mapping.add("enforce", .word("true")) }
     return mapping
   }
 

@@ -7,6 +7,10 @@ extension DesiredState {
     firewall = FirewallTable(of: tunnels, on: underlay, isPortalOpen: isPortalOpen).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level > .nothing {
+      if let refusal = tunnel.refusal(on: underlay) {
+        refusals[tunnel.policy.name] = refusal
+        continue
+      }
       if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
       guard tunnel.level == .full else { continue }
       let (routes, notes) = tunnelRoutes(tunnel, on: underlay)
@@ -18,7 +22,21 @@ extension DesiredState {
           family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
       }
     }
-    applyDNS(of: ordered.filter { $0.level == .full }, on: underlay)
+    addRulesForOthers(ordered, underlay.others)
+    applyDNS(of: ordered.filter { $0.level == .full && refusals[$0.policy.name] == nil }, on: underlay)
+  }
+
+  /// Other VPNs' own packets go by the main table, as they would without our tunnels; but not where a tunnel has to keep everything inside.
+  private mutating func addRulesForOthers(_ tunnels: [TunnelSetup], _ others: OtherVPNs) {
+    let routing = tunnels.filter { $0.level == .full }
+    guard routing.allSatisfy(\.yieldsToOthers) else { return }
+    let marks = others.unservedMarks.prefix(Ownership.rules.count - Ownership.tables.count)
+    for family in Set(rules.map(\.family)).sorted() {
+      rules += marks.enumerated().map { i, mark in
+        RoutingRule(
+          family: family, priority: Ownership.rules.lowerBound + UInt32(i), table: Route.mainTable, mark: mark.value, mask: mark.mask)
+      }
+    }
   }
 
   /// The first tunnel that brings servers gets resolv.conf: that file knows no names apart.

@@ -1,13 +1,16 @@
 /// How the kernel's objects are marked as ours. Whatever carries these marks is kept as wanted or removed; nothing else is ever touched.
 ///
 /// The numbers keep clear of known tenants: Tailscale (rules 5210 to 5270, mark bits 0xff0000, table 52), wg-quick (tables and marks from
-/// 51820), NetBird (rules 105 and 110, table 7120), Mullvad (mark 0x6d6f6c65), sing-box (rules 9000 to 9010, table 2022).
+/// 51820), NetBird (rules 105 and 110, table 7120), Mullvad (mark 0x6d6f6c65), sing-box (rules 9000 to 9010, table 2022); see `KnownVPN`.
 package enum Ownership {
   /// `rtm_protocol` of our routes and `FRA_PROTOCOL` of our rules; 82 is the letter R, unassigned in linux/rtnetlink.h.
   package static let routeProtocol: UInt8 = 82
 
   /// Tunnel number n routes by table `tables.lowerBound + n`, and by a rule of the same priority.
   package static let tables: ClosedRange<UInt32> = 21_000...21_999
+
+  /// Priorities of our rules: those of the tunnels, and before them those that leave other VPNs' own packets alone.
+  package static let rules: ClosedRange<UInt32> = 20_900...21_999
 
   /// The firewall mark of the tunnels' own packets, which stay outside every tunnel.
   package static let mark: UInt32 = 0x5200_0000

@@ -3,8 +3,8 @@ import NetworkTypes
 /// The routes of one tunnel's own table, and what people should know about them.
 ///
 /// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
-/// prefixes and the prefixes that the machine is attached to are let through; where the tunnel has no address of a family, that family's
-/// included prefixes are `unreachable` rather than outside.
+/// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a family,
+/// that family's included prefixes are `unreachable` rather than outside.
 func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [String]) {
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
@@ -14,57 +14,92 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
   }
   var notes: [String] = []
   var kinds: [IPPrefix: Route.Kind] = [:]
-  for prefix in wanted {
-    kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable
-  }
+  for prefix in wanted { kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable }
   let policy = tunnel.policy.routes ?? RoutePolicy()
-  for prefix in underlay.attachedPrefixes where wanted.contains(where: { $0.contains(prefix) }) {
-    if wanted.contains(prefix) {
-      guard policy.onOverlap != .preferTunnel else { continue }
-      notes.append("\(name): \(prefix) stays outside, because this machine is attached to it")
-    } else if policy.lan == .block {
-      continue
-    }
+  for prefix in underlay.attachedPrefixes where tunnel.stay(of: prefix)?.isOutside ?? false {
+    if wanted.contains(prefix) { notes.append("\(name): \(prefix) stays outside, because this machine is attached to it") }
     kinds[prefix] = .throw
+  }
+  if tunnel.yieldsToOthers {
+    for prefix in underlay.others.mainPrefixes where wanted.contains(where: { $0 != prefix && $0.contains(prefix) }) {
+      if kinds[prefix] == nil { kinds[prefix] = .throw }
+    }
   }
   // Link-local destinations never leave their link.
   if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
   for prefix in policy.exclude { kinds[prefix] = .throw }
-  if underlay.isReversePathStrict {
-    for endpoint in tunnel.endpoints where endpoint.family == .v4 && wanted.contains(where: { $0.contains(endpoint) }) {
-      notes.append(
-        "\(name): all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
-      )
-      kinds[.host(endpoint)] = .throw
-    }
+  if let family = tunnel.familyForParity, kinds[.everything(family)] == .unreachable {
+    let (number, other) = (family.rawValue, family == .v6 ? 4 : 6)
+    notes.append(
+      "\(name): IPv\(number) is unreachable while the tunnel is up, because it takes all of IPv\(other) and has no IPv\(number) address"
+        + " (exclude \(IPPrefix.everything(family)) to leave IPv\(number) outside)")
   }
-  let routes = kinds.map { prefix, kind in
+  for endpoint in tunnel.endpointsPastTheTunnel(on: underlay) {
+    let only = policy.isEnforced ? "; the firewall lets nothing but the tunnel's own packets go there" : ""
+    notes.append(
+      "\(name): all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
+        + only)
+    kinds[.host(endpoint)] = .throw
+  }
+  var routes = kinds.map { prefix, kind in
     Route(
       to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
       metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
   }
-  return (routes.sorted { $0.destination < $1.destination }, notes)
+  if policy.isEnforced {
+    // The last word, should the link go or not be the one that a program insists on: then nothing follows from the main table.
+    routes += kinds.filter { $0.value == .unicast }.map { prefix, _ in
+      Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)
+    }
+  }
+  return (routes.sorted { ($0.destination, $0.metric) < ($1.destination, $1.metric) }, notes)
 }
 
 extension TunnelSetup {
+  /// What goes into the tunnel or nowhere: what is named, and the other family too where everything of one is named and the tunnel has no
+  /// address of the other. Nobody means half of the internet by "everything".
+  var includedPrefixes: [IPPrefix] { namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
+
   /// The policy's prefixes, else what the provider's own configuration routes.
-  var includedPrefixes: [IPPrefix] {
+  private var namedPrefixes: [IPPrefix] {
     if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = policy.routes?.include, !include.isEmpty { return include }
     guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
     return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
   }
 
+  fileprivate var familyForParity: IPAddress.Family? {
+    let named = namedPrefixes
+    return IPAddress.Family.allCases.first { family in
+      !carries(family) && !named.contains { $0.family == family } && named.holdsEverything(of: family == .v4 ? .v6 : .v4)
+    }
+  }
+
   /// Where its peers listen.
-  fileprivate var endpoints: [IPAddress] {
+  var endpoints: [IPAddress] {
     guard case .wireGuard(let device) = device else { return [] }
     return device.peers.compactMap { $0.endpoint?.address }.uniqued()
+  }
+
+  /// Endpoints that everything reaches outside the tunnel: where the kernel checks return paths strictly, it would drop the answers of one that
+  /// its tables send inside.
+  func endpointsPastTheTunnel(on underlay: UnderlayFit) -> [IPAddress] {
+    guard underlay.isReversePathStrict else { return [] }
+    let wanted = includedPrefixes
+    return endpoints.filter { endpoint in endpoint.family == .v4 && wanted.contains { $0.contains(endpoint) } }
   }
 
   /// Whether the tunnel has an address of the family; a command's link is taken to have both.
   fileprivate func carries(_ family: IPAddress.Family) -> Bool {
     guard case .wireGuard(let provider) = policy.provider else { return true }
     return provider.configuration.addresses.contains { $0.address.family == family }
+  }
+}
+
+extension [IPPrefix] {
+  /// In one piece or in two halves, as some write it to be more specific than a default route.
+  fileprivate func holdsEverything(of family: IPAddress.Family) -> Bool {
+    contains(.everything(family)) || Set(lazy.filter { $0.family == family && $0.length == 1 }).count == 2
   }
 }
 

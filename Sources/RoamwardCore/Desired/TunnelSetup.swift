@@ -11,6 +11,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var device: DesiredLink.Device
   /// What it includes flows through it, or not at all, whatever its level (docs/security.md).
   package var isGuarding: Bool
+  /// The machine is on one of the networks that `lan-networks` names. What is not known counts as no.
+  package var isOnLANNetwork = false
 
   package init(
     policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false
@@ -25,6 +27,12 @@ package struct TunnelSetup: Hashable, Sendable {
 
   /// The routing table, and the priority of the rule that leads to it.
   package var table: UInt32 { Ownership.tables.lowerBound + slot }
+
+  /// What becomes of attached prefixes on the network that the machine is on now.
+  package var lan: LANPolicy {
+    guard let routes = policy.routes else { return .allow }
+    return routes.lanNetworks.isEmpty || isOnLANNetwork ? routes.lan : .block
+  }
 
   /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
   package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
@@ -51,9 +59,12 @@ package struct UnderlayFit: Hashable, Sendable {
   package var searchDomains: [DomainName]
   /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.
   package var isReversePathStrict: Bool
+  /// What other VPNs of this machine route.
+  package var others: OtherVPNs
 
-  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false) {
+  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs()) {
     self.isReversePathStrict = isReversePathStrict
+    self.others = others
     mtu = snapshot.primaryLink?.mtu ?? 1500
     attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
       .uniqued().sorted()

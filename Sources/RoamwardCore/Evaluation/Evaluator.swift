@@ -80,6 +80,12 @@ package struct Evaluator: Sendable {
     return tunnel.onDemand.rules.enumerated().map { i, rule in RuleTrace(of: rule, at: i, explain(rule.match, on: scene)) }
   }
 
+  /// Whether the machine is on one of the named networks. Without a network it is on none; what is not known counts as no.
+  package func isOn(anyOf names: [String], _ snapshot: NetworkSnapshot) -> Bool {
+    guard !names.isEmpty, let scene = Scene(snapshot) else { return false }
+    return judge(.network(names), on: scene) == .yes
+  }
+
   /// The verdict alone; stops at the first key that settles it.
   private func judge(_ condition: Condition, on scene: Scene) -> Truth {
     switch condition {

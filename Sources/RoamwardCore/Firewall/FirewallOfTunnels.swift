@@ -7,9 +7,11 @@ extension FirewallTable {
     self.init(
       guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
       neighbours: underlay.attachedPrefixes.filter { prefix in prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix) } },
-      allowsLAN: guarding.allSatisfy { $0.policy.routes?.lan != .block }, isPortalOpen: isPortalOpen)
+      allowsLAN: guarding.allSatisfy { $0.lan != .block }, isPortalOpen: isPortalOpen)
+    gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
+      .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
-    if guards.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+    if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }
 }
 
@@ -41,6 +43,7 @@ extension TunnelSetup {
 
   /// Whether neighbours in this prefix are reached past the tunnel. One as wide as what is guarded is somebody's claim, not a neighbourhood.
   fileprivate func letsThrough(_ prefix: IPPrefix) -> Bool {
-    policy.routes?.lan != .block && !includedPrefixes.contains { $0.length > 0 && prefix.contains($0) }
+    lan != .block && !includedPrefixes.contains { $0.length > 0 && prefix.contains($0) }
+      && !((policy.routes?.isEnforced ?? false) && !(stay(of: prefix)?.isOutside ?? true))
   }
 }

@@ -38,6 +38,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var allowsLAN: Bool
   /// The window for a captive portal is open.
   package var isPortalOpen: Bool
+  /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
+  package var gateways: [IPAddress] = []
 
   package init(
     guards: [Guard] = [], insides: [Inside] = [], neighbours: [IPPrefix] = [], allowsLAN: Bool = false, isPortalOpen: Bool = false
@@ -79,6 +81,9 @@ extension FirewallTable: CustomStringConvertible {
     if !excluded.isEmpty { parts.append("but for \(excluded.map(\.description).joined(separator: ", "))") }
     if !guards.isEmpty, allowsLAN, !neighbours.isEmpty {
       parts.append("neighbours in \(neighbours.map(\.description).joined(separator: ", ")) are reached")
+    }
+    if !gateways.isEmpty {
+      parts.append("nothing but the tunnels' own packets goes to \(gateways.map(\.description).joined(separator: ", ")) outside")
     }
     if isPortalOpen { parts.append("the web and DNS are open for a portal") }
     let addresses = insides.flatMap(\.addresses)

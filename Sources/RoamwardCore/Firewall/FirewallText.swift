@@ -9,6 +9,21 @@ extension FirewallTable {
 
   package static let removal = "table \(name)\ndelete table \(name)\n"
 
+  /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a transaction
+  /// of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
+  package var neighbourTransaction: String {
+    let rules = insides.compactMap { inside -> String? in
+      let own = inside.addresses.filter { $0.family == .v4 }
+      return own.isEmpty ? nil : "iifname != { \"lo\", \"\(inside.link)\" } arp daddr ip \(set(own.map(\.description))) counter drop"
+    }
+    if rules.isEmpty { return Self.neighbourRemoval }
+    let hook = chain("input", "type filter hook input priority filter", rules)
+    return Self.neighbourRemoval + "table \(Self.neighbourName) {\n\(hook)\n}\n"
+  }
+
+  package static let neighbourName = "arp roamward"
+  package static let neighbourRemoval = "table \(neighbourName)\ndelete table \(neighbourName)\n"
+
   /// Tells this content from any other. Stands in the table as its comment.
   package var digest: String {
     let hash = chains.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
@@ -26,6 +41,7 @@ extension FirewallTable {
       chains.append(chain("forward", "type filter hook forward priority filter", forward))
       if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
     }
+    if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules)) }
     let inside = insides.flatMap(insideRules)
     if !inside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", inside)) }
     return chains
@@ -38,8 +54,19 @@ extension FirewallTable {
   // MARK: What leaves
 
   private var output: [String] {
-    let own = "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) accept"
-    return ["oifname \"lo\" accept", own] + intoTunnels + network + between(outgoing: true) + refusals
+    return ["oifname \"lo\" accept", ownMark] + intoTunnels + network + between(outgoing: true) + refusals
+  }
+
+  /// 2.
+  private var ownMark: String { "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) accept" }
+
+  /// 9.
+  private var gatewayRules: [String] {
+    ["oifname \"lo\" accept", ownMark] + intoTunnels
+      + IPAddress.Family.allCases.compactMap { family in
+        let own = gateways.filter { $0.family == family }
+        return own.isEmpty ? nil : "\(word(family)) daddr \(set(own.map(\.description))) counter reject with icmpx admin-prohibited"
+      }
   }
 
   private var forward: [String] { intoTunnels + outOfTunnels + between(outgoing: true) + refusals }

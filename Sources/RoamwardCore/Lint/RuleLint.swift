@@ -45,7 +45,7 @@ func unusedNetworks(in policies: PolicySet) -> [LintFinding] {
   guard !policies.tunnels.isEmpty else { return [] }
   let byName = Dictionary(policies.networks.map { ($0.name, $0) }) { first, _ in first }
   var used = Set<String>()
-  var rest = policies.tunnels.flatMap { $0.onDemand.rules.flatMap(\.match.networksNamed) }
+  var rest = policies.tunnels.flatMap { $0.onDemand.rules.flatMap(\.match.networksNamed) + ($0.routes?.lanNetworks ?? []) }
   while let name = rest.popLast() {
     if used.insert(name).inserted { rest += byName[name]?.condition.networksNamed ?? [] }
   }

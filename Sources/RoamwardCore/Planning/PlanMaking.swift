@@ -9,7 +9,7 @@ extension Plan {
     let changes = Changes(from: observed, to: desired)
     self.init(steps: changes.make + changes.unmake)
     conflicts = changes.conflicts
-    obstacles = changes.obstacles
+    obstacles = changes.obstacles.merging(desired.refusals) { first, _ in first }
   }
 }
 
@@ -155,6 +155,6 @@ extension KernelState {
   }
 
   fileprivate var ownRules: [RoutingRule] {
-    rules.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.priority) }
+    rules.filter { $0.origin == Ownership.routeProtocol && Ownership.rules.contains($0.priority) }
   }
 }

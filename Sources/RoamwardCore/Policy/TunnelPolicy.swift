@@ -93,15 +93,22 @@ package struct RoutePolicy: Hashable, Sendable {
   package var include: [IPPrefix]
   package var exclude: [IPPrefix]
   package var lan: LANPolicy
+  /// `lan: allow` holds on these named networks alone; empty: on every one.
+  package var lanNetworks: [String]
   package var onOverlap: OverlapPolicy
+  /// Nothing that the network itself says pulls out what is included: only what the policy names stays outside (Apple's `enforceRoutes`).
+  package var isEnforced: Bool
 
   package init(
-    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy = .allow, onOverlap: OverlapPolicy = .preferLocal
+    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy = .allow, lanNetworks: [String] = [],
+    onOverlap: OverlapPolicy = .preferLocal, isEnforced: Bool = false
   ) {
     self.include = include
     self.exclude = exclude
     self.lan = lan
+    self.lanNetworks = lanNetworks
     self.onOverlap = onOverlap
+    self.isEnforced = isEnforced
   }
 }
 

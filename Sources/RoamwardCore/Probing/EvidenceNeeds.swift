@@ -20,6 +20,12 @@ extension Evaluator {
     return needed
   }
 
+  /// What has to be asked before it is known whether the machine is on one of the networks where a tunnel lets neighbours be reached.
+  func evidenceForLAN(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> Set<Evidence> {
+    guard let names = tunnel.routes?.lanNetworks, !names.isEmpty, let scene = Scene(snapshot) else { return [] }
+    return support(of: .network(names), on: scene).evidence
+  }
+
   /// A verdict, and the evidence that it hangs on: none where free keys settle it.
   private struct Support {
     var truth: Truth
@@ -69,7 +75,9 @@ extension Deliberation {
   package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.reduce(into: []) { needed, tunnel in
-      guard tunnel.isEnabled, tunnel.onDemand.isEnabled, holds[tunnel.name] == nil else { return }
+      guard tunnel.isEnabled else { return }
+      needed.formUnion(evaluator.evidenceForLAN(of: tunnel, on: snapshot))
+      guard tunnel.onDemand.isEnabled, holds[tunnel.name] == nil else { return }
       let isOver = waits[tunnel.name].map { $0 <= now } ?? false
       needed.formUnion(evaluator.evidence(for: tunnel, on: snapshot, patience: isOver ? .isOver : .waits))
     }

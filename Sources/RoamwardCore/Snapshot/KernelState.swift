@@ -4,7 +4,7 @@ package import NetworkTypes
 package struct KernelState: Hashable, Sendable {
   package var links: [Link]
   package var addresses: [LinkAddress]
-  /// Routes of the main table and those that carry our protocol number.
+  /// Routes of the main table, those that carry our protocol number, and those of other VPNs' own tables.
   package var routes: [Route]
   package var rules: [RoutingRule]
   package var neighbours: [Neighbour]

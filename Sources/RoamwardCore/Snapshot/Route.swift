@@ -63,6 +63,10 @@ package struct RoutingRule: Hashable, Sendable {
   package var isInverted: Bool
   /// `FRA_PROTOCOL`: who made it.
   package var origin: UInt8
+  /// `FRA_SUPPRESS_PREFIXLEN`: routes of the table that are no longer than this do not count.
+  package var suppressedLength: UInt8?
+  /// It asks for more than a mark: addresses, links, users, ports.
+  package var isSelective = false
 
   package init(
     family: IPAddress.Family, priority: UInt32, table: UInt32, mark: UInt32 = 0, mask: UInt32 = 0, isInverted: Bool = false,
@@ -84,7 +88,9 @@ extension RoutingRule: CustomStringConvertible {
     var words = ["priority", String(priority)]
     if isInverted { words.append("not") }
     if mask != 0 { words += ["fwmark", "0x\(String(mark, radix: 16))/0x\(String(mask, radix: 16))"] }
-    words += ["lookup", String(table), "protocol", String(origin)]
+    words += ["lookup", String(table)]
+    if let suppressedLength { words += ["suppress_prefixlength", String(suppressedLength)] }
+    words += ["protocol", String(origin)]
     return words.joined(separator: " ")
   }
 }

@@ -13,9 +13,13 @@ package enum RuleMessage {
     static let priority: UInt16 = 6
     static let mark: UInt16 = 10
     static let table: UInt16 = 15
+    static let suppressedLength: UInt16 = 14
     static let mask: UInt16 = 16
     static let origin: UInt16 = 21
   }
+
+  /// Attributes that narrow a rule down beside its mark: source, destination, links, flow, tunnel, l3mdev, users, protocol and ports.
+  static let selectors: Set<UInt16> = [1, 2, 3, 11, 12, 17, 19, 20, 22, 23, 24]
 
   /// `FIB_RULE_INVERT` and `FR_ACT_TO_TBL`.
   static let invertFlag: UInt32 = 0x2
@@ -32,6 +36,8 @@ extension RoutingRule {
     else { return nil }
     self.init(
       family: family, priority: 0, table: UInt32(table), isInverted: flags & RuleMessage.invertFlag != 0, origin: 0)
+    // tos
+    isSelective = payload.byte(at: 3) != 0
     for attribute in NetlinkAttributes(payload, after: RuleMessage.headerSize) {
       switch attribute.type {
       case RuleMessage.Attribute.priority: priority = attribute.payload.host32() ?? 0
@@ -39,6 +45,10 @@ extension RoutingRule {
       case RuleMessage.Attribute.mark: mark = attribute.payload.host32() ?? 0
       case RuleMessage.Attribute.mask: mask = attribute.payload.host32() ?? 0
       case RuleMessage.Attribute.origin: origin = attribute.payload.byte(at: 0) ?? 0
+      case RuleMessage.Attribute.suppressedLength:
+        // All bits set: nothing is suppressed.
+        if let length = attribute.payload.host32(), length <= 128 { suppressedLength = UInt8(length) }
+      case let other where RuleMessage.selectors.contains(other): isSelective = true
       default: continue
       }
     }

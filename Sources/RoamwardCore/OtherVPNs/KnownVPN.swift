@@ -1,0 +1,66 @@
+/// A VPN product by what it leaves in the kernel: the numbers that it is known to use.
+struct KnownVPN {
+  let name: String
+  /// The mark of its own packets.
+  var mark: FirewallMark?
+  var table: UInt32?
+  /// Its rules, those too that name neither its mark nor its table.
+  var priorities: ClosedRange<UInt32>?
+  /// How its links' names begin.
+  var links: [String] = []
+
+  /// From their sources and manuals; wg-quick's numbers count up from the first free one, so it is told by its trick (`isLikeWgQuick`).
+  static let all = [
+    KnownVPN(name: "Tailscale", mark: FirewallMark(0x80000, mask: 0xff0000), table: 52, priorities: 5200...5299, links: ["tailscale"]),
+    KnownVPN(name: "NetBird", mark: FirewallMark(0x1bd00), table: 7120, links: ["wt0"]),
+    KnownVPN(name: "Mullvad", mark: FirewallMark(0x6d6f_6c65), table: 0x6d6f_6c65, links: ["wg0-mullvad"]),
+    KnownVPN(name: "NordVPN", mark: FirewallMark(0xe1f1), table: 205, links: ["nordlynx"]),
+    KnownVPN(name: "Cloudflare WARP", mark: FirewallMark(0x100cf), table: 65743, links: ["CloudflareWARP"]),
+    KnownVPN(name: "sing-box", table: 2022, priorities: 9000...9010),
+    KnownVPN(name: "Nebula", links: ["nebula"]),
+    KnownVPN(name: "ZeroTier", links: ["zt"]),
+  ]
+
+  func owns(_ rule: RoutingRule) -> Bool {
+    if let table, rule.table == table { return true }
+    return mark.map { $0 == rule.firewallMark } ?? false
+  }
+
+  func owns(link name: String) -> Bool { links.contains { name.hasPrefix($0) } }
+}
+
+/// A firewall mark under its mask, as rules compare it.
+package struct FirewallMark: Hashable, Sendable, Comparable {
+  package let value: UInt32
+  package let mask: UInt32
+
+  package init(_ value: UInt32, mask: UInt32 = .max) {
+    self.value = value
+    self.mask = mask
+  }
+
+  /// A packet can carry both.
+  package func overlaps(_ other: FirewallMark) -> Bool {
+    let shared = mask & other.mask
+    return value & shared == other.value & shared
+  }
+
+  package static func < (a: Self, b: Self) -> Bool { (a.value, a.mask) < (b.value, b.mask) }
+}
+
+extension FirewallMark: CustomStringConvertible {
+  /// `0x80000/0xff0000`, as ip-rule(8) has it.
+  package var description: String {
+    "0x\(String(value, radix: 16))" + (mask == .max ? "" : "/0x\(String(mask, radix: 16))")
+  }
+}
+
+extension RoutingRule {
+  package var firewallMark: FirewallMark? { mask == 0 ? nil : FirewallMark(mark, mask: mask) }
+
+  /// `not fwmark N lookup N`: what wg-quick, and NetworkManager for its WireGuard links, make of a default route.
+  var isLikeWgQuick: Bool { isInverted && mask == .max && mark == table && mark != 0 }
+
+  /// It leads all but its owner's own packets to a table of its own.
+  var isDetour: Bool { isInverted && mask != 0 && table > 0 && !(253...255).contains(table) }
+}

@@ -1,0 +1,181 @@
+package import NetworkTypes
+
+/// The other VPNs of this machine, as the kernel shows them. They are told of and kept clear of, and never touched.
+package struct OtherVPNs: Hashable, Sendable {
+  package struct VPN: Hashable, Sendable {
+    /// A product's name where the marks tell it.
+    package var name: String
+    /// In the order of their priorities.
+    package var rules: [RoutingRule] = []
+    package var links: [String] = []
+    /// What it routes, in tables of its own or in the main one.
+    package var prefixes: [IPPrefix] = []
+    /// Of its own packets, which it wants outside of itself.
+    package var mark: FirewallMark?
+
+    /// Tables that belong to it alone.
+    package var tables: Set<UInt32> { Set(rules.map(\.table).filter { !(253...255).contains($0) && $0 != 0 }) }
+  }
+
+  /// In the order in which the kernel asks them; those without a rule last.
+  package var all: [VPN] = []
+  /// What they route by way of the main table, which ours are asked before.
+  package var mainPrefixes: [IPPrefix] = []
+  /// Marks of packets that no rule before ours takes care of.
+  package var unservedMarks: [FirewallMark] = []
+  /// Slots whose rule or table somebody else uses.
+  package var takenSlots: Set<UInt32> = []
+  /// What cannot be kept clear of, for people.
+  package var collisions: [String] = []
+
+  package init() {}
+
+  /// `ownLinks`: those that tunnels of ours bring without our alias.
+  package init(in kernel: KernelState, ownLinks: Set<String> = []) {
+    let foreign = kernel.rules.filter { $0.origin != Ownership.routeProtocol || !Ownership.rules.contains($0.priority) }
+    collect(foreign)
+    collectLinks(kernel, ownLinks)
+    addPrefixes(kernel)
+    all = all.map { vpn in
+      var vpn = vpn
+      vpn.rules.sort { ($0.priority, $0.family) < ($1.priority, $1.family) }
+      return vpn
+    }
+    all.sort { ($0.rules.first?.priority ?? .max, $0.name) < ($1.rules.first?.priority ?? .max, $1.name) }
+    findUnserved(foreign)
+    findCollisions(foreign, kernel)
+  }
+
+  /// Tables that known VPNs route by, to be read beside the main one.
+  package static func tables(of rules: [RoutingRule]) -> Set<UInt32> {
+    var found = OtherVPNs()
+    found.collect(rules.filter { $0.origin != Ownership.routeProtocol })
+    return Set(found.all.flatMap(\.tables)).subtracting(Ownership.tables)
+  }
+
+  private mutating func collect(_ rules: [RoutingRule]) {
+    var rest = rules
+    for known in KnownVPN.all where rest.contains(where: known.owns) {
+      let own = { (rule: RoutingRule) in known.owns(rule) || known.priorities?.contains(rule.priority) ?? false }
+      all.append(VPN(name: known.name, rules: rest.filter(own), mark: known.mark))
+      rest.removeAll(where: own)
+    }
+    for rule in rest where rule.isDetour {
+      let name = rule.isLikeWgQuick ? "wg-quick" : "another VPN"
+      if let i = all.firstIndex(where: { $0.name == name && $0.mark == rule.firewallMark }) {
+        all[i].rules.append(rule)
+      } else {
+        all.append(VPN(name: name, rules: [rule], mark: rule.firewallMark))
+      }
+    }
+  }
+
+  /// A link belongs to the VPN whose table leads to it, else to the product that names links so, else stands for itself.
+  private mutating func collectLinks(_ kernel: KernelState, _ ownLinks: Set<String>) {
+    let links = kernel.links.filter { link in
+      Ownership.tunnel(ofAlias: link.alias) == nil && !ownLinks.contains(link.name)
+        && (link.isTunnel || KnownVPN.all.contains { $0.owns(link: link.name) })
+    }
+    guard !links.isEmpty else { return }
+    var tablesByLink: [String: Set<UInt32>] = [:]
+    for route in kernel.routes where route.table != Route.mainTable {
+      if let link = route.link { tablesByLink[link, default: []].insert(route.table) }
+    }
+    for link in links {
+      let tables = tablesByLink[link.name] ?? []
+      let known = KnownVPN.all.first { $0.owns(link: link.name) }?.name
+      if let i = all.firstIndex(where: { !$0.tables.isDisjoint(with: tables) || $0.name == known }) {
+        all[i].links.append(link.name)
+      } else {
+        all.append(VPN(name: known ?? "another VPN", links: [link.name]))
+      }
+    }
+  }
+
+  private mutating func addPrefixes(_ kernel: KernelState) {
+    var mains = Set<IPPrefix>()
+    for i in all.indices {
+      let tables = all[i].tables
+      let links = Set(all[i].links)
+      var prefixes = Set<IPPrefix>()
+      for route in kernel.routes where route.kind == .unicast && route.origin != Ownership.routeProtocol {
+        if tables.contains(route.table) {
+          prefixes.insert(route.destination)
+        } else if route.table == Route.mainTable, let link = route.link, links.contains(link), !route.destination.address.isLinkLocal {
+          prefixes.insert(route.destination)
+          if route.destination.isMoreThanAPiece { mains.insert(route.destination) }
+        }
+      }
+      all[i].prefixes = prefixes.filter { !$0.address.isMulticast && !$0.address.isLinkLocal }.sorted()
+    }
+    mainPrefixes = mains.filter { !$0.address.isMulticast }.sorted()
+  }
+
+  /// A VPN's own packets are served where a rule before ours leads them away.
+  private mutating func findUnserved(_ rules: [RoutingRule]) {
+    let marks = Set(all.filter { $0.rules.contains(where: \.isDetour) }.compactMap(\.mark))
+    unservedMarks = marks.filter { mark in
+      !rules.contains {
+        !$0.isInverted && !$0.isSelective && $0.priority < Ownership.rules.lowerBound && $0.table == Route.mainTable
+          && $0.firewallMark == mark
+      }
+    }.sorted()
+  }
+
+  private mutating func findCollisions(_ rules: [RoutingRule], _ kernel: KernelState) {
+    let ours = FirewallMark(Ownership.mark, mask: Ownership.markMask)
+    for rule in rules {
+      for number in [rule.priority, rule.table] where Ownership.tables.contains(number) {
+        takenSlots.insert(number - Ownership.tables.lowerBound)
+        collisions.append("the rule \"\(rule)\" is not Roamward's, and uses a number from 21000 to 21999; its place is left to it")
+      }
+      if let mark = rule.firewallMark, mark.mask & ours.mask != 0, mark.value & mask(mark) != 0, mark.overlaps(ours) {
+        collisions.append("the rule \"\(rule)\" is not Roamward's, and means packets with Roamward's own mark (\(ours))")
+      }
+    }
+    for route in kernel.routes where Ownership.tables.contains(route.table) && route.origin != Ownership.routeProtocol {
+      takenSlots.insert(route.table - Ownership.tables.lowerBound)
+    }
+    collisions = collisions.uniqued()
+
+    func mask(_ mark: FirewallMark) -> UInt32 { mark.mask & ours.mask }
+  }
+}
+
+extension IPPrefix {
+  /// Who takes everything, or everything but his own network, does it in pieces this wide. What is narrower is meant by itself.
+  fileprivate var isMoreThanAPiece: Bool { length >= (family == .v4 ? 8 : 16) }
+}
+
+extension Link {
+  /// Whether it is somebody's tunnel, from its kind; a TAP link is a machine's cable.
+  package var isTunnel: Bool {
+    switch kind {
+    case "wireguard", "amneziawg", "ovpn", "xfrm", "vti", "vti6", "ppp": true
+    // ARPHRD_NONE.
+    case "tun": hardwareType == 65534
+    default: false
+    }
+  }
+}
+
+extension OtherVPNs.VPN: CustomStringConvertible {
+  /// `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
+  package var description: String {
+    let what =
+      prefixes.isEmpty
+      ? "" : " routes \(listed(prefixes.map { $0.length == 0 ? "everything (IPv\($0.family.rawValue))" : $0.description }))"
+    let by = detour.map { " by rule \($0.priority)" } ?? (prefixes.isEmpty ? "" : " in the main table")
+    let whose = links.isEmpty ? name : "\(name) (\(links.joined(separator: ", ")))"
+    return "\(whose)\(what.isEmpty ? " is here" + (by.isEmpty ? "" : "," + by) : what + by); not touched"
+  }
+
+  /// The rule that leads to its table.
+  package var detour: RoutingRule? { rules.last { tables.contains($0.table) } }
+}
+
+/// The first three of many.
+func listed(_ items: [String], limit: Int = 3) -> String {
+  items.count <= limit + 1
+    ? items.joined(separator: ", ") : "\(items.prefix(limit).joined(separator: ", ")) and \(items.count - limit) more"
+}

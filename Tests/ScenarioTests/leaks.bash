@@ -1,0 +1,73 @@
+# Words for the scenes about leaks: counts, on the routers of all places, what comes from the laptop and is not the tunnel's own.
+# shellcheck shell=bash disable=SC2154
+
+places=(home cafe mobile)
+
+# The tunnel's own packets go to the gateway's port; a program that sends there too writes "leak" (0x6c65616b).
+watch_places() {
+  local place
+  for place in "${places[@]}"; do
+    on "$place" nft -f - <<'NFT'
+table inet watch {
+  counter flow4 { }
+  counter flow6 { }
+  counter dns4 { }
+  counter dns6 { }
+  counter gateway { }
+  chain passing {
+    type filter hook prerouting priority -300
+    iifname != "lan0" accept
+    ip daddr 203.0.113.10 udp dport 51820 @th,64,32 != 0x6c65616b accept
+    ip daddr 203.0.113.10 counter name gateway accept
+    ip version 4 meta l4proto { tcp, udp } th dport 53 counter name dns4 accept
+    ip6 version 6 meta l4proto { tcp, udp } th dport 53 counter name dns6 accept
+    ip version 4 meta l4proto { tcp, udp, icmp } counter name flow4
+    meta l4proto { tcp, udp } ip6 version 6 counter name flow6
+    icmpv6 type echo-request counter name flow6
+  }
+}
+NFT
+  done
+}
+
+# Packets by counter, over all places: `flow4=0 flow6=0 dns4=0 dns6=0 gateway=0`.
+leaked() {
+  local place
+  for place in "${places[@]}"; do on "$place" nft -j list counters table inet watch; done |
+    jq -rs '[.[].nftables[].counter // empty] | group_by(.name) | map("\(.[0].name)=\(map(.packets) | add)") | join(" ")'
+}
+
+forget_leaks() {
+  local place
+  for place in "${places[@]}"; do on "$place" nft reset counters >/dev/null; done
+}
+
+nothing_leaked() { [[ $(leaked) == "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0" ]]; }
+
+# Every counter moves.
+all_leaked() { [[ $(leaked) != *=0* ]]; }
+
+# As whom: a command to put before, such as `setpriv` or `nsenter`.
+as=()
+
+# The script comes by its standard input, for not everybody may read where it lies.
+start_strays() {
+  "${as[@]}" perl - "$@" <"$tests/strays" >/dev/null 2>>"$scene/strays.log" &
+  strays=$!
+}
+
+stop_strays() {
+  kill "$strays" 2>/dev/null || { cat "$scene/strays.log"; return 1; }
+  wait "$strays" 2>/dev/null || true
+}
+
+# Proves that the detector sees every kind of leak, at the place where the laptop is.
+see_leaks() {
+  forget_leaks
+  start_strays "$@"
+  within 20 all_leaked
+  stop_strays
+  # What was on its way may still come.
+  sleep 0.2
+  forget_leaks
+}
