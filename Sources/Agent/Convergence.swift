@@ -14,9 +14,10 @@ extension Reconciler {
       let desired = desiredState
       let plan = Plan(from: observation.state, to: desired)
       counters.plans += 1
-      let steps = plan.steps.filter { !isInProgress($0) }
-      noteProblems(desired.notes + plan.conflicts)
-      let failures = steps.isEmpty ? [] : execute(steps)
+      judgeResolver(plan, desired)
+      let steps = plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) }
+      noteProblems(desired.notes + plan.conflicts + [contest.note].compactMap { $0 })
+      let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
       if !steps.isEmpty { observe() }
       let isSettled = report(failures)
       if isSettled && steps.isEmpty { return }
@@ -32,7 +33,8 @@ extension Reconciler {
 
   var desiredState: DesiredState {
     let fit = UnderlayFit(
-      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false)
+      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false,
+      resolver: resolverChoice)
     var desired = DesiredState(of: guardedSetups, on: fit, isPortalOpen: guarding.isPortalOpen)
     if generation == 0 { desired.firewall = .asItIs }
     return desired
@@ -52,6 +54,10 @@ extension Reconciler {
           startUserspaceLink(link)
           continue
         }
+      }
+      if step.isOfResolverProgram {
+        if resolverChange == nil { changeResolver(step) }
+        continue
       }
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
@@ -95,7 +101,7 @@ extension Reconciler {
         if let obstacle, supervisor.machine.level > .nothing {
           supervisor.handle(.failed(because: obstacle), on: primary)
         } else if !open.steps.contains(where: own) {
-          if supervisor.setup.level == .full { supervisor.handle(.applied, on: primary) }
+          if supervisor.setup.level == .full, !self.isAwaitingResolver(supervisor) { supervisor.handle(.applied, on: primary) }
           if supervisor.machine.level == .nothing, supervisor.isReleased { supervisor.handle(.removed, on: primary) }
         }
       }

@@ -4,13 +4,19 @@ package import RoamwardCore
 package struct Forecast {
   package var plan: Plan
   package var notes: [String]
+  /// By which way name servers are set; `nil` where none are.
+  package var resolver: ResolverChoice?
 
   /// Tunnels that the rules connect are planned to the end; those they leave alone stay as they are observed; the others go. `up` names one
   /// that is planned whatever the rules say. Endpoint names are left as names: nothing is looked up.
   package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
     let evaluator = Evaluator(networks: policies.networks)
     let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine)
-    let need = Need(facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link), firewall: .name)
+    let bringsDNS = setups.contains { !$0.policy.dnsInForce.servers.isEmpty }
+    if bringsDNS { machine.settleResolver(setups.compactMap(\.link)) }
+    let need = Need(
+      facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link), firewall: .name,
+      resolverLinks: bringsDNS ? Set(setups.compactMap(\.link)) : nil)
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup
@@ -26,9 +32,12 @@ package struct Forecast {
       }
       return setup
     }
-    let desired = DesiredState(of: wanted, on: UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict))
+    let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
+    let fit = UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict, resolver: choice)
+    let desired = DesiredState(of: wanted, on: fit)
     plan = Plan(from: observed, to: desired)
     notes = desired.notes
+    resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
   }
 
   /// Slots are given in the order of the policies, as a starting agent gives them.

@@ -34,12 +34,15 @@ extension Forecast {
     var lines = plan.steps.isEmpty ? ["nothing to do: the machine is as the policies want it"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
+    if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.because)") }
     lines += (notes + plan.conflicts).map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
 
   fileprivate var json: JSON {
     let steps = plan.steps.map { step -> JSON in ["do": .string(step.description), "undo": JSON(step.undo?.description)] }
-    return ["version": 1, "steps": .array(steps), "notes": JSON(notes + plan.conflicts)]
+    return [
+      "version": 1, "steps": .array(steps), "notes": JSON(notes + plan.conflicts), "dns": JSON(resolver?.backend.description),
+    ]
   }
 }

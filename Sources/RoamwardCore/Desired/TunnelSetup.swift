@@ -51,9 +51,12 @@ package struct UnderlayFit: Hashable, Sendable {
   package var searchDomains: [DomainName]
   /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.
   package var isReversePathStrict: Bool
+  /// By which way name servers are set here.
+  package var resolver: ResolverChoice
 
-  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false) {
+  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, resolver: ResolverChoice = .file) {
     self.isReversePathStrict = isReversePathStrict
+    self.resolver = resolver
     mtu = snapshot.primaryLink?.mtu ?? 1500
     attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
       .uniqued().sorted()
