@@ -13,7 +13,9 @@ extension Reconciler {
   /// Links whose name servers are ours to set; `nil` where no tunnel brings any, and nobody is asked.
   var resolverLinks: Set<String>? {
     let brings = policies.tunnels.contains { $0.bringsServers } || supervisors.values.contains { $0.policy.bringsServers }
-    return brings ? Set(supervisors.values.filter(\.machine.isRunning).compactMap(\.linkName)) : nil
+    // What was set is still to be taken back.
+    let isLeft = resolverChange != nil || observation?.state.resolver.links.contains { !$0.value.isEmpty } ?? false
+    return brings || isLeft ? Set(supervisors.values.filter(\.machine.isRunning).compactMap(\.linkName)) : nil
   }
 
   /// Notes whether what was wanted is there, and who may have taken it away.
@@ -45,7 +47,7 @@ extension Reconciler {
   /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is bounded, and whatever comes of it will do.
   func isAwaitingResolver(_ supervisor: TunnelSupervisor) -> Bool {
     guard case .applying = supervisor.machine.state else { return false }
-    return resolverChange != nil && supervisor.policy.bringsServers
+    return (resolverChange != nil || resolverChoice.isPending) && supervisor.policy.bringsServers
   }
 
   /// Has another program make the change. A pass follows when it has.

@@ -34,6 +34,10 @@ package final class ResolvedBackend {
   private var pause = ResolvedBackend.firstPause
   private var timer: EventSource?
   private var notice: EventSource?
+  /// Of the question, and of the change, that are open.
+  private var limit: EventSource?
+  private var changeLimit: EventSource?
+  private var round = 0
 
   /// `changed`: it says something else than before.
   package init(on loop: EventLoop, busAddress: String? = nil, changed: @escaping () -> Void) {
@@ -113,6 +117,8 @@ package final class ResolvedBackend {
     var open = calls.count
     var problem: String?
     whenChanged = done
+    // With the reading that follows.
+    changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
     for (method, arguments) in calls {
       bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
         if case .failure(let error) = result, !(error.isUnknownMethod && method != "SetLinkDNS" && method != "SetLinkDomains") {
@@ -131,6 +137,7 @@ package final class ResolvedBackend {
   private func finishChange(_ problem: String?) {
     let done = whenChanged
     whenChanged = nil
+    changeLimit = nil
     done?(problem)
   }
 
@@ -158,6 +165,7 @@ package final class ResolvedBackend {
     }
     bus.closed = { [weak self] reason in
       self?.isAsking = false
+      self?.round += 1
       self?.fell(silent: reason)
     }
     bus.connect()
@@ -184,12 +192,20 @@ package final class ResolvedBackend {
     timer = nil
     isAsking = true
     isStale = false
+    round += 1
+    let round = round
+    // A bus that accepts a connection and then says nothing has no time limits of its own.
+    limit = try? loop.at(.now + Self.patience * 1.5) { [weak self] in
+      guard let self, isAsking, self.round == round else { return }
+      self.round += 1
+      heard([:], BusError(name: "org.freedesktop.DBus.Error.Timeout", message: ""))
+    }
     var found: [UInt32: LinkResolver] = [:]
     var failure: BusError?
     var open = watched.count + 1
     let answered = { [weak self] in
       open -= 1
-      if open == 0 { self?.heard(found, failure) }
+      if let self, open == 0, self.round == round { heard(found, failure) }
     }
     bus.call(
       Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("DNS")], within: Self.patience
@@ -211,6 +227,7 @@ package final class ResolvedBackend {
 
   private func heard(_ found: [UInt32: LinkResolver], _ failure: BusError?) {
     isAsking = false
+    limit = nil
     if let failure {
       take(.silent(because: failure.isAbsence ? "it does not run" : failure.description), [:])
       // One that runs and does not answer is asked again; one that comes is heard of.
