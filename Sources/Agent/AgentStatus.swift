@@ -13,7 +13,7 @@ extension Reconciler {
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
         network6: network.digest(.v6)),
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
-      notes: notes, counters: counters)
+      notes: notes, counters: counters, resolver: resolverReport)
     status.others = others.all.map(\.description)
     return status
   }

@@ -14,10 +14,11 @@ extension Reconciler {
       let desired = desiredState
       let plan = Plan(from: observation.state, to: desired)
       counters.plans += 1
-      let steps = pacingRepairs(plan.steps.filter { !isInProgress($0) }, towards: desired)
-      noteProblems(desired.notes + plan.conflicts + notesOfOthers)
+      judgeResolver(plan, desired)
+      let steps = pacingRepairs(plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) }, towards: desired)
+      noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 })
       if plan.isEmpty { settledState = desired }
-      let failures = steps.isEmpty ? [] : execute(steps)
+      let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
       if !steps.isEmpty { observe() }
       let isSettled = report(failures)
       if isSettled && steps.isEmpty { return }
@@ -51,6 +52,10 @@ extension Reconciler {
           startUserspaceLink(link)
           continue
         }
+      }
+      if step.isOfResolverProgram {
+        if resolverChange == nil { changeResolver(step) }
+        continue
       }
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
@@ -94,7 +99,7 @@ extension Reconciler {
         if let obstacle, supervisor.machine.level > .nothing {
           supervisor.handle(.failed(because: obstacle), on: primary)
         } else if !open.steps.contains(where: own) {
-          if supervisor.setup.level == .full { supervisor.handle(.applied, on: primary) }
+          if supervisor.setup.level == .full, !self.isAwaitingResolver(supervisor) { supervisor.handle(.applied, on: primary) }
           if supervisor.machine.level == .nothing, supervisor.isReleased { supervisor.handle(.removed, on: primary) }
         }
       }

@@ -100,6 +100,7 @@ package final class Daemon {
     hostWatch = host
     machine.needChanged = { host.need($0) }
     machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
+    machine.resolver.changed = { [weak self] in self?.reconciler.factsCame() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake"])
@@ -187,6 +188,8 @@ package final class Daemon {
     if case .state = event { ServiceManager.status(summary) }
     // Another network, other files about it.
     if case .snapshot = event { watchFacts() }
+    // Another tunnel may have another's files to look after.
+    if case .state = event { watchFacts() }
   }
 
   private var summary: String {

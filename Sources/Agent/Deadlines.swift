@@ -9,8 +9,12 @@ extension Reconciler {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
+    resolverDueAt = contest.nextDeadline(after: now)
     let deadlines =
-      [releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      [
+        releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate,
+        resolverDueAt,
+      ]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -28,6 +32,7 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
+    if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
     for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {
       retryAt = nil

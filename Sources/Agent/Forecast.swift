@@ -7,13 +7,19 @@ package struct Forecast {
   /// Routes and rules that would lead past a tunnel, and what comes of them.
   package var claims: [RouteClaim]
   package var others: OtherVPNs
+  /// By which way name servers are set; `nil` where none are.
+  package var resolver: ResolverChoice?
 
   /// Tunnels that the rules connect are planned to the end; those they leave alone stay as they are observed; the others go. `up` names one
   /// that is planned whatever the rules say. Endpoint names are left as names: nothing is looked up.
   package init(of policies: PolicySet, on snapshot: NetworkSnapshot, up: String?, machine: LinuxMachine) throws(WorldError) {
     let evaluator = Evaluator(networks: policies.networks)
     let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine)
-    let need = Need(facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link), firewall: .name)
+    let bringsDNS = setups.contains { !$0.policy.dnsInForce.servers.isEmpty }
+    if bringsDNS { machine.settleResolver(setups.compactMap(\.link)) }
+    let need = Need(
+      facts: [], tables: setups.map(\.table), wireGuardLinks: setups.compactMap(\.link), firewall: .name,
+      resolverLinks: bringsDNS ? Set(setups.compactMap(\.link)) : nil)
     let observed = try machine.observe(need).state
     let wanted = setups.compactMap { setup -> TunnelSetup? in
       var setup = setup
@@ -31,11 +37,13 @@ package struct Forecast {
       return setup
     }
     others = OtherVPNs(in: observed.kernel, ownLinks: Set(setups.compactMap(\.link)))
-    let fit = UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict, others: others)
+    let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
+    let fit = UnderlayFit(snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice)
     let desired = DesiredState(of: wanted, on: fit)
     plan = Plan(from: observed, to: desired)
     notes = desired.notes + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
     claims = routeClaims(on: wanted.filter { $0.level == .full }, in: observed.kernel, fit)
+    resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
   }
 
   /// Slots are given in the order of the policies, as a starting agent gives them.

@@ -10,7 +10,7 @@ package import TunnelProviders
 
 /// This machine: where observations come from and what steps are carried out on. The agent and the dry runs use the same one.
 package final class LinuxMachine {
-  package let resolvConf: ResolvConfBackend
+  package let resolver: HostResolver
   package let userspace: UserspaceWireGuard
   private let reader: KernelReader
   private let wifi: WiFiReader
@@ -34,9 +34,9 @@ package final class LinuxMachine {
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has its own, which runs in `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(WorldError) {
     self.ssidFile = ssidFile
-    self.resolvConf = ResolvConfBackend(path: resolvConf, stateDirectory: stateDirectory)
     do {
       self.loop = try loop ?? EventLoop()
+      resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop)
       userspace = UserspaceWireGuard(on: self.loop)
       reader = try KernelReader()
       wifi = try WiFiReader()
@@ -56,6 +56,17 @@ package final class LinuxMachine {
     withExtendedLifetime(timer) {}
   }
 
+  /// Waits, as `settle` does, until whoever keeps the resolver has answered.
+  package func settleResolver(_ links: [String], within limit: Duration = .milliseconds(1500)) {
+    _ = resolver.observe(Dictionary(links.map { (if_nametoindex($0), $0) }) { first, _ in first })
+    resolver.changed = { [weak self] in if let self, resolver.isSettled { loop.stop() } }
+    guard !resolver.isSettled, let timer = try? loop.at(.now + limit, { [loop] in loop.stop() }) else { return }
+    _ = try? loop.run()
+    withExtendedLifetime(timer) {}
+  }
+
+  package var resolvConf: ResolvConfBackend { resolver.file }
+
   /// Hears of sleep and wake from systemd-logind.
   package var slept: (Bool) -> Void {
     get { host.slept }
@@ -65,9 +76,14 @@ package final class LinuxMachine {
   package var hearsSleep = false
 
   /// Folders and files of other programs that facts come from.
-  package var watched: (folders: [String], files: [String]) { host.watched }
+  package var watched: (folders: [String], files: [String]) {
+    (host.watched.folders + resolver.watchedFolders, host.watched.files)
+  }
 
-  package func filesChanged() { host.filesChanged() }
+  package func filesChanged() {
+    host.filesChanged()
+    resolver.filesChanged()
+  }
 
   /// Reads everything anew.
   package func observe(_ need: Need) throws(WorldError) -> Observation {
@@ -82,6 +98,10 @@ package final class LinuxMachine {
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
     var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
+    let links = need.resolverLinks.map { names in
+      Dictionary(kernel.links.filter { names.contains($0.name) }.map { ($0.index.value, $0.name) }) { first, _ in first }
+    }
+    state.resolver = resolver.observe(links)
     if need.firewall != .nothing { state.firewall = firewall?.observe(trusting: need.firewall == .name) ?? .absent }
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)

@@ -50,6 +50,7 @@ extension World {
     world.probe = { request, link, done in
       probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)
     }
+    world.changeResolver = machine.resolver.change
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
   }

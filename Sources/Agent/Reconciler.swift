@@ -59,6 +59,12 @@ package final class Reconciler {
   private var wokeAt: Moment?
   var retryAt: Moment?
   var linksBeingStarted = Set<String>()
+  var contest = ResolverContest()
+  /// A change that another program is making now.
+  var resolverChange: Step?
+  var resolverDueAt: Moment?
+  /// One that it has made: it has to show.
+  var changeToVerify: Step?
 
   /// An answer waits for a network that is just settling.
   private(set) lazy var prober = Prober(world: world, check: connectivityCheck) { [weak self] in
@@ -199,7 +205,8 @@ package final class Reconciler {
       facts: neededFacts.union(extra), tables: supervisors.values.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: observation == nil,
       wireGuardLinks: supervisors.values.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
-      foreignLinks: supervisors.values.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallNeed)
+      foreignLinks: supervisors.values.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallNeed,
+      resolverLinks: resolverLinks)
     var new: Observation
     do throws(WorldError) {
       new = try world.observe(need)
@@ -243,6 +250,7 @@ package final class Reconciler {
     }
     guard UnderlayPath(old) != UnderlayPath(new) else { return }
     deliberation.restartWaits()
+    contest.networkChanged()
     underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
     isPassDue = true
   }

@@ -34,7 +34,8 @@ extension Reconciler {
 
   var underlayFit: UnderlayFit {
     UnderlayFit(
-      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false, others: others)
+      observation?.snapshot ?? NetworkSnapshot(), isReversePathStrict: observation?.state.isReversePathStrict ?? false, others: others,
+      resolver: resolverChoice)
   }
 
   /// Takes in what the last look shows of other VPNs.

@@ -28,6 +28,8 @@ package struct World {
   package var journal: Journal
   /// Sends a request from this link, whatever tunnels are up. Dropping what it returns ends it. A world that is not told how never answers.
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> AnyObject? = { _, _, _ in nil }
+  /// The changes that another program has to make, which keeps the resolver. Calls back with what went wrong, or `nil`, when it is seen.
+  package var changeResolver: (Step, @escaping (String?) -> Void) -> Void = { _, done in done("nobody keeps the resolver") }
   /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
   package var wake: (Moment?, @escaping () -> Void) -> Void
   /// How long the machine has slept since it started.
@@ -70,11 +72,14 @@ package struct Need: Hashable, Sendable {
   /// Links that tunnels of other kinds bring: that they come is news.
   package var foreignLinks: [String]
   package var firewall: FirewallNeed
+  /// Links whose name servers are ours to set; `nil`: no tunnel brings any.
+  package var resolverLinks: Set<String>?
 
   package init(
     facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],
-    foreignLinks: [String] = [], firewall: FirewallNeed = .nothing
+    foreignLinks: [String] = [], firewall: FirewallNeed = .nothing, resolverLinks: Set<String>? = nil
   ) {
+    self.resolverLinks = resolverLinks
     self.facts = facts
     self.tables = tables
     self.everywhere = everywhere

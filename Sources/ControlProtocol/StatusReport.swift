@@ -59,6 +59,35 @@ package struct StatusReport: Hashable, Sendable {
     }
   }
 
+  /// By which way name servers are set on this host, and why not by the others.
+  package struct Resolver: Hashable, Sendable {
+    package struct Candidate: Hashable, Sendable {
+      package var backend: String
+      package var isChosen: Bool
+      package var because: String
+
+      package init(backend: String, isChosen: Bool, because: String) {
+        self.backend = backend
+        self.isChosen = isChosen
+        self.because = because
+      }
+    }
+
+    /// `systemd-resolved`, `resolvconf`, `openresolv`, `file` or `none`.
+    package var backend: String
+    package var because: String
+    /// Some names can go to some servers, and the others elsewhere.
+    package var splits: Bool
+    package var candidates: [Candidate]
+
+    package init(backend: String, because: String, splits: Bool, candidates: [Candidate]) {
+      self.backend = backend
+      self.because = because
+      self.splits = splits
+      self.candidates = candidates
+    }
+  }
+
   package struct Rule: Hashable, Sendable {
     package var index: Int
     package var name: String?
@@ -190,11 +219,15 @@ package struct StatusReport: Hashable, Sendable {
   /// Other VPNs of the machine, and what they route.
   package var others: [String] = []
   package var counters: Counters
+  /// `nil`: no tunnel brings name servers, and nobody was asked.
+  package var resolver: Resolver?
 
   package init(
     time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,
-    firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel], probes: [Probe] = [], notes: [String], counters: Counters = Counters()
+    firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel], probes: [Probe] = [], notes: [String], counters: Counters = Counters(),
+    resolver: Resolver? = nil
   ) {
+    self.resolver = resolver
     self.counters = counters
     self.time = time
     self.process = process

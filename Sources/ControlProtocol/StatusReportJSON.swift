@@ -7,8 +7,8 @@ extension StatusReport {
         "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
         "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
       ],
-      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes), "others": JSON(others),
-      "counters": counters.json,
+      "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
+      "others": JSON(others), "counters": counters.json, "dns": resolver?.json ?? .null,
     ]
   }
 
@@ -24,7 +24,8 @@ extension StatusReport {
         network6: json["primary"]?["network"]?["ipv6"]?.string),
       firewall: FirewallStatus(json["firewall"] ?? .null), tunnels: (json["tunnels"]?.array ?? []).map(Tunnel.init),
       probes: (json["probes"]?.array ?? []).map(Probe.init),
-      notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters())
+      notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters(),
+      resolver: json["dns"].flatMap(Resolver.init))
     others = (json["others"]?.array ?? []).compactMap(\.string)
   }
 }
@@ -42,6 +43,25 @@ extension StatusReport.Counters {
     self.init(
       events: number("events"), overflows: number("overflows"), observations: number("observations"), evaluations: number("evaluations"),
       plans: number("plans"), steps: number("steps"))
+  }
+}
+
+extension StatusReport.Resolver {
+  fileprivate var json: JSON {
+    let considered = candidates.map { candidate -> JSON in
+      ["backend": .string(candidate.backend), "chosen": .bool(candidate.isChosen), "because": .string(candidate.because)]
+    }
+    return ["backend": .string(backend), "because": .string(because), "split": .bool(splits), "candidates": .array(considered)]
+  }
+
+  /// `nil` for what an older agent does not say.
+  fileprivate init?(_ json: JSON) {
+    guard let backend = json["backend"]?.string else { return nil }
+    self.init(
+      backend: backend, because: json["because"]?.string ?? "", splits: json["split"]?.bool ?? false,
+      candidates: (json["candidates"]?.array ?? []).map {
+        Candidate(backend: $0["backend"]?.string ?? "", isChosen: $0["chosen"]?.bool ?? false, because: $0["because"]?.string ?? "")
+      })
   }
 }
 

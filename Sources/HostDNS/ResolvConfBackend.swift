@@ -39,6 +39,12 @@ package final class ResolvConfBackend {
     }
   }
 
+  /// Where the file leads, as an absolute path; `nil` where it is no symbolic link.
+  package var target: String? {
+    guard case .link(let target) = ResolvConfPlace(path) else { return nil }
+    return ResolvConfPlace.resolve(target, from: path)
+  }
+
   /// The text that names the underlay's servers: the file itself where it is not ours, else the kept original. Links are followed; where
   /// one leads to the stub of systemd-resolved, the servers behind the stub are given.
   package func underlayText() -> Fact<String> {

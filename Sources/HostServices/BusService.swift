@@ -84,7 +84,7 @@ final class BusService<Words: Hashable & Sendable> {
     isStale = false
     let question = question
     bus.call(
-      question.service, question.path, question.interface, question.method, question.arguments, within: Self.patience
+      question.service, question.path, question.interface, question.method, question.arguments.map { .string($0) }, within: Self.patience
     ) { [weak self] result in self?.answered(result) }
   }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
@@ -133,17 +132,8 @@ package final class HostServices {
       signals: [root, "\(root).Device", "\(root).IP4Config", "\(root).IP6Config"].map { "\(properties),arg0='\($0)'" })
   }
 
-  /// The services of this host speak for the network namespace of its first process. Where that cannot be seen, it is taken for ours, as it is for
-  /// every program that nobody put elsewhere.
   private lazy var isOfThisNetwork: Bool = {
     if busAddress != nil { return true }
-    guard let first = namespace(ofProcess: "1"), let own = namespace(ofProcess: "self") else { return true }
-    return first == own
+    return isNetworkOfFirstProcess()
   }()
-}
-
-/// The identity of a process's network namespace.
-private func namespace(ofProcess process: String) -> [UInt64]? {
-  var status = stat()
-  return stat("/proc/\(process)/ns/net", &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
 }

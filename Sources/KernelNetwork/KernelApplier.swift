@@ -126,7 +126,9 @@ extension Step {
   fileprivate var isBatched: Bool {
     switch self {
     case .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .addRoute, .removeRoute, .addRule, .removeRule: true
-    case .addWireGuardLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall: false
+    case .addWireGuardLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall,
+      .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
+      false
     }
   }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import NetworkTypes
 
-/// A program run beside the agent: no shell, its own process group, a clean environment, no input, its output gathered up to a bound.
+/// A program run beside the agent: no shell, its own process group, a clean environment, its output gathered up to a bound.
 ///
 /// Lives as long as the value is kept: dropping it before the program has ended kills the program.
 package final class ChildProcess {
@@ -26,16 +26,18 @@ package final class ChildProcess {
   private var handler: ((Outcome) -> Void)?
 
   /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended. After
-  /// `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL).
+  /// `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL). `input`: what it reads, no more than a pipe
+  /// holds (64 KiB).
   package init(
-    _ arguments: [String], environment: [String: String] = [:], timeout: Duration, on loop: EventLoop,
+    _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration, on loop: EventLoop,
     then handler: @escaping (Outcome) -> Void
   ) throws(SystemError) {
     var ends: [Int32] = [0, 0]
     guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
     let writeEnd = FileDescriptor(owning: ends[1])
     pipe = FileDescriptor(owning: ends[0])
-    process = try spawn(arguments, environment: environment, output: writeEnd.number)
+    let source = input.isEmpty ? nil : try filledPipe(input)
+    process = try spawn(arguments, environment: environment, input: source?.number, output: writeEnd.number)
     self.loop = loop
     self.handler = handler
     reader = try loop.whenReadable(pipe.number) { [weak self] in self?.gather() }
@@ -85,12 +87,27 @@ package final class ChildProcess {
   }
 }
 
+/// The end to read from of a pipe that holds these bytes.
+private func filledPipe(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
+  var ends: [Int32] = [0, 0]
+  guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
+  let readEnd = FileDescriptor(owning: ends[0])
+  let writeEnd = FileDescriptor(owning: ends[1])
+  // It is non-blocking, so more than a pipe holds is an error here and no wait.
+  guard bytes.count <= 65_536, write(writeEnd.number, bytes, bytes.count) == bytes.count else { throw .last("write to a pipe") }
+  return readEnd
+}
+
 /// posix_spawn(3) with every signal at its default and unblocked, its own process group, and no descriptor of ours but the output.
-private func spawn(_ arguments: [String], environment: [String: String], output: Int32) throws(SystemError) -> pid_t {
+private func spawn(_ arguments: [String], environment: [String: String], input: Int32?, output: Int32) throws(SystemError) -> pid_t {
   var actions = posix_spawn_file_actions_t()
   posix_spawn_file_actions_init(&actions)
   defer { posix_spawn_file_actions_destroy(&actions) }
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+  if let input {
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+  }
   posix_spawn_file_actions_adddup2(&actions, output, 1)
   posix_spawn_file_actions_adddup2(&actions, output, 2)
   // Ours are close-on-exec; what the agent itself was started with may not be.

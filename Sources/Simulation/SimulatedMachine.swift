@@ -27,6 +27,8 @@ package final class SimulatedMachine {
   package var start: LocalTime?
   package private(set) var commands: [String] = []
   package private(set) var applied: [Step] = []
+  package private(set) var resolverChanges: [Step] = []
+  package var resolverIsDeaf = false
   package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
   package private(set) var observations = 0
@@ -123,6 +125,16 @@ package final class SimulatedMachine {
         return loaded
       }, journal: journal,
       wake: { [unowned self] moment, handler in alarm = moment.map { (at: $0, handler: handler) } })
+    world.changeResolver = { [unowned self] step, done in
+      resolverChanges.append(step)
+      if let reason = failingSteps(step) { return later.append { done(reason) } }
+      // One that never answers.
+      if resolverIsDeaf { return }
+      later.append { [self] in
+        _ = apply(step)
+        done(nil)
+      }
+    }
     world.probe = { [unowned self] request, link, done in
       probes.append("\(request.url) on \(link.name)")
       guard let reply = probeReplies[request.url] else { return nil }

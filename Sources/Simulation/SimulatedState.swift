@@ -12,6 +12,12 @@ package struct SimulatedState {
 
   package mutating func apply(_ steps: [Step]) { for step in steps { apply(step) } }
 
+  /// What stands where the host's resolver is kept.
+  package mutating func keepResolver(_ resolver: ObservedResolver, file: ObservedResolvConf) {
+    observed.resolver = resolver
+    observed.resolvConf = file
+  }
+
   /// Puts a peer's handshake into a device, as an answer would.
   package mutating func answer(on link: String, at seconds: Int64) {
     guard var device = observed.wireGuard[link] else { return }
@@ -49,6 +55,7 @@ package struct SimulatedState {
       observed.kernel.addresses.removeAll { $0.link == link }
       observed.kernel.routes.removeAll { $0.link == link }
       observed.wireGuard[link] = nil
+      observed.resolver.links[link] = nil
     case .addRoute(let route): observed.kernel.routes.append(route)
     case .removeRoute(let route): observed.kernel.routes.removeAll { $0 == route }
     case .addRule(let rule): observed.kernel.rules.append(rule)
@@ -57,6 +64,14 @@ package struct SimulatedState {
     case .removeFirewall: observed.firewall = .absent
     case .writeResolvConf(let file): observed.resolvConf = .file(file.rendered)
     case .restoreResolvConf: observed.resolvConf = .file(Self.hostResolvConf)
+    case .setLinkResolver(let resolver, let link): observed.resolver.links[link] = resolver
+    case .revertLinkResolver(let link): observed.resolver.links[link] = nil
+    case .setRecord(let record):
+      observed.resolver.records[record.name] = record.content
+      observed.resolver.effectiveServers = record.content.nameServers
+    case .removeRecord(let name):
+      observed.resolver.records[name] = nil
+      observed.resolver.effectiveServers = []
     }
   }
 

@@ -31,6 +31,9 @@ extension StatusReport {
       return "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "") + digest
     }
     lines.append("network: \(network ?? "none")")
+    if let resolver {
+      lines.append("dns:     \(resolver.backend), because \(resolver.because)" + (resolver.splits ? "" : "; no split DNS"))
+    }
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
     if !probes.isEmpty { lines += ["", "probes:"] + probes.map { "  " + $0.line(at: time) } }
     lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" } + others.map { "other: \($0)" }

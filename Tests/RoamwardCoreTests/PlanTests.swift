@@ -165,7 +165,8 @@ import Testing
     let state = desired([setup(Sample.tunnel(rules: [], dns: dns))])
     #expect(
       state.notes == [
-        "corp: split DNS is not possible with resolv.conf, so its servers answer for all names, not for corp.example alone"
+        "corp: split DNS is not possible with resolv.conf, so its servers answer for all names, not for corp.example alone;"
+          + " cure: apt install systemd-resolved"
       ])
   }
 

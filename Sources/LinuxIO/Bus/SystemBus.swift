@@ -121,7 +121,7 @@ package final class SystemBus {
 
   /// Calls a method; the answer, or what went wrong, comes later, and not at all once the connection is gone. Starts no service that does not run.
   package func call(
-    _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String] = [], within limit: Duration,
+    _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
     then: @escaping (Result<[BusValue], BusError>) -> Void
   ) {
     guard let bus else { return then(.failure(BusError(name: "", message: obstacle ?? "there is no connection to the system bus"))) }
@@ -130,7 +130,7 @@ package final class SystemBus {
     guard result >= 0, let message else { return then(.failure(BusError(code: -result))) }
     defer { sd_bus_message_unref(message) }
     sd_bus_message_set_auto_start(message, 0)
-    for argument in arguments { result = min(result, sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "s")), argument)) }
+    for argument in arguments { result = min(result, argument.append(to: message)) }
     guard result >= 0 else { return then(.failure(BusError(code: -result))) }
     lastCall += 1
     let number = lastCall

@@ -41,7 +41,11 @@ let dnsKeys = Mapping(
   ])
 
 extension ValueReader where Value == DNSDraft {
-  static let dns = ValueReader(expected: "servers and domains", schema: dnsKeys.schema) { node, reading in
+  static let dns = ValueReader(
+    expected: "servers and domains, or `none`", schema: .either(.words(["none"]), dnsKeys.schema)
+  ) { node, reading in
+    // Whatever the provider's own configuration asks for.
+    if case .scalar("none", _) = node.content { return DNSDraft(servers: [], searchDomains: []) }
     let before = reading.problems.errorCount
     var draft = dnsKeys.read(node, &reading)
     draft?.location = node.location

@@ -11,7 +11,7 @@ extension PolicyPrinter {
     let onDemand = yaml(of: tunnel.onDemand)
     if !onDemand.isEmpty { mapping.add("on-demand", .mapping(onDemand)) }
     mapping.add("routes", tunnel.routes.map { .mapping(yaml(of: $0)) })
-    mapping.add("dns", tunnel.dns.map { .mapping(yaml(of: $0)) })
+    mapping.add("dns", tunnel.dns.map { $0 == DNSPolicy() ? .word("none") : .mapping(yaml(of: $0)) })
     mapping.add("proxy", tunnel.proxy.map { .mapping(yaml(of: $0)) })
     switch tunnel.mtu {
     case .fixed(let bytes): mapping.add("mtu", .word(String(bytes)))

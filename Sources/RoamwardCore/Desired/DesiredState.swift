@@ -7,6 +7,10 @@ package struct DesiredState: Hashable, Sendable {
   package var rules: [RoutingRule]
   /// `nil`: leave resolv.conf alone, or give it back.
   package var resolvConf: ResolvConf?
+  /// What systemd-resolved is to know of our links, by their names.
+  package var resolvedLinks: [String: LinkResolver] = [:]
+  /// What resolvconf(8) is to know.
+  package var record: ResolverRecord?
   package var firewall = DesiredFirewall.open
   /// What a policy asks for and this host cannot give, for people.
   package var notes: [String]

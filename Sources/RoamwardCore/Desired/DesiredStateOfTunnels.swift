@@ -38,29 +38,6 @@ extension DesiredState {
       }
     }
   }
-
-  /// The first tunnel that brings servers gets resolv.conf: that file knows no names apart.
-  private mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
-    for tunnel in tunnels {
-      let dns = tunnel.dns
-      guard !dns.servers.isEmpty else { continue }
-      guard resolvConf == nil else {
-        notes.append("\(tunnel.policy.name): its name servers are not used, because resolv.conf serves another tunnel already")
-        continue
-      }
-      if dns.isSplit {
-        let names = dns.matchDomains.map(\.description).joined(separator: ", ")
-        notes.append(
-          "\(tunnel.policy.name): split DNS is not possible with resolv.conf, so its servers answer for all names, not for \(names) alone")
-      }
-      if dns.servers.count > ResolvConf.maximumNameServers {
-        notes.append("\(tunnel.policy.name): resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out")
-      }
-      resolvConf = ResolvConf(
-        nameServers: Array(dns.servers.prefix(ResolvConf.maximumNameServers)),
-        searchDomains: (dns.searchDomains + underlay.searchDomains).uniqued())
-    }
-  }
 }
 
 extension DesiredLink {
@@ -85,7 +62,7 @@ extension TunnelSetup {
 
 extension TunnelPolicy {
   /// The policy's servers, else those of the provider's own configuration.
-  var dnsInForce: DNSPolicy {
+  package var dnsInForce: DNSPolicy {
     if let own = dns { return own }
     guard case .wireGuard(let provider) = provider else { return DNSPolicy() }
     return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)

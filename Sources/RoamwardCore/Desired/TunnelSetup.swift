@@ -61,10 +61,15 @@ package struct UnderlayFit: Hashable, Sendable {
   package var isReversePathStrict: Bool
   /// What other VPNs of this machine route.
   package var others: OtherVPNs
+  /// By which way name servers are set here.
+  package var resolver: ResolverChoice
 
-  package init(_ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs()) {
+  package init(
+    _ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs(), resolver: ResolverChoice = .file
+  ) {
     self.isReversePathStrict = isReversePathStrict
     self.others = others
+    self.resolver = resolver
     mtu = snapshot.primaryLink?.mtu ?? 1500
     attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
       .uniqued().sorted()

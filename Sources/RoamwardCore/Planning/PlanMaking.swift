@@ -26,6 +26,9 @@ private struct Changes {
     for link in desired.links where addLink(link, existing: existing[link.name], observed) { usable.insert(link.name) }
     changeRoutesAndRules(observed.kernel, desired, usable: usable)
     changeDNS(observed.resolvConf, desired.resolvConf)
+    let resolver = resolverSteps(from: observed, to: desired)
+    make += resolver.make
+    unmake = resolver.unmake + unmake
     removeLinks(observed, desired)
     changeFirewall(observed.firewall, desired.firewall)
   }
@@ -85,7 +88,8 @@ private struct Changes {
 
   private mutating func changeDNS(_ observed: ObservedResolvConf, _ desired: ResolvConf?) {
     switch (observed, desired) {
-    case (.untouchable(let reason), _?): conflicts.append("name servers are not applied: \(reason)")
+    // The choice of a back end has said so.
+    case (.untouchable, _?): break
     case (.file(let text), let desired?): if text != desired.rendered { make.append(.writeResolvConf(desired)) }
     case (.absent, let desired?): make.append(.writeResolvConf(desired))
     case (_, nil): if observed.isOurs { unmake.insert(.restoreResolvConf, at: 0) }

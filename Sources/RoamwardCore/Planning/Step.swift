@@ -21,12 +21,20 @@ package enum Step: Hashable, Sendable {
   case writeResolvConf(ResolvConf)
   /// Puts the kept file back.
   case restoreResolvConf
+  /// Tells systemd-resolved what the link's servers are, and which names they answer for.
+  case setLinkResolver(LinkResolver, link: String)
+  case revertLinkResolver(link: String)
+  case setRecord(ResolverRecord)
+  /// Takes a record of ours back, whichever resolvconf(8) has it.
+  case removeRecord(String)
 
   /// What takes the step back; `nil` where removing the link does.
   package var undo: Step? {
     switch self {
     case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
-    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall: nil
+    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
+      .removeRecord:
+      nil
     case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
     case .addAddress(let address, let link): .removeAddress(address, link: link)
     case .removeAddress(let address, let link): .addAddress(address, link: link)
@@ -36,6 +44,8 @@ package enum Step: Hashable, Sendable {
     case .removeRule(let rule): .addRule(rule)
     case .writeResolvConf: .restoreResolvConf
     case .replaceFirewall: .removeFirewall
+    case .setLinkResolver(_, let link): .revertLinkResolver(link: link)
+    case .setRecord(let record): .removeRecord(record.name)
     }
   }
 }
@@ -61,6 +71,15 @@ extension Step: CustomStringConvertible {
     case .replaceFirewall(let table): "nft table \(FirewallTable.name): \(table)"
     case .removeFirewall: "nft delete table \(FirewallTable.name)"
     case .restoreResolvConf: "resolv.conf: put back the file that stood there"
+    case .setLinkResolver(let resolver, let link):
+      "resolvectl: dns \(link) \(resolver.servers.map(\.description).joined(separator: " "))"
+        + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
+        + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
+    case .revertLinkResolver(let link): "resolvectl revert \(link)"
+    case .setRecord(let record):
+      "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
+        + record.text.split(separator: "\n").joined(separator: ", ")
+    case .removeRecord(let name): "resolvconf -d \(name)"
     }
   }
 

@@ -5,7 +5,9 @@ extension Step {
     case .addWireGuardLink(let link, _), .setAlias(let link, _), .configureWireGuard(let link, _), .setMTU(let link, _, _),
       .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link), .deleteLink(let link, _):
       link
-    case .addRoute, .removeRoute, .addRule, .removeRule, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall: nil
+    case .addRoute, .removeRoute, .addRule, .removeRule, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall,
+      .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
+      nil
     }
   }
 
@@ -20,6 +22,30 @@ extension Step {
     case .addRoute(let route), .removeRoute(let route): route.table == table
     case .addRule(let rule), .removeRule(let rule): rule.table == table
     default: self.link != nil && self.link == link
+    }
+  }
+
+  /// Whether it is about name servers.
+  package var isOfResolver: Bool {
+    switch self {
+    case .writeResolvConf, .restoreResolvConf: true
+    default: isOfResolverProgram
+    }
+  }
+
+  /// Whether another program has to be asked, which takes its time.
+  package var isOfResolverProgram: Bool {
+    switch self {
+    case .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord: true
+    default: false
+    }
+  }
+
+  /// Whether it takes back name servers that are no longer wanted.
+  package var isResolverRemoval: Bool {
+    switch self {
+    case .restoreResolvConf, .revertLinkResolver, .removeRecord: true
+    default: false
     }
   }
 }

@@ -4,6 +4,8 @@ package struct ObservedState: Hashable, Sendable {
   /// WireGuard devices by the names of their links.
   package var wireGuard: [String: WireGuardState]
   package var resolvConf: ObservedResolvConf
+  /// Who keeps the resolver beside it, and what of ours they have.
+  package var resolver = ObservedResolver()
   /// Names of links that the journal says we were making when an agent died: ours, though they may not carry the alias yet.
   package var unfinishedLinks: Set<String>
   /// The kernel drops IPv4 packets that come in by another way than an answer would go out (`rp_filter` 1, RFC 3704 strict).

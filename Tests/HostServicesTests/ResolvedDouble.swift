@@ -4,36 +4,6 @@ import LinuxIO
 import NetworkTypes
 import TestSupport
 
-/// A bus daemon of the test's own, in a temporary folder; ends with the value.
-final class PrivateBus {
-  static let isPossible = access("/usr/bin/dbus-daemon", X_OK) == 0
-
-  let folder: TemporaryFolder
-  var address: String { "unix:path=\(folder.path)/bus" }
-
-  init() throws {
-    folder = try TemporaryFolder()
-    let configuration = """
-      <busconfig><type>session</type><listen>\(address)</listen><auth>EXTERNAL</auth><policy context="default"><allow send_destination="*"
-      eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
-      """
-    try TextFile.create(folder.path + "/bus.conf", with: Array(configuration.utf8), mode: 0o600)
-  }
-
-  deinit { stop() }
-
-  func start() throws { try shell("dbus-daemon --config-file=\(folder.path)/bus.conf --fork --print-pid=1 > \(folder.path)/pid") }
-
-  /// Returns when the daemon has gone; on its way it removes its socket.
-  func stop() {
-    _ = try? shell(
-      """
-      cd \(folder.path); test -s pid || exit 0
-      pid=$(cat pid); kill $pid; while grep -q '^State:.[^Z]' /proc/$pid/status; do sleep 0.01; done; rm -f pid bus
-      """)
-  }
-}
-
 /// What stands for systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
 final class ResolvedDouble {
   private var bus: OpaquePointer?

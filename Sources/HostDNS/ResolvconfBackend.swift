@@ -1,0 +1,92 @@
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+package import RoamwardCore
+
+/// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks at what it keeps by its files.
+package final class ResolvconfBackend {
+  /// Debian's waits up to ten seconds for its own lock.
+  private static let patience = Duration.seconds(12)
+
+  private let loop: EventLoop
+  private let path: String
+  private var running: ChildProcess?
+  /// The program that was looked into last, by device, inode and time.
+  private var seen: (version: [Int], kind: ResolvconfProgram?)?
+
+  /// `path`: the file that it keeps.
+  package init(on loop: EventLoop, path: String) {
+    self.loop = loop
+    self.path = path
+  }
+
+  /// Where it is, and which one; `nil` where there is none, or where the name is resolvectl's, which says less than the bus.
+  package var program: (path: String, kind: ResolvconfProgram)? {
+    for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"] {
+      let file = folder + "/resolvconf"
+      var status = stat()
+      guard access(file, X_OK) == 0, stat(file, &status) == 0, status.st_size < 1 << 19 else { continue }
+      let version = [Int(status.st_dev), Int(status.st_ino), status.st_mtim.tv_sec]
+      if seen?.version != version { seen = (version, Self.kind(of: file)) }
+      if let kind = seen?.kind { return (file, kind) }
+    }
+    return nil
+  }
+
+  /// Both are scripts, and say what they are.
+  private static func kind(of file: String) -> ResolvconfProgram? {
+    let start = String(decoding: ((try? TextFile.read(file)) ?? []).prefix(4096), as: UTF8.self)
+    return start.contains("OPENRESOLV") ? .openresolv : start.contains("part of the resolvconf package") ? .debian : nil
+  }
+
+  /// Our records, by name.
+  package var records: [String: ResolvConf] {
+    var records: [String: ResolvConf] = [:]
+    for folder in Self.folders {
+      for name in Folder.names(in: folder) where ResolverRecord.isOurs(name) {
+        if let text = try? TextFile.read("\(folder)/\(name)") { records[name] = ResolvConf(parsing: String(decoding: text, as: UTF8.self)) }
+      }
+    }
+    return records
+  }
+
+  /// Debian's, and openresolv's older and newer ones.
+  package static let folders = ["interface", "interfaces", "keys"].map { "/run/resolvconf/\($0)" }
+
+  /// Calls back when the file names the record's servers, or with what went wrong.
+  package func set(_ record: ResolverRecord, then done: @escaping (String?) -> Void) {
+    guard let program else { return done("resolvconf is not installed any more") }
+    let isExclusive = program.kind == .openresolv
+    run([program.path, "-a", record.name] + (isExclusive ? ["-m", "0", "-x"] : []), input: record.text) { [weak self] problem in
+      guard let self, problem == nil, !isInForce(record) else { return done(problem) }
+      // A record that it has already makes it do nothing; and somebody may have written over its file.
+      run([program.path, "-u"]) { [weak self] problem in
+        guard let self, problem == nil, !isInForce(record) else { return done(problem) }
+        done("\(program.kind.rawValue) took the record, but \(path) does not name its servers (cure: resolvconf --enable-updates)")
+      }
+    }
+  }
+
+  package func remove(_ name: String, then done: @escaping (String?) -> Void) {
+    guard let program else { return done("resolvconf, which has our record, is not installed any more") }
+    run([program.path, "-d", name] + (program.kind == .openresolv ? ["-f"] : []), then: done)
+  }
+
+  private func isInForce(_ record: ResolverRecord) -> Bool {
+    guard let text = try? TextFile.read(path) else { return false }
+    return ResolvConf(parsing: String(decoding: text, as: UTF8.self)).nameServers.starts(with: record.content.nameServers)
+  }
+
+  private func run(_ arguments: [String], input: String = "", then done: @escaping (String?) -> Void) {
+    do throws(SystemError) {
+      running = try ChildProcess(arguments, input: Array(input.utf8), timeout: Self.patience, on: loop) { [weak self] outcome in
+        self?.running = nil
+        if outcome.wasTimedOut { return done("\(arguments[0]) did not end within \(Self.patience.components.seconds) s") }
+        let said = outcome.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
+        done(outcome.code == 0 ? nil : "\(arguments[0]) \(arguments[1]) ended with \(outcome.code)\(said)")
+      }
+    } catch {
+      done("\(error)")
+    }
+  }
+}

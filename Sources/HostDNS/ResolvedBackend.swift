@@ -1,0 +1,282 @@
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+package import RoamwardCore
+
+/// Tells systemd-resolved, over the bus, what our links' name servers are, and reads back what it has (org.freedesktop.resolve1(5)).
+///
+/// Nothing waits: what is known is kept, and asked for anew when the service comes back, when its files change, and after each change of ours. What
+/// is set on a link goes with the link. Questions and changes are bounded by a second each.
+package final class ResolvedBackend {
+  private static let patience = Duration.seconds(1)
+  private static let firstPause = Duration.seconds(1)
+  private static let longestPause = Duration.seconds(30)
+  private static let service = "org.freedesktop.resolve1"
+  private static let path = "/org/freedesktop/resolve1"
+  private static let manager = "org.freedesktop.resolve1.Manager"
+
+  private let loop: EventLoop
+  private let busAddress: String?
+  private let changed: () -> Void
+  private var bus: SystemBus?
+  /// Whether it answers.
+  private(set) package var answer: Answer<Bool> = .pending(because: "it has not answered yet")
+  /// What it has for a link, by the link's index.
+  private var links: [UInt32: LinkResolver] = [:]
+  /// Links to know of, by index.
+  private var watched: [UInt32: String] = [:]
+  /// Links that something was set on, by index.
+  private var touched: Set<UInt32> = []
+  /// Waits for the end of a change.
+  private var whenChanged: ((String?) -> Void)?
+  private var isAsking = false
+  private var isStale = false
+  private var pause = ResolvedBackend.firstPause
+  private var timer: EventSource?
+  private var notice: EventSource?
+  /// Of the question, and of the change, that are open.
+  private var limit: EventSource?
+  private var changeLimit: EventSource?
+  private var round = 0
+
+  /// `changed`: it says something else than before.
+  package init(on loop: EventLoop, busAddress: String? = nil, changed: @escaping () -> Void) {
+    self.loop = loop
+    self.busAddress = busAddress
+    self.changed = changed
+  }
+
+  /// Connects, and keeps what it says of these links (indexes and names) in mind; `nil`: nobody needs to know, and nobody is asked.
+  package func need(_ links: [UInt32: String]?) {
+    guard let links else {
+      bus?.disconnect()
+      bus = nil
+      timer = nil
+      (isAsking, isStale) = (false, false)
+      answer = .pending(because: "it has not answered yet")
+      (self.links, watched, touched) = ([:], [:], [])
+      finishReading()
+      return finishChange("nobody needs it any more")
+    }
+    guard busAddress != nil || isNetworkOfFirstProcess() else {
+      answer = .silent(because: "it speaks for another network namespace than this one")
+      return
+    }
+    let isMore = !Set(links.keys).isSubset(of: watched.keys)
+    watched = links
+    self.links = self.links.filter { links[$0.key] != nil }
+    touched.formIntersection(links.keys)
+    if bus == nil { open() } else if isMore { refresh() }
+  }
+
+  /// What it has for the links, by name, as it said last.
+  package var known: [String: LinkResolver] {
+    Dictionary(links.compactMap { index, resolver in watched[index].map { ($0, resolver) } }) { first, _ in first }
+  }
+
+  /// Names of links that this agent has set something on.
+  package var touchedLinks: Set<String> { Set(touched.compactMap { watched[$0] }) }
+
+  /// It has answered, or will not.
+  package var isSettled: Bool { if case .pending = answer { false } else { true } }
+
+  // MARK: Changes
+
+  /// Sets all of it; calls back when it has been read back, with what went wrong, or `nil`.
+  package func set(_ resolver: LinkResolver, link: String, then done: @escaping (String?) -> Void) {
+    let index = if_nametoindex(link)
+    guard index > 0 else { return done("there is no link \(link)") }
+    touched.insert(index)
+    watched[index] = link
+    let number = BusArgument.int32(Int32(bitPattern: index))
+    let servers = resolver.servers.map { BusArgument.structure([.int32($0.family == .v4 ? AF_INET : AF_INET6), .bytes($0.bytes)]) }
+    let domains = resolver.domains.map { BusArgument.structure([.string($0.name?.text ?? "."), .bool($0.isRoutingOnly)]) }
+    // What the tunnel carries needs no second cover, and names of the local link are not the tunnel's.
+    change(
+      [
+        ("SetLinkLLMNR", [number, .string("no")]), ("SetLinkMulticastDNS", [number, .string("no")]),
+        ("SetLinkDNSOverTLS", [number, .string("no")]), ("SetLinkDomains", [number, .array(of: "(sb)", domains)]),
+        ("SetLinkDefaultRoute", [number, .bool(resolver.isDefaultRoute)]), ("SetLinkDNS", [number, .array(of: "(iay)", servers)]),
+        ("FlushCaches", []),
+      ], of: link, then: done)
+  }
+
+  /// Takes everything back that was set on the link.
+  package func revert(link: String, then done: @escaping (String?) -> Void) {
+    let index = if_nametoindex(link)
+    guard index > 0 else { return done(nil) }
+    change([("RevertLink", [.int32(Int32(bitPattern: index))]), ("FlushCaches", [])], of: link) { [weak self] problem in
+      if problem == nil { self?.touched.remove(index) }
+      done(problem)
+    }
+  }
+
+  /// All at once: the service takes them in this order.
+  private func change(_ calls: [(method: String, arguments: [BusArgument])], of link: String, then done: @escaping (String?) -> Void) {
+    guard let bus, case .said = answer else { return done("systemd-resolved does not answer") }
+    var open = calls.count
+    var problem: String?
+    whenChanged = done
+    // With the reading that follows.
+    changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
+    for (method, arguments) in calls {
+      bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
+        if case .failure(let error) = result, !(error.isUnknownMethod && method != "SetLinkDNS" && method != "SetLinkDomains") {
+          problem = problem ?? "systemd-resolved refuses \(method) for \(link): \(error)\(error.cure(of: link))"
+        }
+        open -= 1
+        guard open == 0, let self else { return }
+        // What counts is what it shows then.
+        whenRead.append { [weak self] in self?.finishChange(problem) }
+        refresh()
+      }
+    }
+  }
+
+  /// Once, whatever else comes.
+  private func finishChange(_ problem: String?) {
+    let done = whenChanged
+    whenChanged = nil
+    changeLimit = nil
+    done?(problem)
+  }
+
+  // MARK: Reading
+
+  /// Called when the present reading has ended.
+  private var whenRead: [() -> Void] = []
+
+  /// What is known may not be so any more.
+  package func refresh() {
+    guard bus != nil else { return finishReading() }
+    if isAsking { isStale = true } else { ask() }
+  }
+
+  private func open() {
+    let bus = SystemBus(on: loop, address: busAddress)
+    self.bus = bus
+    bus.opened = { [weak self, weak bus] in
+      let owner =
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'"
+      bus?.match(owner) { values in self?.ownerChanged(isGone: values.count > 2 && values[2].text == "") }
+      let properties = "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'"
+      bus?.match("type='signal',sender='\(Self.service)',path_namespace='\(Self.path)',\(properties)") { _ in self?.refresh() }
+      self?.refresh()
+    }
+    bus.closed = { [weak self] reason in
+      self?.isAsking = false
+      self?.round += 1
+      self?.fell(silent: reason)
+    }
+    bus.connect()
+  }
+
+  private func ownerChanged(isGone: Bool) {
+    if isGone {
+      fell(silent: "it does not run")
+    } else {
+      pause = Self.firstPause
+      refresh()
+    }
+  }
+
+  private func fell(silent reason: String) {
+    take(.silent(because: reason), [:])
+    finishReading()
+    finishChange("systemd-resolved: \(reason)")
+  }
+
+  /// One question for each link, and one that tells whether anybody is there.
+  private func ask() {
+    guard let bus else { return finishReading() }
+    timer = nil
+    isAsking = true
+    isStale = false
+    round += 1
+    let round = round
+    // A bus that accepts a connection and then says nothing has no time limits of its own.
+    limit = try? loop.at(.now + Self.patience * 1.5) { [weak self] in
+      guard let self, isAsking, self.round == round else { return }
+      self.round += 1
+      heard([:], BusError(name: "org.freedesktop.DBus.Error.Timeout", message: ""))
+    }
+    var found: [UInt32: LinkResolver] = [:]
+    var failure: BusError?
+    var open = watched.count + 1
+    let answered = { [weak self] in
+      open -= 1
+      if let self, open == 0, self.round == round { heard(found, failure) }
+    }
+    bus.call(
+      Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("DNS")], within: Self.patience
+    ) { result in
+      if case .failure(let error) = result { failure = error }
+      answered()
+    }
+    for index in watched.keys {
+      bus.call(
+        Self.service, "\(Self.path)/link/_3\(index)", "org.freedesktop.DBus.Properties", "GetAll",
+        [.string("org.freedesktop.resolve1.Link")], within: Self.patience
+      ) { result in
+        // A link that has gone, or that it has not seen yet, is no failure of the service.
+        if case .success(let values) = result { found[index] = values.first.flatMap(LinkResolver.init(properties:)) }
+        answered()
+      }
+    }
+  }
+
+  private func heard(_ found: [UInt32: LinkResolver], _ failure: BusError?) {
+    isAsking = false
+    limit = nil
+    if let failure {
+      take(.silent(because: failure.isAbsence ? "it does not run" : failure.description), [:])
+      // One that runs and does not answer is asked again; one that comes is heard of.
+      if !failure.isAbsence {
+        timer = try? loop.at(.now + pause) { [weak self] in self?.refresh() }
+        pause = min(pause * 2, Self.longestPause)
+      }
+    } else {
+      bus?.isWell()
+      pause = Self.firstPause
+      take(.said(true), found)
+    }
+    if isStale { ask() } else { finishReading() }
+  }
+
+  private func take(_ new: Answer<Bool>, _ found: [UInt32: LinkResolver]) {
+    guard new != answer || found != links else { return }
+    answer = new
+    links = found
+    // Whoever is asking just now hears of it when that is done.
+    notice = try? loop.at(.now) { [changed] in changed() }
+  }
+
+  private func finishReading() {
+    let waiting = whenRead
+    whenRead = []
+    for done in waiting { done() }
+  }
+}
+
+extension LinkResolver {
+  /// Of the interface org.freedesktop.resolve1.Link: `DNS` is a(iay), `Domains` a(sb), `DefaultRoute` b.
+  init?(properties: BusValue) {
+    guard let servers = properties["DNS"]?.list, let domains = properties["Domains"]?.list else { return nil }
+    self.init(
+      servers: servers.compactMap { $0[1]?.bytes.flatMap { IPAddress(bytes: $0) } },
+      domains: domains.compactMap { domain in
+        guard let text = domain[0]?.text, let isRouting = domain[1]?.bool else { return nil }
+        return Domain(DomainName(text), isRoutingOnly: isRouting)
+      }, isDefaultRoute: properties["DefaultRoute"]?.bool ?? false)
+  }
+}
+
+extension BusError {
+  fileprivate var isUnknownMethod: Bool { name == "org.freedesktop.DBus.Error.UnknownMethod" }
+
+  /// systemd-networkd says itself what the links that it keeps ask.
+  fileprivate func cure(of link: String) -> String {
+    name == "org.freedesktop.resolve1.LinkBusy"
+      ? " (systemd-networkd keeps \(link); cure: a .network file of its own with `Unmanaged=yes` for it)" : ""
+  }
+}

@@ -1,0 +1,152 @@
+internal import NetworkTypes
+
+/// Through whom name servers are set on this host, and why not through the others.
+package struct ResolverChoice: Hashable, Sendable {
+  package enum Backend: Hashable, Sendable {
+    case resolved
+    case resolvconf(ResolvconfProgram)
+    case file
+    /// Nobody takes them.
+    case none
+  }
+
+  /// One that was considered.
+  package struct Candidate: Hashable, Sendable {
+    package var name: String
+    package var isChosen: Bool
+    package var because: String
+
+    package init(_ name: String, isChosen: Bool, because: String) {
+      self.name = name
+      self.isChosen = isChosen
+      self.because = because
+    }
+  }
+
+  package var backend: Backend
+  package var candidates: [Candidate]
+  /// Why name servers cannot be set now, with what helps; `nil` where they can.
+  package var obstacle: String?
+  /// What people should know though it works.
+  package var remark: String?
+  /// The one that is chosen has still to answer.
+  package var isPending = false
+
+  /// The plain file: what tests and simulations have.
+  package static let file = ResolverChoice(
+    backend: .file, candidates: [Candidate("file", isChosen: true, because: "nobody else keeps it")])
+
+  package init(backend: Backend, candidates: [Candidate]) {
+    self.backend = backend
+    self.candidates = candidates
+  }
+
+  /// Whoever programs come to by resolv.conf is asked; where that is nobody, the file itself is written. A symbolic link is never replaced.
+  package init(_ facts: ResolverFacts, file: ObservedResolvConf) {
+    let resolved = Self.judgeResolved(facts, file)
+    let resolvconf = Self.judgeResolvconf(facts)
+    let plain = Self.judgeFile(facts, file)
+    let isResolved = resolved.leads
+    let isResolvconf = !isResolved && resolvconf.program != nil
+    let isFile = !isResolved && !isResolvconf && plain.isPossible
+    backend = isResolved ? .resolved : isResolvconf ? resolvconf.program.map { .resolvconf($0) } ?? .none : isFile ? .file : .none
+    let notAsked = "a better one is there"
+    candidates = [
+      Candidate("systemd-resolved", isChosen: isResolved, because: resolved.because),
+      Candidate(
+        resolvconf.program?.rawValue ?? "resolvconf", isChosen: isResolvconf,
+        because: isResolved && resolvconf.program != nil ? notAsked : resolvconf.because),
+      Candidate("file", isChosen: isFile, because: (isResolved || isResolvconf) && plain.isPossible ? notAsked : plain.because),
+    ]
+    switch (backend, facts.resolved) {
+    case (.resolved, .silent(let reason)):
+      obstacle =
+        "\(facts.path) leads to systemd-resolved, which does not answer (\(reason)); cure: systemctl restart systemd-resolved"
+    case (.resolved, .pending): isPending = true
+    case (.resolved, .said) where facts.leadsPastStub:
+      remark =
+        "\(facts.path) names the servers of all links, so programs that read it ask any of them;"
+        + " cure: ln -sf ../run/systemd/resolve/stub-resolv.conf \(facts.path)"
+    case (.none, _): obstacle = "\(plain.because); cure: \(Self.cure(facts))"
+    default: break
+    }
+  }
+
+  // MARK: The candidates
+
+  private static func judgeResolved(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (leads: Bool, because: String) {
+    if let target = facts.target, let way = resolvedFile(target) { return (true, "\(facts.path) is a link to its \(way)") }
+    guard facts.target == nil, facts.namesOnlyStub else { return (false, "\(facts.path) does not lead to it") }
+    // The file itself can be written where the stub that it names is nobody.
+    switch facts.resolved {
+    case .said, .pending: return (true, "\(facts.path) names its stub alone")
+    case .silent(let reason): return (false, "\(facts.path) names its stub, but it does not answer (\(reason))")
+    }
+  }
+
+  private static func resolvedFile(_ target: String) -> String? {
+    if target.hasSuffix("/systemd/resolve/stub-resolv.conf") || target.hasSuffix("/lib/systemd/resolv.conf") { return "stub's file" }
+    return target.hasSuffix("/systemd/resolve/resolv.conf") ? "list of all servers" : nil
+  }
+
+  private static func judgeResolvconf(_ facts: ResolverFacts) -> (program: ResolvconfProgram?, because: String) {
+    switch facts.resolvconf {
+    case nil: return (nil, "it is not installed")
+    case .debian:
+      let isIts = facts.target.map { $0.hasSuffix("/resolvconf/resolv.conf") || $0.hasSuffix("/resolvconf/run/resolv.conf") } ?? false
+      return isIts ? (.debian, "\(facts.path) is a link to its file") : (nil, "it is installed, but \(facts.path) is no link to its file")
+    case .openresolv:
+      if facts.hasRecord { return (.openresolv, "it has our record") }
+      let isIts = facts.target == nil && facts.original?.writer == "resolvconf"
+      return isIts ? (.openresolv, "it wrote \(facts.path)") : (nil, "it is installed, but did not write \(facts.path)")
+    }
+  }
+
+  private static func judgeFile(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (isPossible: Bool, because: String) {
+    switch file {
+    case .untouchable(let reason): return (false, reason)
+    case .absent: return (true, "there is none, so nobody keeps it")
+    case .file:
+      guard let writer = facts.original?.writer else { return (true, "nobody else keeps it") }
+      return (true, "\(writer) writes it, and it is written again after \(writer)")
+    }
+  }
+
+  private static func cure(_ facts: ResolverFacts) -> String {
+    if facts.target?.contains("NetworkManager") == true {
+      return "apt install systemd-resolved, or `rc-manager=file` below [main] in /etc/NetworkManager/NetworkManager.conf"
+    }
+    if facts.target?.contains("resolvconf") == true { return "apt install resolvconf, whose file it is, or systemd-resolved" }
+    return "apt install systemd-resolved"
+  }
+}
+
+extension ResolverFacts {
+  /// Names only 127.0.0.53 or 127.0.0.54, where systemd-resolved itself answers.
+  var namesOnlyStub: Bool {
+    guard let servers = original?.content.nameServers, !servers.isEmpty else { return false }
+    return servers.allSatisfy { ["127.0.0.53", "127.0.0.54"].contains($0.description) }
+  }
+
+  /// Programs that read the file do not ask systemd-resolved, but the servers themselves.
+  fileprivate var leadsPastStub: Bool { target?.hasSuffix("/systemd/resolve/resolv.conf") ?? false }
+}
+
+extension ResolverChoice.Backend: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .resolved: "systemd-resolved"
+    case .resolvconf(let program): program.rawValue
+    case .file: "file"
+    case .none: "none"
+    }
+  }
+}
+
+extension ResolverChoice {
+  /// Why this one.
+  package var because: String { obstacle ?? candidates.first(where: \.isChosen)?.because ?? "nobody takes them" }
+
+  /// Whether some names can go to some servers, and the others elsewhere.
+  package var splits: Bool { backend == .resolved }
+}

@@ -1,0 +1,96 @@
+package import NetworkTypes
+
+/// Keeps count of who wins the resolver: what was set is set again at once when somebody changes it, and then less and less eagerly, so that two
+/// programs never fight a war over it. A pure value; `now` comes from outside.
+package struct ResolverContest: Hashable, Sendable {
+  /// What tunnels want of the resolver, by whichever way.
+  package struct Wish: Hashable, Sendable {
+    var resolvConf: ResolvConf?
+    var links: [String: LinkResolver]
+    var record: ResolverRecord?
+
+    package init(_ desired: DesiredState) {
+      resolvConf = desired.resolvConf
+      links = desired.resolvedLinks
+      record = desired.record
+    }
+  }
+
+  /// So long after a loss it is forgotten.
+  package static let memory = Duration.seconds(30)
+  private static let firstPause = Duration.seconds(2)
+  private static let longestPause = Duration.seconds(60)
+
+  private var wish: Wish?
+  /// It was seen in its place.
+  private var isHeld = false
+  private var losses: [Moment] = []
+  private var failures = 0
+  private var lastFailure: String?
+  private var lastRival: String?
+  /// Nothing is tried before.
+  private var notBefore: Moment?
+
+  package init() {}
+
+  /// What is wanted, and whether it is so now. `rival`: who seems to have changed it, where that can be told.
+  package mutating func see(_ wish: Wish, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
+    if wish != self.wish {
+      let before = losses
+      self = ResolverContest()
+      self.wish = wish
+      // The same rival fights the next wish.
+      losses = before
+    }
+    losses.removeAll { $0 + Self.memory <= now }
+    if isSatisfied {
+      isHeld = true
+      failures = 0
+      lastFailure = nil
+      notBefore = nil
+    } else if isHeld {
+      isHeld = false
+      losses.append(now)
+      lastRival = rival
+      // The first is repaired at once.
+      if losses.count > 1 { notBefore = now + Self.pause(after: losses.count - 1) }
+    }
+  }
+
+  /// Whoever keeps it is away: what it forgets meanwhile nobody has taken.
+  package mutating func interrupted() { isHeld = false }
+
+  /// It was tried, and did not work.
+  package mutating func failed(because reason: String, at now: Moment) {
+    failures += 1
+    lastFailure = reason
+    notBefore = now + Self.pause(after: failures)
+  }
+
+  /// On another network whoever keeps the network writes anew, and rightly.
+  package mutating func networkChanged() {
+    losses = []
+    failures = 0
+    notBefore = nil
+  }
+
+  package func mayAct(at now: Moment) -> Bool { notBefore.map { $0 <= now } ?? true }
+
+  /// When it may be tried again, or there is less to tell.
+  package func nextDeadline(after now: Moment) -> Moment? {
+    [notBefore, isContested ? losses.last.map { $0 + Self.memory } : nil].compactMap { $0 }.filter { now < $0 }.min()
+  }
+
+  private var isContested: Bool { losses.count > 1 }
+
+  /// What people should know.
+  package var note: String? {
+    if let lastFailure { return "name servers are not applied: \(lastFailure); it is tried again" }
+    guard isContested else { return nil }
+    let rival = lastRival.map { ", last by \($0)" } ?? ""
+    return "the tunnel's name servers have been taken away \(losses.count) times within \(Self.memory.components.seconds) s\(rival);"
+      + " they are set again more and more slowly: two programs keep the resolver (cure: let one of them leave it alone, or `dns: none`)"
+  }
+
+  private static func pause(after count: Int) -> Duration { min(longestPause, firstPause * (1 << min(count - 1, 6))) }
+}

@@ -1,0 +1,112 @@
+import Agent
+import ControlProtocol
+import NetworkTypes
+import RoamwardCore
+import Simulation
+import TestKit
+import Testing
+
+/// Lives of the agent beside programs that keep the resolver.
+@Suite struct ResolverTests {
+  let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
+  let tunnel = Sample.tunnel(
+    rules: [Sample.rule(.always, .connect)],
+    dns: DNSPolicy(servers: [Sample.address("10.0.0.53")], matchDomains: [Sample.pattern("corp.example")]))
+  let wanted = LinkResolver(
+    servers: [Sample.address("10.0.0.53")], domains: [.init(Sample.domain("corp.example"), isRoutingOnly: true)])
+
+  func life(_ tunnel: TunnelPolicy? = nil) -> WatchedAgent {
+    let life = WatchedAgent(tunnel ?? self.tunnel, on: cafe)
+    life.machine.state.keepResolver(resolved(.said(true)), file: .untouchable(because: "a link"))
+    return life
+  }
+
+  func resolved(_ answer: Answer<Bool>, links: [String: LinkResolver] = [:]) -> ObservedResolver {
+    ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: answer), links: links)
+  }
+
+  @Test("connected means that the name servers are there too") func applied() throws {
+    let life = life()
+    var linksWhenConnected: [String: LinkResolver]?
+    life.whenTold = {
+      if case .state(_, _, let to, _) = $0, to == "connected" { linksWhenConnected = life.machine.state.observed.resolver.links }
+    }
+    life.start()
+    #expect(try life.tunnel().state == "connected")
+    #expect(linksWhenConnected == ["corp": wanted])
+    #expect(life.status.resolver?.backend == "systemd-resolved" && life.status.resolver?.splits == true)
+    #expect(life.machine.resolverChanges.count == 1)
+  }
+
+  @Test("a resolver that comes back with nothing gets it all again, and that is no fight") func restarted() throws {
+    let life = life()
+    life.start()
+    for _ in 0..<3 {
+      life.machine.state.keepResolver(resolved(.silent(because: "it does not run")), file: .untouchable(because: "a link"))
+      life.agent.factsCame()
+      life.machine.run(for: .seconds(1))
+      #expect(try life.tunnel().state == "connected")
+      #expect(try life.tunnel().notes.contains { $0.contains("systemctl restart systemd-resolved") })
+      life.machine.state.keepResolver(resolved(.said(true)), file: .untouchable(because: "a link"))
+      life.agent.factsCame()
+      life.machine.run(for: .milliseconds(10))
+      #expect(life.machine.state.observed.resolver.links == ["corp": wanted])
+    }
+    #expect(life.status.notes.isEmpty)
+  }
+
+  @Test("a resolver that refuses leaves the tunnel connected, is told of, and asked again more and more slowly") func refused() throws {
+    let life = life()
+    life.machine.failingSteps = { if case .setLinkResolver = $0 { "Link corp is managed." } else { nil } }
+    life.start(for: .seconds(120))
+    #expect(try life.tunnel().state == "connected")
+    #expect(life.status.notes == ["name servers are not applied: Link corp is managed.; it is tried again"])
+    #expect((4...8).contains(life.machine.resolverChanges.count), "\(life.machine.resolverChanges.count)")
+    life.machine.failingSteps = { _ in nil }
+    life.machine.run(for: .seconds(61))
+    #expect(life.machine.state.observed.resolver.links == ["corp": wanted] && life.status.notes.isEmpty)
+  }
+
+  @Test("somebody who takes the servers away again and again is told of, and no war begins") func contested() throws {
+    let life = life()
+    life.start()
+    let before = life.machine.resolverChanges.count
+    for _ in 0..<600 {
+      life.machine.state.apply([.revertLinkResolver(link: "corp")])
+      life.agent.factsCame()
+      life.machine.run(for: .milliseconds(100))
+    }
+    #expect((2...12).contains(life.machine.resolverChanges.count - before), "\(life.machine.resolverChanges.count - before) changes in a minute")
+    #expect(life.status.notes.contains { $0.contains("taken away") && $0.contains("dns: none") })
+    #expect(try life.tunnel().state == "connected")
+    life.machine.run(for: .seconds(61))
+    #expect(life.machine.state.observed.resolver.links == ["corp": wanted])
+    life.machine.run(for: .seconds(61))
+    #expect(life.status.notes.isEmpty)
+  }
+
+  @Test("stopping leaves nothing") func stops() {
+    let life = life()
+    life.start()
+    var isDone = false
+    life.agent.stop { isDone = true }
+    life.machine.run(for: .seconds(1))
+    #expect(isDone && life.machine.state.observed.resolver.links.isEmpty)
+  }
+
+  @Test("a record that a killed agent left with resolvconf is taken back") func leftRecord() {
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .disconnect)]), on: cafe)
+    var left = ObservedResolver(facts: ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian, hasRecord: true))
+    left.records = ["tun.old.roamward": ResolvConf(nameServers: [Sample.address("10.0.0.53")])]
+    life.machine.state.keepResolver(left, file: .untouchable(because: "a link"))
+    life.start()
+    #expect(life.machine.resolverChanges == [.removeRecord("tun.old.roamward")])
+    #expect(life.machine.state.observed.resolver.records.isEmpty)
+  }
+
+  @Test("a tunnel without name servers has nobody asked") func none() {
+    let life = life(Sample.tunnel(rules: [Sample.rule(.always, .connect)], dns: DNSPolicy()))
+    life.start()
+    #expect(life.machine.resolverChanges.isEmpty && life.status.resolver == nil)
+  }
+}
