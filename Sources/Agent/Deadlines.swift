@@ -10,7 +10,10 @@ extension Reconciler {
     let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
     let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
     let deadlines =
-      [releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate]
+      [
+        world.trials.current()?.until, releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline,
+        underlayEvent.map { _ in now }, deliberate,
+      ]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
@@ -28,6 +31,7 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
+    endTrialInTime(at: now)
     for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {
       retryAt = nil

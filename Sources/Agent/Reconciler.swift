@@ -59,6 +59,8 @@ package final class Reconciler {
   private var wokeAt: Moment?
   var retryAt: Moment?
   var linksBeingStarted = Set<String>()
+  /// What last carried each tunnel.
+  var devices: [String: DeviceIdentity] = [:]
 
   /// An answer waits for a network that is just settling.
   private(set) lazy var prober = Prober(world: world, check: connectivityCheck) { [weak self] in

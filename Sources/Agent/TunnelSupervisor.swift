@@ -27,12 +27,7 @@ final class TunnelSupervisor {
     makeDriver()
   }
 
-  var linkName: String? {
-    switch policy.provider {
-    case .wireGuard: TunnelSetup.linkName(forTunnel: policy.name)
-    case .command(let command): command.interface
-    }
-  }
+  var linkName: String? { policy.linkName }
 
   var engineName: String { driver?.engineName ?? "" }
 
@@ -102,6 +97,15 @@ final class TunnelSupervisor {
   /// Tells the machine what the kernel shows of the device.
   func hear(_ state: WireGuardState?) {
     if machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true { handle(.peerAnswered, on: underlay) }
+  }
+
+  /// The device that carried it has gone. Where nobody can be asked whether the other side still answers, it has failed.
+  func loseDevice(on underlay: LinkFacts?) {
+    if case .command(let command) = policy.provider, command.status.isEmpty {
+      handle(.failed(because: "its link \(command.interface ?? "") is gone"), on: underlay)
+    } else {
+      handle(.deviceGone, on: underlay)
+    }
   }
 
   /// The machine has slept: what holds of sessions has to be shown again.

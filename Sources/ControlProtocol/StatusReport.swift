@@ -190,6 +190,8 @@ package struct StatusReport: Hashable, Sendable {
   /// Other VPNs of the machine, and what they route.
   package var others: [String] = []
   package var counters: Counters
+  /// Until when the policies on trial may be confirmed, in seconds since 1970; `nil`: none are on trial.
+  package var trialUntil: Int64?
 
   package init(
     time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,

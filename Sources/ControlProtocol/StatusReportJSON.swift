@@ -2,7 +2,10 @@ extension StatusReport {
   package var json: JSON {
     [
       "version": 1, "time": .integer(time), "pid": JSON(process),
-      "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
+      "policy": [
+        "generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json)),
+        "trialUntil": trialUntil.map { .integer($0) } ?? .null,
+      ],
       "primary": [
         "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
         "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
@@ -26,6 +29,7 @@ extension StatusReport {
       probes: (json["probes"]?.array ?? []).map(Probe.init),
       notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters())
     others = (json["others"]?.array ?? []).compactMap(\.string)
+    trialUntil = json["policy"]?["trialUntil"]?.integer
   }
 }
 

@@ -35,7 +35,9 @@ package final class ChildProcess {
     guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
     let writeEnd = FileDescriptor(owning: ends[1])
     pipe = FileDescriptor(owning: ends[0])
+    FaultPoint.pass("before starting \(arguments.joined(separator: " "))")
     process = try spawn(arguments, environment: environment, output: writeEnd.number)
+    FaultPoint.pass("after starting \(arguments.joined(separator: " "))")
     self.loop = loop
     self.handler = handler
     reader = try loop.whenReadable(pipe.number) { [weak self] in self?.gather() }
