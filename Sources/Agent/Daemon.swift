@@ -71,7 +71,9 @@ package final class Daemon {
     loop.enableWatchdog()
     reconciler.start()
     ServiceManager.ready(status: summary)
-    return try runLoop()
+    let code = try runLoop()
+    recoverResolvConf()
+    return code
   }
 
   /// Removes what an agent that was killed has left, and returns.
@@ -80,6 +82,7 @@ package final class Daemon {
     reconciler.tell = { [weak self] in self?.logger.tell($0) }
     reconciler.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
+    recoverResolvConf()
     FileDescriptor.removeDeadSocket(settings.socket)
     return code
   }
@@ -92,6 +95,10 @@ package final class Daemon {
       let known = (try? machine.observe(Need(facts: [])).state.kernel) ?? KernelState()
       MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
     }
+    recoverResolvConf()
+  }
+
+  private func recoverResolvConf() {
     do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
   }
 
