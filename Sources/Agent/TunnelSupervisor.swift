@@ -45,7 +45,7 @@ final class TunnelSupervisor {
 
   /// Takes a changed policy. Settings follow by themselves; another provider means another tunnel, which starts anew.
   func update(_ policy: TunnelPolicy) {
-    if policy.provider == self.policy.provider {
+    if policy.provider.isSameTunnel(as: self.policy.provider) {
       self.policy = policy
       successor = nil
     } else {
@@ -127,5 +127,13 @@ final class TunnelSupervisor {
         guard let self else { return }
         handle(event, on: underlay)
       }, changed: changed)
+  }
+}
+
+extension ProviderConfiguration {
+  /// Whether it differs in nothing but where it is written.
+  fileprivate func isSameTunnel(as other: ProviderConfiguration) -> Bool {
+    if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
+    return self == other
   }
 }

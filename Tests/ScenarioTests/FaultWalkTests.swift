@@ -246,7 +246,7 @@ struct FaultWalkTests {
   }
 }
 
-private let isDebugBuild: Bool = {
+let isDebugBuild: Bool = {
   #if DEBUG
     true
   #else
