@@ -58,6 +58,8 @@ package final class StateFolder {
     let disk = NotesOnDisk(path, boot: boot)
     notes = disk.notes
     for name in disk.outdated { drop(name) }
+    // Of notes that were being written; the resolver's file has its own recovery.
+    for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
     for (name, what) in disk.unusable {
       let isAside = rename("\(path)/\(name)", "\(path)/damaged-\(name)") == 0
       damage.append(
@@ -147,9 +149,18 @@ struct NotesOnDisk {
     String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != 10 }, as: UTF8.self)
   }
 
+  /// Files beside notes that were being replaced.
+  var unfinished: [String] = []
+
   init(_ path: String, boot: String = currentBoot) {
-    let names = Folder.names(in: path).filter { !$0.hasSuffix(TextFile.temporarySuffix) }
-    for name in names where ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix) {
+    for found in Folder.names(in: path) {
+      let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
+      let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
+      guard ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix) else { continue }
+      if isUnfinished {
+        unfinished.append(found)
+        continue
+      }
       guard let bytes = try? TextFile.read("\(path)/\(name)") else {
         unusable.append((name, "cannot be read"))
         continue

@@ -21,7 +21,9 @@ final class TrialFolder {
     recover()
   }
 
-  static func path(in stateDirectory: String) -> String { stateDirectory + "/trial.d" }
+  static let name = "trial.d"
+
+  static func path(in stateDirectory: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// What the policies are read from.
   var layersInForce: [String] { state.trialNote == nil ? layers : layers + [path] }

@@ -40,7 +40,7 @@ struct OperationsTests {
     ] { #expect(seen.contains(part), "\(part) in \(seen)") }
     #expect(seen.contains("firewall kernel resolver"), "\(seen)")
     #expect(seen.contains("-table inet roamward: 10.77.0.0/16"), "\(seen)")
-    #expect(lines.suffix(3).contains("[repaired]") && seen.contains("[2]"), "\(seen)")
+    #expect(seen.contains("[repaired]") && lines.last == "[2]", "\(seen)")
   }
 
   @Test("state says what is ours and why, with the agent and after it; a dry clean-up changes nothing and says what the real one does")

@@ -8,15 +8,15 @@ struct StepFailureTests {
       """
       go cafe
       remember
-      ip route add 10.77.0.0/16 dev wlan0 table 21500 proto static
+      ip route add 10.77.0.0/16 dev wlan0 table 21000 proto static
       start_agent
       within 10 eval '[[ $(field corp failure) == *"File exists"* ]]'
       kill -STOP $(agent_pid)
-      [[ -z $(ip rule show priority 21500) ]] && say 'no rule'
+      [[ -z $(ip rule show priority 21000) ]] && say 'no rule'
       grep -q 10.77.0.1 $laptop/resolv.conf || say 'no name servers'
       kill -CONT $(agent_pid)
-      [[ -n $(ip route show table 21500 proto static) ]] && say 'theirs is untouched'
-      ip route del 10.77.0.0/16 table 21500 proto static
+      [[ -n $(ip route show table 21000 proto static) ]] && say 'theirs is untouched'
+      ip route del 10.77.0.0/16 table 21000 proto static
       tunnel_is corp connected 20s
       within 5 intranet_loads
       stop_agent
