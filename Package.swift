@@ -87,7 +87,7 @@ let package = Package(
       uses: [
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
         "HostServices",
-        "TunnelProviders", logging,
+        "TunnelProviders", "CLinux", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(

@@ -15,6 +15,7 @@ extension Reconciler {
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
       notes: notes, counters: counters, resolver: resolverReport)
     status.others = others.all.map(\.description)
+    status.trialUntil = world.trials.current().map { wallClock($0.until) }
     return status
   }
 

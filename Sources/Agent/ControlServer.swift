@@ -8,7 +8,8 @@ internal import LinuxIO
 final class ControlServer {
   /// Enough for every window on a desktop. One more takes the place of the oldest of whoever has most, so that nobody's crowd keeps others out.
   private static let maximumClients = 64
-  private static let longestRequest = 65_536
+  /// A folder of policies has to fit, with the files that they name.
+  private static let longestRequest = 1 << 19
 
   private let loop: EventLoop
   private let socket: FileDescriptor

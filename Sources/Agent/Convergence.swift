@@ -6,8 +6,11 @@ extension Reconciler {
   /// Makes the kernel what the machines stand for, and tells them what came of it. Ends when nothing more can be done at once.
   func converge() {
     defer { if orderedSupervisors.contains(where: isReadyToGo) { isPassDue = true } }
+    var hasFailed = false
     for _ in 0..<8 {
       guard let observation else { return }
+      forgetLinksThatAreGone(observation)
+      noteLostDevices(observation)
       for supervisor in orderedSupervisors {
         drive(supervisor) { $0.hear($0.linkName.flatMap { observation.state.wireGuard[$0] }) }
       }
@@ -16,7 +19,7 @@ extension Reconciler {
       counters.plans += 1
       judgeResolver(plan, desired)
       let steps = pacingRepairs(plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) }, towards: desired)
-      noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 })
+      noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 } + world.journal.troubles())
       if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
       if !steps.isEmpty { observe() }
@@ -24,7 +27,9 @@ extension Reconciler {
       if isSettled && steps.isEmpty { return }
       if !failures.isEmpty {
         retryAt = world.now() + .seconds(1)
-        return
+        // What a tunnel that could not be finished has made goes at once; what then fails again, or is nobody's, waits.
+        if isSettled || hasFailed { return }
+        hasFailed = true
       }
     }
     warn("the machine is not as wanted after eight rounds; it is looked at again in a second")
@@ -59,17 +64,48 @@ extension Reconciler {
       }
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
-    let failures = world.apply(now)
-    counters.steps += now.count - failures.count
-    // From here on its alias says whose it is.
-    for case .setAlias(let link, let alias) in now where !failures.contains(where: { $0.step == .setAlias(link: link, alias: alias) }) {
-      world.journal.forgetLink(link)
-    }
-    for case .deleteLink(let link, let engine) in now where !failures.contains(where: { $0.step == .deleteLink(link, engine) }) {
-      if engine == .userspace { world.endUserspaceLink(link) }
-      world.journal.forgetLink(link)
+    let failures = apply(now)
+    for case .deleteLink(let link, .userspace) in now where !failures.contains(where: { $0.step == .deleteLink(link, .userspace) }) {
+      world.endUserspaceLink(link)
     }
     return failures
+  }
+
+  /// Stage by stage, so that no packet is led where something is missing: what builds on a step that failed is not made (docs/security.md, "Order").
+  private func apply(_ steps: [Step]) -> [StepFailure] {
+    var failures: [StepFailure] = []
+    var rest = steps[...]
+    while let stage = rest.first?.stage {
+      let batch = rest.prefix { $0.stage == stage }
+      rest = rest.dropFirst(batch.count)
+      let free = batch.filter { step in !failures.contains { step.builds(on: $0.step) } }
+      if free.isEmpty { continue }
+      let failed = world.apply(free)
+      counters.steps += free.count - failed.count
+      failures += failed
+    }
+    return failures
+  }
+
+  /// A tunnel whose device has gone, or is another one, is not what it was: its machine is told.
+  private func noteLostDevices(_ observation: Observation) {
+    for supervisor in orderedSupervisors {
+      let name = supervisor.policy.name
+      let device = supervisor.linkName.flatMap { observation.state.kernel.link(named: $0)?.device }
+      if supervisor.setup.level == .full, let before = devices[name], before != device {
+        drive(supervisor) { $0.loseDevice(on: observation.snapshot.primaryLink) }
+      }
+      devices[name] = supervisor.setup.level > .nothing ? device : nil
+    }
+  }
+
+  /// A note is there from before the link is made until the link, and what ran it, is gone.
+  private func forgetLinksThatAreGone(_ observation: Observation) {
+    for link in world.journal.unfinishedLinks().sorted()
+    where !linksBeingStarted.contains(link) && observation.state.kernel.link(named: link) == nil {
+      world.endUserspaceLink(link)
+      world.journal.forgetLink(link)
+    }
   }
 
   private func startUserspaceLink(_ link: String) {

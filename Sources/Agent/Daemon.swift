@@ -66,23 +66,38 @@ package final class Daemon {
       throw WorldError("\(error)")
     }
     reconciler.tell = { [weak self] in self?.happened($0) }
-    recoverResolvConf()
+    recover()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
     reconciler.start()
     ServiceManager.ready(status: summary)
-    return try runLoop()
+    let code = try runLoop()
+    recoverResolvConf()
+    return code
   }
 
   /// Removes what an agent that was killed has left, and returns.
   package func cleanUp() throws(WorldError) -> Int32 {
-    recoverResolvConf()
+    recover()
     reconciler.tell = { [weak self] in self?.logger.tell($0) }
     reconciler.cleanUp { [loop] in loop.stop() }
-    return try runLoop()
+    let code = try runLoop()
+    recoverResolvConf()
+    FileDescriptor.removeDeadSocket(settings.socket)
+    return code
   }
 
-  /// Finishes what a killed agent had begun with resolv.conf.
+  /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that goes on would undo what follows.
+  private func recover() {
+    let notes = state.journal
+    let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())
+    if !links.isEmpty || !commands.isEmpty {
+      let known = (try? machine.observe(Need(facts: [])).state.kernel) ?? KernelState()
+      MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
+    }
+    recoverResolvConf()
+  }
+
   private func recoverResolvConf() {
     do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
   }
@@ -225,6 +240,18 @@ package final class Daemon {
         logger.warning("the firewall is opened by hand", metadata: ["how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
         reconciler.release(release)
       case .reload: reloadPolicies()
+      case .apply(let request):
+        logger.warning(
+          "policies are applied by hand",
+          metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
+        try reconciler.apply(request)
+        watchPolicies()
+      case .confirm:
+        try reconciler.confirmTrial()
+        watchPolicies()
+      case .revert:
+        try reconciler.revertTrial()
+        watchPolicies()
       }
       return .done([:])
     } catch {

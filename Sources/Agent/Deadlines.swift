@@ -12,8 +12,8 @@ extension Reconciler {
     resolverDueAt = contest.nextDeadline(after: now)
     let deadlines =
       [
-        releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline, underlayEvent.map { _ in now }, deliberate,
-        resolverDueAt,
+        world.trials.current()?.until, releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline,
+        underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]
       + supervisors.values.map(\.machine.nextDeadline)
     world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
@@ -32,6 +32,7 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
+    endTrialInTime(at: now)
     if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
     for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import HostDNS
 internal import HostServices
@@ -143,6 +144,9 @@ package final class LinuxMachine {
 
   /// Carries out the steps in order; gives those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
+    if FaultPoint.isArmed, steps.count > 1 { return steps.flatMap { apply([$0]) } }
+    for step in steps { FaultPoint.pass("before \(step)") }
+    defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
     var rest = steps[...]
     while let step = rest.first {
@@ -203,6 +207,22 @@ package final class LinuxMachine {
       firewall = opened
       return opened
     }
+  }
+
+  /// What of our table is not as this one would be listed: lines that are missing, and lines that are too many. To know it, the calling thread goes
+  /// to an empty network, and stays there; `nil` where it may not.
+  package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
+    guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? NftablesBackend(),
+      (try? scratch.replace(table)) != nil,
+      let wanted = scratch.lines
+    else { return nil }
+    let difference = found.difference(from: wanted)
+    func text(_ change: CollectionDifference<String>.Change) -> String {
+      switch change {
+      case .insert(_, let line, _), .remove(_, let line, _): line
+      }
+    }
+    return (difference.removals.map(text), difference.insertions.map(text))
   }
 
   // MARK: Facts

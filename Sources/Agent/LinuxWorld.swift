@@ -14,11 +14,12 @@ extension World {
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
     let journal = state.journal
+    let trial = TrialFolder(state, layers: policyLayers)
     var world = World(
       now: { .now }, wallClock: { Int64(time(nil)) },
       observe: { need throws(WorldError) in
         var observation = try machine.observe(need)
-        observation.state.unfinishedLinks = journal.unfinishedLinks()
+        observation.state.unfinishedLinks = observation.state.kernel.unfinished(among: journal.unfinishedLinks())
         return observation
       },
       apply: machine.apply,
@@ -44,13 +45,14 @@ extension World {
           if case .failure(let error) = result { done(.failed(because: error.description)) } else { done(.succeeded) }
         }
       },
-      loadPolicies: { PolicySource.loadPolicies(layers: policyLayers, requireRootOwnership: geteuid() == 0) }, journal: journal,
+      loadPolicies: { PolicySource.loadPolicies(layers: trial.layersInForce, requireRootOwnership: geteuid() == 0) }, journal: journal,
       wake: alarm.set)
     let probes = ProbeRunner(on: loop, resolver: resolver)
     world.probe = { request, link, done in
       probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)
     }
     world.changeResolver = machine.resolver.change
+    world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
   }

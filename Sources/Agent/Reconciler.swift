@@ -65,6 +65,8 @@ package final class Reconciler {
   var resolverDueAt: Moment?
   /// One that it has made: it has to show.
   var changeToVerify: Step?
+  /// What last carried each tunnel.
+  var devices: [String: DeviceIdentity] = [:]
 
   /// An answer waits for a network that is just settling.
   private(set) lazy var prober = Prober(world: world, check: connectivityCheck) { [weak self] in

@@ -12,6 +12,8 @@ extension Reconciler {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
     observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
+    let cure = "`--even-ssh` does it all the same, and with `--for 5m` it ends by itself"
+    try refuseToCut(request.sessions, under: prospect(of: policies, holding: tunnel, up: request.wantsUp), cure: cure)
     let now = world.wallClock()
     let lifetime: Hold.Lifetime =
       switch request.until {

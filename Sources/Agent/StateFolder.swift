@@ -1,67 +1,209 @@
 internal import ControlProtocol
 internal import Glibc
 package import LinuxIO
+internal import NetworkTypes
 internal import RoamwardCore
 
 /// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is on disk before what it is about.
+///
+/// One file a note, so that damage costs one. What is damaged is told, set aside as `damaged-NAME`, and otherwise as if it were not there. Where the folder
+/// cannot be written, the notes are kept in memory, which is told too: an agent that does not run would protect nobody.
 package final class StateFolder {
   package let path: String
-  private let lock: FileDescriptor
+  private let lock: FileDescriptor?
+  private var notes: [String: JSON] = [:]
+  private var damage: [String] = []
+  /// Notes that are not on disk as they are here, because of the failure.
+  private var unwritten: Set<String> = []
+  private var failure: SystemError?
+  private let boot: String
 
   /// Makes the folder where it is missing (mode 0700) and takes the lock. Another agent that holds it is an error (EBUSY).
   package init(path: String) throws(SystemError) {
     self.path = path
-    try Folder.make(path, mode: 0o700)
-    let number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw .last("open \(path)/lock") }
-    lock = FileDescriptor(owning: number)
+    boot = NotesOnDisk.currentBoot
+    do throws(SystemError) {
+      try Folder.make(path, mode: 0o700)
+      lock = try Self.takeLock(in: path)
+    } catch {
+      guard Self.isNoReasonToEnd(error) else { throw error }
+      lock = nil
+      failure = error
+    }
+    load()
+  }
+
+  /// The lock file's, or where none can be made the folder's own.
+  private static func takeLock(in path: String) throws(SystemError) -> FileDescriptor {
+    var number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if number < 0 {
+      let error = SystemError.last("open \(path)/lock")
+      guard isNoReasonToEnd(error) else { throw error }
+      number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if number < 0 { throw error }
+    }
+    let lock = FileDescriptor(owning: number)
     guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
       throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
     }
-    forgetEarlierBoots()
+    return lock
   }
 
-  /// Links and programs do not outlive a boot, so notes of an earlier one are about nothing: a link of that name is somebody else's by now.
-  private func forgetEarlierBoots() {
-    let current = (try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []
-    if (try? TextFile.read(path + "/boot-id")) == current { return }
-    for prefix in ["link-", "command-"] { for name in names(withPrefix: prefix) { forget(prefix + name) } }
-    try? TextFile.replace(path + "/boot-id", with: current, mode: 0o600)
+  /// A disk that is full, broken or read-only.
+  private static func isNoReasonToEnd(_ error: SystemError) -> Bool { [EROFS, ENOSPC, EDQUOT, EIO].contains(error.code) }
+
+  // MARK: Reading
+
+  private func load() {
+    let disk = NotesOnDisk(path, boot: boot)
+    notes = disk.notes
+    for name in disk.outdated { drop(name) }
+    // Of notes that were being written; the resolver's file has its own recovery.
+    for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
+    for (name, what) in disk.unusable {
+      let isAside = rename("\(path)/\(name)", "\(path)/damaged-\(name)") == 0
+      damage.append(
+        "\(path)/\(name) \(what) and is not used" + (isAside ? "; it is kept as damaged-\(name), to be looked at and removed" : ""))
+    }
   }
 
-  package var journal: Journal {
-    Journal(
-      unfinishedLinks: { [self] in Set(names(withPrefix: "link-")) }, noteLink: { [self] in write("link-\($0)", "") },
-      forgetLink: { [self] in forget("link-\($0)") }, startedCommands: { [self] in startedCommands() },
-      noteCommand: { [self] in write("command-\($0)", $1.json.text()) }, forgetCommand: { [self] in forget("command-\($0)") },
-      holds: { [self] in HoldFile.read("\(path)/holds.json") }, saveHolds: { [self] in try? HoldFile.write($0, to: "\(path)/holds.json") })
+  // MARK: Writing
+
+  private func put(_ name: String, _ note: JSON) {
+    notes[name] = note
+    unwritten.insert(name)
+    writeBack()
   }
 
-  private func startedCommands() -> [String: CommandProviderConfiguration] {
-    var commands: [String: CommandProviderConfiguration] = [:]
-    for name in names(withPrefix: "command-") {
-      if let bytes = try? TextFile.read("\(path)/command-\(name)"), let json = try? JSON(parsing: bytes) {
-        commands[name] = CommandProviderConfiguration(json)
+  private func drop(_ name: String) {
+    notes[name] = nil
+    unwritten.insert(name)
+    writeBack()
+  }
+
+  private func writeBack() {
+    for name in unwritten.sorted() {
+      do throws(SystemError) {
+        if let note = notes[name] {
+          try TextFile.replace("\(path)/\(name)", with: Note.encode(note, name: name), mode: 0o600)
+        } else {
+          try TextFile.remove("\(path)/\(name)")
+        }
+        unwritten.remove(name)
+      } catch {
+        // Why there is no folder tells more than that there is none.
+        if lock != nil { failure = error }
+        return
       }
     }
-    return commands
+    if lock != nil { failure = nil }
   }
 
-  private func write(_ name: String, _ text: String) {
-    try? TextFile.replace("\(path)/\(name)", with: Array(text.utf8), mode: 0o600)
+  /// What is wrong with the notes, for people. What could not be written is tried again.
+  private var troubles: [String] {
+    if !unwritten.isEmpty { writeBack() }
+    guard let failure else { return damage }
+    let words = "notes for the time after a crash are kept in memory alone, because \(path) cannot be written: \(failure.reason)"
+    return damage + ["\(words); make room there, or mount it for writing"]
   }
 
-  private func forget(_ name: String) { try? TextFile.remove("\(path)/\(name)") }
+  // MARK: Trial
 
-  private func names(withPrefix prefix: String) -> [String] {
-    Folder.names(in: path, withPrefix: prefix).filter { !$0.hasSuffix(TextFile.temporarySuffix) }.map { String($0.dropFirst(prefix.count)) }
+  var trialNote: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
+
+  func put(_ note: TrialNote?) {
+    if let note {
+      put(TrialNote.name, note.json(boot: boot))
+    } else if notes[TrialNote.name] != nil {
+      drop(TrialNote.name)
+    }
+  }
+
+  func isWritten(_ name: String) -> Bool { !unwritten.contains(name) && lock != nil }
+
+  package var journal: Journal {
+    var journal = Journal(
+      unfinishedLinks: { [self] in Set(notes.names(withPrefix: "link-")) },
+      noteLink: { [self] in put("link-\($0)", ["boot": .string(boot)]) },
+      forgetLink: { [self] in if notes["link-\($0)"] != nil { drop("link-\($0)") } }, startedCommands: { [self] in startedCommands },
+      noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
+      forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
+      holds: { [self] in HoldNote.holds(in: notes["holds.json"] ?? .null) },
+      saveHolds: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", HoldNote.note(of: $0)) })
+    journal.troubles = { [self] in troubles }
+    return journal
+  }
+
+  private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+}
+
+/// What the folder says, read without a lock and without changing anything.
+struct NotesOnDisk {
+  var notes: [String: JSON] = [:]
+  /// Their names, and what is wrong with them.
+  var unusable: [(name: String, what: String)] = []
+  /// Of a boot before.
+  var outdated: [String] = []
+
+  static var currentBoot: String {
+    String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != 10 }, as: UTF8.self)
+  }
+
+  /// Files beside notes that were being replaced.
+  var unfinished: [String] = []
+
+  init(_ path: String, boot: String = currentBoot) {
+    for found in Folder.names(in: path) {
+      let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
+      let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
+      guard ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix) else { continue }
+      if isUnfinished {
+        unfinished.append(found)
+        continue
+      }
+      guard let bytes = try? TextFile.read("\(path)/\(name)") else {
+        unusable.append((name, "cannot be read"))
+        continue
+      }
+      guard let note = Note.decode(bytes, name: name) ?? Self.legacy(bytes, name) else {
+        unusable.append((name, "is damaged"))
+        continue
+      }
+      // Links and programs do not outlive a boot, so a note of an earlier one is about nothing: a link of that name is somebody else's by now.
+      if let other = note["boot"]?.string, other != boot { outdated.append(name) } else { notes[name] = note }
+    }
+  }
+
+  /// Holds as version 0.1 wrote them.
+  private static func legacy(_ bytes: [UInt8], _ name: String) -> JSON? {
+    guard name == "holds.json", let json = try? JSON(parsing: bytes), case .object = json else { return nil }
+    return json
+  }
+
+  var links: Set<String> { Set(notes.names(withPrefix: "link-")) }
+
+  var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+
+  var holds: [String: Hold] { HoldNote.holds(in: notes["holds.json"] ?? .null) }
+
+  var trial: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
+}
+
+extension [String: JSON] {
+  fileprivate func names(withPrefix prefix: String) -> [String] {
+    keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+  }
+
+  fileprivate var startedCommands: [String: CommandProviderConfiguration] {
+    let tunnels = names(withPrefix: "command-").map { ($0, CommandProviderConfiguration(self["command-\($0)"] ?? .null)) }
+    return [String: CommandProviderConfiguration](uniqueKeysWithValues: tunnels)
   }
 }
 
 extension CommandProviderConfiguration {
-  fileprivate var json: JSON {
+  fileprivate func json(boot: String) -> JSON {
     [
-      "up": JSON(up), "down": JSON(down), "status": JSON(status), "interface": JSON(interface),
+      "boot": .string(boot), "up": JSON(up), "down": JSON(down), "status": JSON(status), "interface": JSON(interface),
       "timeout": .integer(timeout.components.seconds),
     ]
   }

@@ -27,12 +27,7 @@ final class TunnelSupervisor {
     makeDriver()
   }
 
-  var linkName: String? {
-    switch policy.provider {
-    case .wireGuard: TunnelSetup.linkName(forTunnel: policy.name)
-    case .command(let command): command.interface
-    }
-  }
+  var linkName: String? { policy.linkName }
 
   var engineName: String { driver?.engineName ?? "" }
 
@@ -50,7 +45,7 @@ final class TunnelSupervisor {
 
   /// Takes a changed policy. Settings follow by themselves; another provider means another tunnel, which starts anew.
   func update(_ policy: TunnelPolicy) {
-    if policy.provider == self.policy.provider {
+    if policy.provider.isSameTunnel(as: self.policy.provider) {
       self.policy = policy
       successor = nil
     } else {
@@ -104,6 +99,15 @@ final class TunnelSupervisor {
     if machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true { handle(.peerAnswered, on: underlay) }
   }
 
+  /// The device that carried it has gone. Where nobody can be asked whether the other side still answers, it has failed.
+  func loseDevice(on underlay: LinkFacts?) {
+    if case .command(let command) = policy.provider, command.status.isEmpty {
+      handle(.failed(because: "its link \(command.interface ?? "") is gone"), on: underlay)
+    } else {
+      handle(.deviceGone, on: underlay)
+    }
+  }
+
   /// The machine has slept: what holds of sessions has to be shown again.
   func doubtSessions() { driver?.doubtSessions() }
 
@@ -123,5 +127,13 @@ final class TunnelSupervisor {
         guard let self else { return }
         handle(event, on: underlay)
       }, changed: changed)
+  }
+}
+
+extension ProviderConfiguration {
+  /// Whether it differs in nothing but where it is written.
+  fileprivate func isSameTunnel(as other: ProviderConfiguration) -> Bool {
+    if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
+    return self == other
   }
 }

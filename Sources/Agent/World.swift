@@ -34,6 +34,8 @@ package struct World {
   package var wake: (Moment?, @escaping () -> Void) -> Void
   /// How long the machine has slept since it started.
   package var timeAsleep: () -> Duration = { .zero }
+  /// Policies on trial. A world that is not told how has none.
+  package var trials = PolicyTrials()
 
   package init(
     now: @escaping () -> Moment, wallClock: @escaping () -> Int64, observe: @escaping (Need) throws(WorldError) -> Observation,
@@ -158,7 +160,7 @@ package enum CommandOutcome: Hashable, Sendable {
 
 /// Notes on disk about what is being made, written before it is made.
 package struct Journal {
-  /// Links whose making has begun; after a crash they are ours though they carry no alias yet.
+  /// Links whose making has begun and that are not gone yet; after a crash they are ours though they may carry no alias (`KernelState.unfinished`).
   package var unfinishedLinks: () -> Set<String>
   package var noteLink: (String) -> Void
   package var forgetLink: (String) -> Void
@@ -169,6 +171,8 @@ package struct Journal {
   /// What people have said, which outlives the agent and the boot.
   package var holds: () -> [String: Hold]
   package var saveHolds: ([String: Hold]) -> Void
+  /// What is wrong with the notes now, for people.
+  package var troubles: () -> [String] = { [] }
 
   package init(
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,

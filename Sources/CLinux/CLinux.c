@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -80,3 +81,5 @@ int clinux_is_immutable(const char *path) {
   if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &status) != 0) return 0;
   return (status.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
 }
+
+int clinux_new_network(void) { return unshare(CLONE_NEWNET); }

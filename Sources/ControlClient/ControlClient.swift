@@ -1,5 +1,7 @@
 package import ControlProtocol
+internal import Glibc
 internal import LinuxIO
+internal import NetworkTypes
 
 /// A connection to the agent's local socket.
 package final class ControlClient {
@@ -25,18 +27,29 @@ package final class ControlClient {
     }
   }
 
-  /// Sends a request and gives its result.
-  package func ask(_ request: Request) throws(Failure) -> JSON {
+  /// Sends a request and gives its result. An agent that is stopped does not answer: with `limit` it is waited for no longer.
+  package func ask(_ request: Request, within limit: Duration? = nil) throws(Failure) -> JSON {
     do throws(SystemError) {
       try connection.writeAll(Array((request.json.text() + "\n").utf8))
     } catch {
       throw .broken(error.description)
     }
+    if let limit { try wait(until: .now + limit) }
     guard let json = try next() else { throw .broken("the agent closed the connection without an answer") }
     switch Reply(json) {
     case .done(let result): return result
     case .refused(let error): throw .refused(error)
     case nil: throw .broken("the answer is not one of this protocol: \(json.text())")
+    }
+  }
+
+  private func wait(until deadline: Moment) throws(Failure) {
+    while !hasLine {
+      let left = (deadline - .now).milliseconds
+      var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let count = poll(&poller, 1, Int32(clamping: max(0, left)))
+      if count > 0 { return }
+      if left <= 0 { throw .broken("the agent does not answer") }
     }
   }
 

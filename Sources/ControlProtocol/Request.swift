@@ -14,12 +14,17 @@ package enum Request: Hashable, Sendable {
   case release(ReleaseRequest)
   /// Reads the policies again, as SIGHUP does.
   case reload
+  /// Puts policies in force, for good or on trial.
+  case apply(ApplyRequest)
+  /// Keeps the policies on trial, or takes them back.
+  case confirm
+  case revert
 
   /// Whether it changes anything, and so needs the right to.
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .hold, .resume, .release, .reload: true
+    case .hold, .resume, .release, .reload, .apply, .confirm, .revert: true
     }
   }
 
@@ -32,6 +37,9 @@ package enum Request: Hashable, Sendable {
     case .resume(let tunnel): ["command": "resume", "tunnel": JSON(tunnel)]
     case .release(let release): release.json
     case .reload: ["command": "reload"]
+    case .apply(let request): request.json
+    case .confirm: ["command": "confirm"]
+    case .revert: ["command": "revert"]
     }
   }
 
@@ -45,6 +53,9 @@ package enum Request: Hashable, Sendable {
     case ("resume", let tunnel): self = .resume(tunnel: tunnel)
     case ("release", _): self = .release(try ReleaseRequest(json))
     case ("reload", _): self = .reload
+    case ("apply", _): self = .apply(try ApplyRequest(json))
+    case ("confirm", _): self = .confirm
+    case ("revert", _): self = .revert
     case ("up", nil), ("down", nil): throw RequestError(code: .badRequest, message: "the command needs a tunnel's name")
     case (let command?, _): throw RequestError(code: .badRequest, message: "unknown command \"\(command)\"")
     case (nil, _): throw RequestError(code: .badRequest, message: "the request names no command")
@@ -59,6 +70,14 @@ package struct RequestError: Error, Hashable, Sendable {
     case notAllowed = "not-allowed"
     case noSuchTunnel = "no-such-tunnel"
     case disabled
+    /// It would end a session that the caller has said must not end.
+    case wouldCut = "would-cut"
+    /// Policies have errors.
+    case badPolicy = "bad-policy"
+    /// There is no trial, or there is one already.
+    case trial
+    /// The machine would not do it.
+    case failed
   }
 
   package let code: Code

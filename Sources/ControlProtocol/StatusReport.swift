@@ -221,6 +221,8 @@ package struct StatusReport: Hashable, Sendable {
   package var counters: Counters
   /// `nil`: no tunnel brings name servers, and nobody was asked.
   package var resolver: Resolver?
+  /// Until when the policies on trial may be confirmed, in seconds since 1970; `nil`: none are on trial.
+  package var trialUntil: Int64?
 
   package init(
     time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,

@@ -2,7 +2,10 @@ extension StatusReport {
   package var json: JSON {
     [
       "version": 1, "time": .integer(time), "pid": JSON(process),
-      "policy": ["generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json))],
+      "policy": [
+        "generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json)),
+        "trialUntil": trialUntil.map { .integer($0) } ?? .null,
+      ],
       "primary": [
         "link": JSON(primary.link), "type": JSON(primary.type), "ssid": JSON(primary.ssid),
         "network": ["ipv4": JSON(primary.network4), "ipv6": JSON(primary.network6)],
@@ -27,6 +30,7 @@ extension StatusReport {
       notes: (json["notes"]?.array ?? []).compactMap(\.string), counters: json["counters"].map(Counters.init) ?? Counters(),
       resolver: json["dns"].flatMap(Resolver.init))
     others = (json["others"]?.array ?? []).compactMap(\.string)
+    trialUntil = json["policy"]?["trialUntil"]?.integer
   }
 }
 

@@ -109,6 +109,8 @@ package final class ResolvConfBackend {
     try perform { () throws(SystemError) in
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
+      // Somebody's file has taken the place of ours: what was kept is of an older network, and is never put back.
+      if case .file(let bytes, _) = self.look(), !Self.isOurs(bytes) { try self.files.remove(self.keptPath) }
       guard let intended = self.intended() else { return }
       if let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
       try self.files.remove(self.intendedPath)

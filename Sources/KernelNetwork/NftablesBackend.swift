@@ -38,6 +38,9 @@ package final class NftablesBackend {
       isGuarding: text.contains("chain output"))
   }
 
+  /// Our table as the kernel lists it, a line each; `nil` where there is none, or where it may not be asked.
+  package var lines: [String]? { (try? run("list table \(FirewallTable.name)"))?.split(separator: "\n").map(String.init) }
+
   /// Puts the table in the place of whatever there is, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
     listing = nil

@@ -36,8 +36,10 @@ package final class ChildProcess {
     guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
     let writeEnd = FileDescriptor(owning: ends[1])
     pipe = FileDescriptor(owning: ends[0])
+    FaultPoint.pass("before starting \(arguments.joined(separator: " "))")
     let source = input.isEmpty ? nil : try filledPipe(input)
     process = try spawn(arguments, environment: environment, input: source?.number, output: writeEnd.number)
+    FaultPoint.pass("after starting \(arguments.joined(separator: " "))")
     self.loop = loop
     self.handler = handler
     reader = try loop.whenReadable(pipe.number) { [weak self] in self?.gather() }

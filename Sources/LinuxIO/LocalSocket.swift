@@ -37,6 +37,18 @@ extension FileDescriptor {
     return socket
   }
 
+  /// Removes a socket's file that a process which was killed has left: where nobody listens any more.
+  package static func removeDeadSocket(_ path: String) { if isDeadSocket(path) { unlink(path) } }
+
+  package static func isDeadSocket(_ path: String) -> Bool {
+    do throws(SystemError) {
+      _ = try connect(to: path)
+      return false
+    } catch {
+      return error.code == ECONNREFUSED
+    }
+  }
+
   /// The next waiting connection, non-blocking; `nil` when none waits.
   package func accept() throws(SystemError) -> FileDescriptor? {
     let number = clinux_accept(self.number)

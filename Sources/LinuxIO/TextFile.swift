@@ -24,6 +24,7 @@ package enum TextFile {
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil
   ) throws(SystemError) {
     let temporary = path + temporarySuffix
+    FaultPoint.pass("before writing \(path)")
     unlink(temporary)
     let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard number >= 0 else { throw .last("create \(temporary)") }
@@ -33,12 +34,14 @@ package enum TextFile {
       if let owner, fchown(number, owner.user, owner.group) != 0 { throw .last("change the owner of \(temporary)") }
       fchmod(number, mode)
       try file.writeAll(bytes)
+      FaultPoint.pass("before renaming to \(path)")
       guard fsync(number) == 0, rename(temporary, path) == 0 else { throw .last("replace \(path)") }
     } catch {
       unlink(temporary)
       throw error
     }
     syncFolder(of: path)
+    FaultPoint.pass("after writing \(path)")
   }
 
   /// Makes a file that is not there yet (EEXIST), with its mode from the first instant.
@@ -60,14 +63,25 @@ package enum TextFile {
     let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { throw .last("open \(path)") }
     let file = FileDescriptor(owning: number)
-    try file.writeAll(bytes)
+    FaultPoint.pass("before overwriting \(path)")
+    if FaultPoint.isArmed {
+      // Not one write, so that there is a middle to die in.
+      try file.writeAll(Array(bytes.prefix(bytes.count / 2)))
+      FaultPoint.pass("while overwriting \(path)")
+      try file.writeAll(Array(bytes.dropFirst(bytes.count / 2)))
+    } else {
+      try file.writeAll(bytes)
+    }
+    FaultPoint.pass("after overwriting \(path)")
     guard fsync(number) == 0 else { throw .last("write \(path)") }
   }
 
   /// Removes the file; one that is not there is as good.
   package static func remove(_ path: String) throws(SystemError) {
+    FaultPoint.pass("before removing \(path)")
     guard unlink(path) == 0 || errno == ENOENT else { throw .last("remove \(path)") }
     syncFolder(of: path)
+    FaultPoint.pass("after removing \(path)")
   }
 
   /// Makes names that were given or taken in the file's folder last through a power failure; as far as the file system can.

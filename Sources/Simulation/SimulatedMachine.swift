@@ -35,6 +35,19 @@ package final class SimulatedMachine {
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var savedHolds: [String: Hold] = [:]
+  /// Tunnels whose command has been brought up and not down.
+  package private(set) var running = Set<String>()
+  /// Policies that are put aside whatever files are given; `nil`: this machine has no trials.
+  package var stagedPolicies: PolicySet?
+  private var trial: PolicyTrial?
+  private var isKept = false
+  /// Where the agent dies. Then nothing that it began goes on, until there is another one (`world`).
+  package var fuse: Fuse?
+  /// Places that agents have come to.
+  package private(set) var places: [String] = []
+  /// After each step that was made.
+  package var whenApplied: (Step) -> Void = { _ in }
+  private var life = SimulatedLife()
   package private(set) var now = Moment(nanoseconds: 0)
   /// By how many seconds the clock on the wall has been set forwards.
   private var stepped: Int64 = 0
@@ -97,42 +110,53 @@ package final class SimulatedMachine {
 
   // MARK: The world
 
+  /// For a new agent; one before it is as good as dead.
   package var world: World {
+    life.isDead = true
+    let life = SimulatedLife()
+    self.life = life
+    later = []
+    alarm = nil
     var world = World(
       now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock },
-      observe: { [unowned self] _ throws(WorldError) in observe() }, apply: { [unowned self] in $0.compactMap(apply) },
+      observe: { [unowned self] _ throws(WorldError) in observe() },
+      apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },
       startUserspaceLink: { [unowned self] link, done in
-        later.append { [self] in
-          state.apply([.addWireGuardLink(link, .userspace)])
-          done(nil)
+        pass("start the engine of \(link)", by: life) {
+          soon(life) { [self] in
+            pass("the engine of \(link) starts", by: life) { state.apply([.addWireGuardLink(link, .userspace)]) }
+            if !life.isDead { done(nil) }
+          }
         }
       }, endUserspaceLink: { _ in },
       renewSessions: { [unowned self] link, device in
-        renewals += 1
-        state.configure(link, device, anew: true)
+        pass("renew the sessions of \(link)", by: life) {
+          renewals += 1
+          state.configure(link, device, anew: true)
+        }
         return nil
       }, wireGuardEngine: { [unowned self] in engine },
       resolve: { [unowned self] name, servers, link, done in
         lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
         let addresses = names[name] ?? otherNames.map { [$0] }
-        later.append { done(addresses.map { .addresses($0) } ?? .failed(because: "no such name")) }
+        soon(life) { done(addresses.map { .addresses($0) } ?? .failed(because: "no such name")) }
         return nil
-      }, run: { [unowned self] action, tunnel, _, done in run(action, tunnel, then: done) },
+      }, run: { [unowned self] action, tunnel, command, done in run(action, tunnel, command, by: life, then: done) },
       loadPolicies: { [unowned self] in
         var loaded = LoadedPolicies()
-        loaded.policies = policies
+        loaded.policies = (trial != nil || isKept ? stagedPolicies : nil) ?? policies
         loaded.diagnostics = problems
         return loaded
-      }, journal: journal,
-      wake: { [unowned self] moment, handler in alarm = moment.map { (at: $0, handler: handler) } })
+      }, journal: journal(of: life),
+      wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
     world.changeResolver = { [unowned self] step, done in
       resolverChanges.append(step)
-      if let reason = failingSteps(step) { return later.append { done(reason) } }
+      if let reason = failingSteps(step) { return soon(life) { done(reason) } }
       // One that never answers.
       if resolverIsDeaf { return }
-      later.append { [self] in
-        _ = apply(step)
-        done(nil)
+      soon(life) { [self] in
+        pass("\(step)", by: life) { _ = apply(step) }
+        if !life.isDead { done(nil) }
       }
     }
     world.probe = { [unowned self] request, link, done in
@@ -142,15 +166,66 @@ package final class SimulatedMachine {
       arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
       return run
     }
+    world.trials = trials(of: life)
     return world
   }
 
-  private var journal: Journal {
+  /// One effect of an agent, with a place to die before and after it; `nil` where there was none, because it was dead.
+  @discardableResult
+  private func pass<Result>(_ what: String, by life: SimulatedLife, _ effect: () -> Result) -> Result? {
+    if life.isDead { return nil }
+    arrive(at: "before \(what)", life)
+    if life.isDead { return nil }
+    let result = effect()
+    arrive(at: "after \(what)", life)
+    return result
+  }
+
+  private func arrive(at place: String, _ life: SimulatedLife) {
+    places.append(place)
+    guard fuse?.place == places.count else { return }
+    life.isDead = true
+    alarm = nil
+  }
+
+  /// Whether the last agent was killed.
+  package var isAgentDead: Bool { life.isDead }
+
+  private func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { later.append { if !life.isDead { body() } } }
+
+  private func journal(of life: SimulatedLife) -> Journal {
     Journal(
-      unfinishedLinks: { [unowned self] in unfinishedLinks }, noteLink: { [unowned self] in unfinishedLinks.insert($0) },
-      forgetLink: { [unowned self] in unfinishedLinks.remove($0) }, startedCommands: { [unowned self] in startedCommands },
-      noteCommand: { [unowned self] in startedCommands[$0] = $1 }, forgetCommand: { [unowned self] in startedCommands[$0] = nil },
-      holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] in savedHolds = $0 })
+      unfinishedLinks: { [unowned self] in unfinishedLinks },
+      noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = unfinishedLinks.insert(link) } },
+      forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = unfinishedLinks.remove(link) } },
+      startedCommands: { [unowned self] in startedCommands },
+      noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { startedCommands[tunnel] = command }
+      },
+      forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { startedCommands[tunnel] = nil } },
+      holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] holds in pass("note holds", by: life) { savedHolds = holds } })
+  }
+
+  private func trials(of life: SimulatedLife) -> PolicyTrials {
+    var trials = PolicyTrials()
+    trials.current = { [unowned self] in trial }
+    trials.stage = { [unowned self] _ in
+      var loaded = LoadedPolicies()
+      loaded.policies = stagedPolicies ?? policies
+      return loaded
+    }
+    trials.begin = { [unowned self] moment in
+      pass("begin a trial", by: life) { trial = PolicyTrial(until: moment) }
+      return nil
+    }
+    trials.keep = { [unowned self] in
+      pass("keep what is on trial", by: life) {
+        isKept = true
+        trial = nil
+      }
+      return nil
+    }
+    trials.drop = { [unowned self] in pass("end the trial", by: life) { trial = nil } }
+    return trials
   }
 
   private func observe() -> Observation {
@@ -164,7 +239,7 @@ package final class SimulatedMachine {
     var snapshot = network
     if let time = localTime { snapshot.time = .known(time) }
     var observed = state.observed
-    observed.unfinishedLinks = unfinishedLinks
+    observed.unfinishedLinks = observed.kernel.unfinished(among: unfinishedLinks)
     return Observation(snapshot: snapshot, state: observed)
   }
 
@@ -172,15 +247,28 @@ package final class SimulatedMachine {
     if let reason = failingSteps(step) { return StepFailure(step: step, reason: reason) }
     applied.append(step)
     state.apply([step])
+    whenApplied(step)
     return nil
   }
 
-  private func run(_ action: CommandAction, _ tunnel: String, then done: @escaping (CommandOutcome) -> Void) {
-    commands.append("\(tunnel) \(action.rawValue)")
+  /// A command makes and removes its link itself.
+  private func run(
+    _ action: CommandAction, _ tunnel: String, _ command: CommandProviderConfiguration, by life: SimulatedLife,
+    then done: @escaping (CommandOutcome) -> Void
+  ) {
+    pass("\(tunnel) \(action.rawValue)", by: life) {
+      commands.append("\(tunnel) \(action.rawValue)")
+      if action == .up { running.insert(tunnel) }
+      if action == .down { running.remove(tunnel) }
+      guard let link = command.interface else { return }
+      let isThere = state.observed.kernel.link(named: link) != nil
+      if action == .up, !isThere { state.apply([.addWireGuardLink(link, .userspace), .setUp(link: link)]) }
+      if action == .down, isThere { state.apply([.deleteLink(link, .userspace)]) }
+    }
     let usual: CommandOutcome = action == .status && !peersAnswer ? .failed(because: "not connected") : .succeeded
     let results = commandResults[action] ?? [usual]
     if results.count > 1 { commandResults[action] = Array(results.dropFirst()) }
-    later.append { done(results[0]) }
+    soon(life) { done(results[0]) }
   }
 }
 

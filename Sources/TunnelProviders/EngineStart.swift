@@ -24,7 +24,9 @@ final class EngineStart {
     do throws(SystemError) {
       guard socket != nil else { throw SystemError(code: EINVAL, operation: "make a link of the name \(link)") }
       // In the background it writes nothing, whatever happens, and so nothing of the agent's end can hurt it.
-      self.program = try ChildProcess([program, link], timeout: .seconds(8), on: loop) { [weak self] in self?.ended($0) }
+      self.program = try ChildProcess([program, link], environment: ["ROAMWARD_LINK": link], timeout: .seconds(8), on: loop) {
+        [weak self] in self?.ended($0)
+      }
       sources = [try loop.at(.now + .seconds(10)) { [weak self] in self.map { $0.finish(.failure($0.noAnswer)) } }]
     } catch {
       let failure = error.code == ENOENT ? Self.missing(program) : ProviderError(error.description)

@@ -22,6 +22,9 @@ package final class UserspaceWireGuard {
     self.socketDirectory = socketDirectory
   }
 
+  /// Where the engine of a link listens, with the usual folder.
+  package static func socketPath(of link: String) -> String { "/var/run/wireguard/\(link).sock" }
+
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
   /// question; with an error after ten seconds at most, and then what there may be of the link is to be ended by `stop`. An ending of the
   /// same link that is under way is waited for.

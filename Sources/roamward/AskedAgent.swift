@@ -32,7 +32,7 @@ extension AgentOptions {
   }
 
   private var lastSnapshot: NetworkSnapshot? {
-    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.monitor(snapshots: true)),
+    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.monitor(snapshots: true), within: .seconds(2)),
       let network = reply["network"]
     else { return nil }
     return readSnapshot(text: Array(network.text().utf8), file: "the agent's answer").snapshot

@@ -40,6 +40,7 @@ struct HoldOptions: ParsableArguments {
   }
 
   @OptionGroup var agent: AgentOptions
+  @OptionGroup var session: SessionOptions
   @Argument(help: "The tunnel's name.") var tunnel: String
   @Option(name: .customLong("for"), help: ArgumentHelp("How long: 30m, 2h.", valueName: "duration")) var duration: String?
   @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: End?
@@ -55,7 +56,7 @@ struct HoldOptions: ParsableArguments {
   func run(wantsUp: Bool) throws {
     let length = duration.flatMap(seconds)
     let end: HoldRequest.Until = length.map { .seconds(Int64($0)) } ?? (until == .resume ? .resume : .networkChange)
-    _ = try agent.ask(.hold(tunnel: tunnel, HoldRequest(wantsUp: wantsUp, until: end, reason: reason)))
+    _ = try agent.ask(.hold(tunnel: tunnel, HoldRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
     write("\(tunnel) is held \(wantsUp ? "up" : "down") \(words(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }

@@ -14,6 +14,8 @@ struct Roamward: ParsableCommand {
     version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
+      CommandGroup(name: "Changing policies", subcommands: [Apply.self, Confirm.self, Revert.self]),
+      CommandGroup(name: "What is there", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Without the agent",
         subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self, Doctor.self]),

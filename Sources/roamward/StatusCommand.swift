@@ -25,6 +25,10 @@ extension StatusReport {
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
     }
     if let words = firewall.words { lines.append(words) }
+    if let trialUntil {
+      let left = age(max(0, trialUntil - time))
+      lines.append("trial: the last set of policies comes back in \(left); `roamward confirm` keeps those that are in force now")
+    }
     lines.append(summary)
     let network = primary.link.map { link in
       let digest = (primary.network4 ?? primary.network6).map { " (\($0))" } ?? ""

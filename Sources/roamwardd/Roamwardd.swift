@@ -32,10 +32,12 @@ struct Roamwardd: ParsableCommand {
   var connectivityContent: String?
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
   @Flag(help: "Remove what a killed agent has left, but for what its firewall holds back, and end.") var cleanup = false
+  @Flag(help: "With --cleanup: print what would be done, and do nothing.") var dryRun = false
   @Flag(help: "Hold back what policies with `kill-switch: always` guard, before there is a network, and end.") var lock = false
   @Flag(help: "Let everything flow that the firewall holds back, without an agent, and end.") var release = false
 
   func validate() throws {
+    if dryRun, !cleanup { throw ValidationError("--dry-run goes with --cleanup; `roamward plan` shows what an agent would do") }
     guard duration(settle) != nil else { throw ValidationError("--settle takes a duration such as 500ms or 2s") }
     if let connectivityCheck, URLParts(connectivityCheck).map(\.isSecure) ?? true {
       throw ValidationError("--connectivity-check takes an http:// URL: a portal cannot step into https, so it would not be seen")
@@ -58,6 +60,11 @@ struct Roamwardd: ParsableCommand {
     do {
       if lock { return try lockFirewall(settings, logger: logger) }
       if release { return try releaseFirewall(logger: logger) }
+      if cleanup, dryRun {
+        let machine = try LinuxMachine(ssidFile: nil, resolvConf: resolvConf, stateDirectory: stateDir)
+        for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(line) }
+        return
+      }
       let daemon = try Daemon(settings, logger: logger)
       throw ExitCode(cleanup ? try daemon.cleanUp() : try daemon.run())
     } catch let error as WorldError {

@@ -39,4 +39,7 @@ int clinux_clock_change_timer(void);
 /// Whether nobody may change the file, root neither: STATX_ATTR_IMMUTABLE of statx(2). 0 also where it cannot be known.
 int clinux_is_immutable(const char *path);
 
+/// unshare(2): the calling thread's network from here on is a new one with nothing in it. 0, or -1 with errno.
+int clinux_new_network(void);
+
 #endif

@@ -141,7 +141,7 @@ extension FirewallTable {
   // MARK: Words
 
   /// What one tunnel excludes stays guarded where another one guards it.
-  private var excluded: [IPPrefix] {
+  var excluded: [IPPrefix] {
     let all = guards.flatMap(\.excluded).uniqued().sorted()
     return all.filter { one in
       guards.allSatisfy { other in

@@ -80,7 +80,9 @@ private struct Changes {
       make.append(.addRoute(route))
     }
     let presentRules = Set(kernel.ownRules)
-    for rule in desired.rules where !presentRules.contains(rule) { make.append(.addRule(rule)) }
+    // A table of which a part cannot be had leads past the tunnel.
+    let incomplete = Set(desired.routes.lazy.filter { !($0.link.map(usable.contains) ?? true) }.map(\.table))
+    for rule in desired.rules where !presentRules.contains(rule) && !incomplete.contains(rule.table) { make.append(.addRule(rule)) }
     let wantedRules = Set(desired.rules)
     for rule in kernel.ownRules where !wantedRules.contains(rule) { unmake.append(.removeRule(rule)) }
     for route in staleRoutes where !replaced.contains(RouteKey(route)) { unmake.append(.removeRoute(route)) }

@@ -37,6 +37,14 @@ package struct LinkResolver: Hashable, Sendable {
   }
 }
 
+extension LinkResolver: CustomStringConvertible {
+  /// `dns 10.0.0.53 domain ~corp.example default-route no`.
+  package var description: String {
+    let words = ["dns"] + servers.map(\.description) + ["domain"] + domains.map(\.description)
+    return (words + ["default-route", isDefaultRoute ? "yes" : "no"]).joined(separator: " ")
+  }
+}
+
 extension LinkResolver.Domain: CustomStringConvertible {
   /// As resolvectl(1) takes it: `corp.example`, `~corp.example`, `~.`.
   package var description: String { (isRoutingOnly ? "~" : "") + (name?.text ?? ".") }

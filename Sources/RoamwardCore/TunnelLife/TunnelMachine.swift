@@ -33,6 +33,8 @@ package struct TunnelMachine: Hashable, Sendable {
     case underlayChanged
     /// There is no network below.
     case underlayLost
+    /// The kernel does not show the tunnel's device any more, or another in its place: what ran it has died, or somebody took it away.
+    case deviceGone
     /// The kernel shows nothing of the tunnel any more and the provider has ended.
     case removed
     /// A deadline may have come.
@@ -83,6 +85,9 @@ package struct TunnelMachine: Hashable, Sendable {
   /// Why the last attempt failed; cleared by success.
   package private(set) var failure: String?
   private let timing: Timing
+  /// When its device was gone the last time, and how often in a row.
+  private var lostAt: Moment?
+  private var losses = 0
 
   package init(timing: Timing = Timing()) { self.timing = timing }
 
@@ -134,6 +139,11 @@ package struct TunnelMachine: Hashable, Sendable {
       // The endpoint was resolved on another network.
       state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
       return [.probePeer]
+    case (.connected, .deviceGone): return loseDevice(at: now)
+    case (.reasserting, .deviceGone): return backOff(after: max(1, losses), because: Self.lossWords, at: now)
+    case (.applying(let attempt, let deadline), .deviceGone):
+      state = .awaitingPeer(attempt: attempt, deadline: deadline)
+      return [.probePeer]
     case (.preparing, .underlayChanged): return [.release] + start(attempt: 1, at: now)
     case (.backingOff, .underlayChanged): return start(attempt: 1, at: now)
     case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
@@ -177,6 +187,19 @@ package struct TunnelMachine: Hashable, Sendable {
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
     }
+  }
+
+  private static let lossWords = "its link is gone: what ran it has ended, or somebody removed it"
+
+  /// Made anew at once, and the other side has to answer again; the second time within a minute only after a wait, which grows.
+  private mutating func loseDevice(at now: Moment) -> [Effect] {
+    let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
+    losses = isAgain ? losses + 1 : 0
+    lostAt = now
+    if isAgain { return backOff(after: losses, because: Self.lossWords, at: now) }
+    failure = Self.lossWords
+    state = .reasserting(deadline: now + timing.reassert)
+    return [.probePeer]
   }
 
   private mutating func start(attempt: Int, at now: Moment) -> [Effect] {

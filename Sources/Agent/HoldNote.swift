@@ -1,20 +1,17 @@
 internal import ControlProtocol
-internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Holds on disk: a person's word outlives a restart of the agent.
-enum HoldFile {
-  /// Those that can be read; a damaged file holds none.
-  static func read(_ path: String) -> [String: Hold] {
-    guard let bytes = try? TextFile.read(path), let json = try? JSON(parsing: bytes), case .object(let members) = json else { return [:] }
+/// Holds as a note: a person's word outlives a restart of the agent.
+enum HoldNote {
+  /// Those that can be read.
+  static func holds(in note: JSON) -> [String: Hold] {
+    guard case .object(let members) = note else { return [:] }
     return Dictionary(members.compactMap { member in Hold(member.value).map { (member.key, $0) } }) { first, _ in first }
   }
 
-  static func write(_ holds: [String: Hold], to path: String) throws(SystemError) {
-    guard !holds.isEmpty else { return try TextFile.remove(path) }
-    let json = JSON.object(holds.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: $0.value.json) })
-    try TextFile.replace(path, with: Array(json.text().utf8), mode: 0o600)
+  static func note(of holds: [String: Hold]) -> JSON {
+    .object(holds.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: $0.value.json) })
   }
 }
 

@@ -1,0 +1,51 @@
+package import NetworkTypes
+
+/// What becomes of a packet that this machine sends to an address, as far as that is our doing.
+package enum PacketFate: Hashable, Sendable {
+  /// It goes as it would without us: by the machine's own routes.
+  case outside
+  /// Into a tunnel, because of this route's prefix.
+  case inside(link: String, by: IPPrefix)
+  /// One of our tables says that it goes nowhere.
+  case unreachable(by: IPPrefix)
+  /// It would go outside, and the firewall holds it back for these tunnels.
+  case blocked(by: [String])
+
+  /// Whether a conversation that goes on under this fate ends where it is to go on under the other one.
+  package func isCut(by other: PacketFate) -> Bool {
+    switch (self, other) {
+    case (.outside, .outside): false
+    case (.inside(let before, _), .inside(let after, _)): before != after
+    // There is none.
+    case (.unreachable, _), (.blocked, _): false
+    default: true
+    }
+  }
+}
+
+extension DesiredState {
+  /// Of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest prefix, and then the firewall.
+  package func fate(of destination: IPAddress) -> PacketFate {
+    for rule in rules.sorted(by: { $0.priority < $1.priority }) where rule.family == destination.family {
+      let matching = routes.filter { $0.table == rule.table && $0.destination.contains(destination) }
+      guard let route = matching.max(by: { ($0.destination.length, $1.metric) < ($1.destination.length, $0.metric) }) else { continue }
+      switch route.kind {
+      case .throw: continue
+      case .unicast: return .inside(link: route.link ?? "", by: route.destination)
+      default: return .unreachable(by: route.destination)
+      }
+    }
+    guard case .table(let table) = firewall else { return .outside }
+    let guards = table.holdingBack(destination)
+    return guards.isEmpty ? .outside : .blocked(by: guards)
+  }
+}
+
+extension FirewallTable {
+  /// The tunnels that keep a packet to this address from going outside (docs/security.md, 5 to 7), other than one of the portal's window.
+  package func holdingBack(_ destination: IPAddress) -> [String] {
+    if destination.isLoopback || excluded.contains(where: { $0.contains(destination) }) { return [] }
+    if allowsLAN, destination.isLinkLocal || neighbours.contains(where: { $0.contains(destination) }) { return [] }
+    return guards.filter { guarded in guarded.prefixes.contains { $0.contains(destination) } }.map(\.tunnel)
+  }
+}

@@ -1,0 +1,110 @@
+import Agent
+import ArgumentParser
+import ControlClient
+import ControlProtocol
+import Glibc
+import RoamwardCore
+
+struct State: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "state",
+    abstract: "Everything on this machine that is Roamward's, and why each is there.",
+    discussion: """
+      Links, addresses, routes, rules, the firewall's table, resolv.conf, files and processes, by their marks. Works without the agent as well, and
+      then shows what it has left; `roamward cleanup` removes that. Needs root.
+      """)
+
+  @OptionGroup var sources: SourceOptions
+  @OptionGroup var agent: AgentOptions
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() throws {
+    try requireRoot("to see what others may not: WireGuard devices, the firewall, processes")
+    let report = status
+    let machine = try sources.machine()
+    let objects: [OwnedObject]
+    do throws(WorldError) {
+      objects = try machine.ownedObjects(stateDirectory: sources.stateDir, socket: agent.socket)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+    write(json ? self.json(objects, report).text(indented: true) + "\n" : text(objects, report))
+  }
+
+  private var status: StatusReport? {
+    guard let client = try? ControlClient(path: agent.socket), let reply = try? client.ask(.status, within: .seconds(1)) else { return nil }
+    return StatusReport(reply)
+  }
+
+  private func text(_ objects: [OwnedObject], _ report: StatusReport?) -> String {
+    var lines = [
+      report.map { "the agent runs (process \($0.process))" }
+        ?? "no agent answers: what is here was left by one, and `roamward cleanup` removes it"
+    ]
+    if objects.isEmpty { lines.append("nothing here is Roamward's") }
+    for tunnel in Set(objects.compactMap(\.tunnel)).sorted() {
+      lines += ["", "\(tunnel): \(why(tunnel, report))"]
+      lines += objects.filter { $0.tunnel == tunnel }.map { "  \(pad($0.kind.rawValue, 8))  \($0.what)  (\($0.purpose))" }
+    }
+    let shared = objects.filter { $0.tunnel == nil }
+    if !shared.isEmpty { lines.append("") }
+    lines += shared.map { "\(pad($0.kind.rawValue, 8))  \($0.what)  (\($0.purpose))" }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private func why(_ tunnel: String, _ report: StatusReport?) -> String {
+    guard let report else { return "left by an agent that is gone" }
+    guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "of no policy" }
+    let place = found.rule.map { "  (\($0.file):\($0.line))" } ?? ""
+    return "\(found.state) since \(localTime(found.since)), because \(found.because)\(place)"
+  }
+
+  private func json(_ objects: [OwnedObject], _ report: StatusReport?) -> JSON {
+    let list = objects.map { object -> JSON in
+      let tunnel = report?.tunnels.first { $0.name == object.tunnel }
+      return [
+        "kind": .string(object.kind.rawValue), "what": .string(object.what), "purpose": .string(object.purpose),
+        "tunnel": JSON(object.tunnel),
+        "because": JSON(tunnel?.because), "since": tunnel.map { .integer($0.since) } ?? .null,
+        "rule": tunnel?.rule.map { ["index": JSON($0.index), "file": .string($0.file), "line": JSON($0.line)] } ?? .null,
+      ]
+    }
+    return ["version": 1, "agent": report.map { ["pid": JSON($0.process)] } ?? .null, "objects": .array(list)]
+  }
+}
+
+struct Cleanup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Removes what an agent that was killed has left, but for what its firewall holds back.",
+    discussion: "For a machine on which no agent runs; needs root. `roamwardd --release` opens the firewall as well.")
+
+  @OptionGroup var sources: SourceOptions
+  @OptionGroup var agent: AgentOptions
+  @Flag(help: "Print what would be done, and do nothing.") var dryRun = false
+
+  func run() throws {
+    try requireRoot("to remove links, routes and rules")
+    do throws(WorldError) {
+      let machine = try LinuxMachine(ssidFile: nil, resolvConf: sources.resolvConf, stateDirectory: sources.stateDir)
+      let lines = try machine.cleanupForecast(stateDirectory: sources.stateDir, socket: agent.socket)
+      if !dryRun {
+        var settings = AgentSettings()
+        settings.resolvConf = sources.resolvConf
+        settings.stateDirectory = sources.stateDir
+        settings.socket = agent.socket
+        _ = try cleanUpMachine(settings)
+      }
+      write(lines.isEmpty ? "nothing to clean up\n" : lines.map { $0 + "\n" }.joined())
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+  }
+}
+
+func requireRoot(_ purpose: String) throws {
+  if geteuid() == 0 { return }
+  writeError("roamward: root is needed, \(purpose)\nhelp: sudo roamward …\n")
+  throw ExitStatus.refused
+}
