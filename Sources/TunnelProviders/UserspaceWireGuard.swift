@@ -1,25 +1,45 @@
 internal import CSodium
+internal import Glibc
 package import LinuxIO
 package import RoamwardCore
 internal import Wire
+internal import WireGuardDataPath
 
-/// WireGuard links by Debian's `wireguard-go`, for kernels that have none of their own.
+/// WireGuard links by an engine of our own, for kernels that have none.
 ///
-/// Each link has its daemon, which makes the link, leaves the agent behind, and lives exactly as long as the link and its socket do: it
-/// ends by itself when either is removed, so a new agent needs no more than the link's name to be rid of it. In a container whose
-/// process 1 collects no orphans its entry in the process table stays; run such a container with an init.
+/// Each link has its process, which has no privileges, outlives the agent, and lives exactly as long as the link and its socket do: it
+/// ends by itself when either is removed, so a new agent needs no more than the link's name to be rid of it; and when it dies, the link
+/// goes with it, which the agent sees. Only another port or mark needs the agent that started it. In a container whose process 1 collects
+/// no orphans its entry in the process table may stay; run such a container with an init.
 package final class UserspaceWireGuard {
   private let loop: EventLoop
   private let program: String
   private let socketDirectory: String
   private var starts: [String: EngineStart] = [:]
   private var stops: [String: EngineStop] = [:]
+  /// Those that this agent has started.
+  private var running: [Int32: Running] = [:]
 
-  /// `socketDirectory` is fixed in wireguard-go; another one is for tests.
-  package init(on loop: EventLoop, program: String = "wireguard-go", socketDirectory: String = "/var/run/wireguard") {
+  /// What an engine asks of who started it: to be given sockets, and to be reaped.
+  private struct Running {
+    let link: String
+    let interface: InterfaceProcess
+    var serving: EventSource?
+    var ending: EventSource?
+  }
+
+  /// `socketDirectory` is where wg(8) looks; another one is for tests.
+  package init(on loop: EventLoop, program: String = InterfaceProcess.path, socketDirectory: String = "/var/run/wireguard") {
     self.loop = loop
     self.program = program
     self.socketDirectory = socketDirectory
+  }
+
+  package static var isInstalled: Bool {
+    let program = InterfaceProcess.path
+    if program.contains("/") { return true }
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
   }
 
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
@@ -31,10 +51,21 @@ package final class UserspaceWireGuard {
       return
     }
     starts[link]?.abandon()
-    starts[link] = EngineStart(program, link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
+    starts[link] = EngineStart(program, link: link, in: socketDirectory, on: loop) { [weak self] result in
       self?.starts[link] = nil
-      then(result)
+      if case .success(let interface) = result { self?.serve(interface, link: link) }
+      then(result.map { _ in })
     }
+  }
+
+  private func serve(_ interface: InterfaceProcess, link: String) {
+    let process = interface.process
+    running[process] = Running(
+      link: link, interface: interface,
+      serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
+        if !interface.sockets.serve() { self?.running[process]?.serving = nil }
+      },
+      ending: try? loop.onExit(of: process) { [weak self] _ in self?.running[process] = nil })
   }
 
   /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as good.
@@ -56,11 +87,11 @@ package final class UserspaceWireGuard {
 
   /// What the engine knows of its device; `nil` where none runs. Waits for the answer, a second at most, as the following do.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get) else { return nil }
+    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else { return nil }
     do throws(UAPIReply.Failure) {
       return try reply.state(publicKey: publicKey)
     } catch {
-      throw ProviderError("wireguard-go for \(link): \(error)")
+      throw ProviderError("the engine of \(link): \(error)")
     }
   }
 
@@ -77,11 +108,13 @@ package final class UserspaceWireGuard {
     if !peers.isEmpty { try set(link, UAPIRequest.refresh(peers)) }
   }
 
+  private func interface(of link: String) -> InterfaceProcess? { running.values.first { $0.link == link }?.interface }
+
   private func set(_ link: String, _ request: String) throws(ProviderError) {
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request) else {
-      throw ProviderError("no wireguard-go runs for \(link)")
+    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request, serving: interface(of: link)) else {
+      throw ProviderError("no engine runs for \(link)")
     }
-    do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("wireguard-go for \(link): \(error)") }
+    do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("the engine of \(link): \(error)") }
   }
 }
 
