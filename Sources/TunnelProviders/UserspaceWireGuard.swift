@@ -2,6 +2,7 @@ internal import CSodium
 internal import Glibc
 package import LinuxIO
 package import RoamwardCore
+internal import NetworkTypes
 internal import Wire
 internal import WireGuardDataPath
 
@@ -17,15 +18,19 @@ package final class UserspaceWireGuard {
   private let socketDirectory: String
   private var starts: [String: EngineStart] = [:]
   private var stops: [String: EngineStop] = [:]
-  /// Those that this agent has started.
-  private var running: [Int32: Running] = [:]
+  /// Those that this agent has started, by link. An older one of the same link that has not quite ended is not among them.
+  private var running: [String: Running] = [:]
+  /// What waits for the end of a process of ours, to reap it.
+  private var endings: [Int32: EventSource] = [:]
+  /// How soon each link's engine has ended again, and what is held back by that.
+  private var crashes: [String: CrashPace] = [:]
+  private var delayed: [String: EventSource] = [:]
 
-  /// What an engine asks of who started it: to be given sockets, and to be reaped.
+  /// What an engine asks of who started it: to be given sockets.
   private struct Running {
-    let link: String
     let interface: InterfaceProcess
+    let since: Moment
     var serving: EventSource?
-    var ending: EventSource?
   }
 
   /// `socketDirectory` is where wg(8) looks; another one is for tests.
@@ -44,11 +49,18 @@ package final class UserspaceWireGuard {
 
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
   /// question; with an error after ten seconds at most, and then what there may be of the link is to be ended by `stop`. An ending of the
-  /// same link that is under way is waited for.
+  /// same link that is under way is waited for. An engine that crashed soon after its start waits before the next one, longer each time.
   package func start(link: String, then: @escaping (Result<Void, ProviderError>) -> Void) {
     if let stop = stops[link] {
       stop.afterwards.append { [weak self] in self?.start(link: link, then: then) }
       return
+    }
+    if let wait = crashes[link]?.wait(at: .now) {
+      delayed[link] = try? loop.at(.now + wait) { [weak self] in
+        self?.delayed[link] = nil
+        self?.start(link: link, then: then)
+      }
+      if delayed[link] != nil { return }
     }
     starts[link]?.abandon()
     starts[link] = EngineStart(program, link: link, in: socketDirectory, on: loop) { [weak self] result in
@@ -60,18 +72,27 @@ package final class UserspaceWireGuard {
 
   private func serve(_ interface: InterfaceProcess, link: String) {
     let process = interface.process
-    running[process] = Running(
-      link: link, interface: interface,
+    running[link] = Running(
+      interface: interface, since: .now,
       serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
-        if !interface.sockets.serve() { self?.running[process]?.serving = nil }
-      },
-      ending: try? loop.onExit(of: process) { [weak self] _ in self?.running[process] = nil })
+        if !interface.sockets.serve(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
+      })
+    endings[process] = try? loop.onExit(of: process) { [weak self] _ in self?.ended(process, link: link) }
+  }
+
+  private func ended(_ process: Int32, link: String) {
+    endings[process] = nil
+    guard let ended = running[link], ended.interface.process == process else { return }
+    running[link] = nil
+    // Asked to end, it is no crash.
+    if stops[link] == nil { crashes[link, default: CrashPace()].note(since: ended.since, at: .now) }
   }
 
   /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as good.
   /// Calls back, never from within this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
+    delayed[link] = nil
     if let stop = stops[link] { return stop.observers.append(then) }
     stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
       guard let stop = self?.stops.removeValue(forKey: link) else { return }
@@ -85,9 +106,13 @@ package final class UserspaceWireGuard {
     ((try? UAPISocket(link: link, in: socketDirectory)?.connect()) ?? nil) != nil
   }
 
-  /// What the engine knows of its device; `nil` where none runs. Waits for the answer, a second at most, as the following do.
+  /// What the engine knows of its device; `nil` where none runs, or one is only being started. Waits for the answer, a second at most, as
+  /// the following do.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else { return nil }
+    if starts[link] != nil { return nil }
+    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else {
+      return nil
+    }
     do throws(UAPIReply.Failure) {
       return try reply.state(publicKey: publicKey)
     } catch {
@@ -108,7 +133,7 @@ package final class UserspaceWireGuard {
     if !peers.isEmpty { try set(link, UAPIRequest.refresh(peers)) }
   }
 
-  private func interface(of link: String) -> InterfaceProcess? { running.values.first { $0.link == link }?.interface }
+  private func interface(of link: String) -> InterfaceProcess? { running[link]?.interface }
 
   private func set(_ link: String, _ request: String) throws(ProviderError) {
     guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request, serving: interface(of: link)) else {

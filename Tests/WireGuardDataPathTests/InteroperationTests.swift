@@ -15,8 +15,8 @@ struct InteroperationTests {
   @Test(
     "speak to one another",
     arguments: [
-      "we_begin", "they_begin", "outer_ipv6", "they_begin_by_ipv6", "preshared_key", "without_offloads", "roaming", "they_restart",
-      "we_restart", "narrow_path", "datagrams", "wg_shows",
+      "we_begin", "they_begin", "outer_ipv6", "they_begin_by_ipv6", "preshared_key", "without_offloads", "roaming", "several_addresses",
+      "they_restart", "we_restart", "narrow_path", "datagrams", "wg_shows",
     ])
   func together(what: String) throws {
     let outcome: ChildProcess.Outcome = try onLoop(limit: .seconds(180)) { loop, done in

@@ -209,6 +209,24 @@ roaming() {
   wg_at theirs show wg0 endpoints | grep -q ':51999' || fail 'they do not follow us to another port'
 }
 
+# We have several addresses: they are answered from the one that they know, also after it has gone and come back.
+several_addresses() {
+  build
+  ip -n ours address add 192.0.2.11/24 dev out0
+  ip -n ours address add 2001:db8::11/64 dev out0 nodad
+  endpoint theirs ours 192.0.2.11:51820
+  both_ways theirs ours 10.9.0.1
+  knows theirs 192.0.2.11: || fail 'we answer from another address than they ask'
+  ip -n ours address delete 192.0.2.11/24 dev out0
+  within 15 pings ours 10.9.0.2 || fail 'no answer after the address went'
+  knows theirs 192.0.2.1: || fail 'they do not follow us to the address that is left'
+  endpoint theirs ours '[2001:db8::11]:51820'
+  both_ways theirs ours 10.9.0.1
+  knows theirs '2001:db8::11' || fail 'we answer from another IPv6 address than they ask'
+}
+
+knows() { [[ $(wg_at "$1" show wg0 endpoints) == *"$2"* ]]; }
+
 they_restart() {
   build
   endpoint ours theirs 192.0.2.2:51820

@@ -83,7 +83,7 @@ struct Inbound: ~Copyable {
   @inline(__always)
   private mutating func take(_ index: Int, _ batch: inout ReceiveBatch) {
     let message = messages[index]
-    guard message.is_truncated == 0, let source = DatagramAddress(message.from) else { return }
+    guard message.is_truncated == 0, let source = DatagramAddress(message) else { return }
     let datagrams = buffers + (Self.lead &+ index &* stride)
     let length = Int(message.length)
     let segment = max(1, Int(message.segment))
