@@ -15,6 +15,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -231,9 +232,9 @@ uint16_t cwg_udp_port(int fd) {
   return ntohs(address.generic.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-void cwg_set_buffers(int fd, int bytes) {
-  if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_RCVBUF, bytes);
-  if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+void cwg_set_buffers(int fd, int receive, int send) {
+  if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, receive) < 0) set(fd, SOL_SOCKET, SO_RCVBUF, receive);
+  if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, send) < 0) set(fd, SOL_SOCKET, SO_SNDBUF, send);
 }
 
 int cwg_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark); }
@@ -461,6 +462,20 @@ int cwg_poller_add(int poller, int fd, uint32_t identity) {
 }
 
 int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
+
+int cwg_take_short_turns(uint32_t nanoseconds) {
+  // As in linux/sched/types.h, which older systems lack in part.
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {.size = 48};
+  if (syscall(SYS_sched_getattr, 0, &attributes, 48u, 0u) < 0) return -1;
+  attributes.runtime = nanoseconds;
+  return (int)syscall(SYS_sched_setattr, 0, &attributes, 0u);
+}
 
 void cwg_name_thread(pthread_t thread, const char *name) { pthread_setname_np(thread, name); }
 

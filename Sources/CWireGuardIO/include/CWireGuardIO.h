@@ -79,7 +79,7 @@ int cwg_udp_open(int family, uint16_t port);
 uint16_t cwg_udp_port(int fd);
 
 /// SO_RCVBUFFORCE and SO_SNDBUFFORCE, or without the capability the same within the system's limits.
-void cwg_set_buffers(int fd, int bytes);
+void cwg_set_buffers(int fd, int receive, int send);
 
 /// SO_MARK. 0, or -1 with errno.
 int cwg_set_mark(int fd, uint32_t mark);
@@ -151,6 +151,10 @@ int cwg_poller_wait(int poller, uint32_t *identities, int limit);
 
 /// Puts what `fd` refers to in the place of the descriptor `place`, in one step, close-on-exec. 0, or -1 with errno.
 int cwg_replace(int fd, int place);
+
+/// Asks the scheduler for turns of this length for the calling thread: no larger share of the processor, but sooner (EEVDF, Linux 6.12). 0, or -1
+/// with errno.
+int cwg_take_short_turns(uint32_t nanoseconds);
 
 /// The name that ps(1) and top(1) show of a thread: at most 15 bytes.
 void cwg_name_thread(pthread_t thread, const char *name);
