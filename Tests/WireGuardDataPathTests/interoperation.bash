@@ -25,7 +25,7 @@ fail() {
   echo "$peer, $case: $1" >&2
   for end in ours theirs; do
     echo "--- $end" >&2
-    ip netns exec "$end" wg show >&2 || true
+    at "$end" wg show >&2 || true
     ip -n "$end" address >&2 || true
   done
   cat "$work"/*.log >&2 || true
@@ -40,6 +40,7 @@ build_network() {
   ip link add out0 netns ours type veth peer name out0 netns theirs
   local end
   for end in ours theirs; do
+    separate "$end"
     ip -n "$end" link set lo up
     ip -n "$end" link set out0 up
     private[$end]=$(wg genkey)
@@ -59,13 +60,22 @@ address_network() {
   done
 }
 
-# Each end has its own /run/wireguard.
+# Runs a command at an end. Each has its own /run/wireguard.
 at() {
   local end=$1
   shift
-  mkdir -p "/run/sockets-$end"
+  nsenter --net="/run/netns/$end" --mount="$work/$end.mounts" -- "$@"
+}
+
+# Keeps a mount namespace for the end, so that running a command there takes no more than entering.
+separate() {
+  local end=$1
+  mkdir "/run/sockets-$end"
   # shellcheck disable=SC2016
-  ip netns exec "$end" unshare --mount sh -c 'mount --bind "$0" /run/wireguard && exec "$@"' "/run/sockets-$end" "$@"
+  unshare --mount sh -c 'mount --bind "$0" /run/wireguard && echo $$ >"$1" && exec sleep 86400' "/run/sockets-$end" "$work/$end.pid" &
+  programs+=($!)
+  within $patience test -s "$work/$end.pid" || fail 'no mount namespace'
+  ln -s "/proc/$(<"$work/$end.pid")/ns/mnt" "$work/$end.mounts"
 }
 
 start() {
@@ -132,7 +142,7 @@ within() {
   done
 }
 
-pings() { ip netns exec "$1" busybox ping -c 1 -W 1 "$2" >/dev/null 2>&1; }
+pings() { at "$1" busybox ping -c 1 -W 1 "$2" >/dev/null 2>&1; }
 
 # From one end to the other and back, by both families, and bytes by TCP in both directions.
 both_ways() {
@@ -148,15 +158,15 @@ both_ways() {
 carries() {
   local from=$1 to=$2 address=$3
   [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
-  ip netns exec "$to" timeout 90 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
+  at "$to" timeout 90 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
   local server=$!
   within $patience listens "$to" || fail 'no listener'
-  ip netns exec "$from" timeout 90 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
+  at "$from" timeout 90 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
   wait "$server" || fail "TCP at $to does not end well"
   cmp -s "$work/data" "$work/arrived" || fail "what went from $from to $address arrived changed"
 }
 
-listens() { [[ -n $(ip netns exec "$1" ss -Hltn "sport = ${2:-9000}") ]]; }
+listens() { [[ -n $(at "$1" ss -Hltn "sport = ${2:-9000}") ]]; }
 
 # --- cases -------------------------------------------------------------------------------------------------------
 
@@ -302,8 +312,8 @@ datagrams() {
   within $patience pings ours 10.9.0.2 || fail 'no answer'
   local size
   for size in 0 1 15 16 17 100 1000 1391 1392 1393 4000 20000 60000; do
-    ip netns exec ours busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.2 >/dev/null || fail "no answer to $size bytes"
-    ip netns exec theirs busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.1 >/dev/null || fail "no answer to their $size bytes"
+    at ours busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.2 >/dev/null || fail "no answer to $size bytes"
+    at theirs busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.1 >/dev/null || fail "no answer to their $size bytes"
   done
 }
 
@@ -348,11 +358,11 @@ flows=()
 flow() {
   local from=$1 to=$2 address=$3 port=$4
   [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
-  ip netns exec "$to" timeout 300 busybox nc -l -p "$port" -e sh -c "cksum >$work/got.$port" &
+  at "$to" timeout 300 busybox nc -l -p "$port" -e sh -c "cksum >$work/got.$port" &
   flows+=($!)
   within $patience listens "$to" "$port" || fail 'no listener'
   # shellcheck disable=SC2016
-  ip netns exec "$from" timeout 300 bash -c 'set -o pipefail
+  at "$from" timeout 300 bash -c 'set -o pipefail
     mkfifo "$0/fifo.$2"
     cksum <"$0/fifo.$2" >"$0/sent.$2" &
     while [[ -e $0/flowing ]]; do cat "$0/data" || break; done | tee "$0/fifo.$2" | busybox nc "$1" "$2" >/dev/null
@@ -370,7 +380,7 @@ routing_loop() {
   local before after
   before=$(sent_bytes)
   ! within 3 pings ours 10.9.0.2 || fail 'a ping gets through, so there was no loop to break'
-  ip netns exec ours busybox ping -c 5 -i 0.2 -W 1 192.0.2.2 >/dev/null || true
+  at ours busybox ping -c 5 -i 0.2 -W 1 192.0.2.2 >/dev/null || true
   after=$(sent_bytes)
   ((after - before < 70000)) || fail "$((after - before)) bytes went round"
   ip -n ours route delete 192.0.2.2/32 dev wg0
@@ -384,7 +394,7 @@ marks() {
   build
   endpoint ours theirs 192.0.2.2:51820
   within $patience pings ours 10.9.0.2 || fail 'no answer'
-  ip netns exec ours nft -f - <<'NFT'
+  at ours nft -f - <<'NFT'
 table inet marks {
   chain out {
     type route hook output priority mangle;
@@ -395,7 +405,7 @@ table inet marks {
   }
 }
 NFT
-  ip netns exec theirs nft -f - <<'NFT'
+  at theirs nft -f - <<'NFT'
 table inet marks {
   counter outer { }
   counter inner { }
@@ -410,15 +420,15 @@ table inet marks {
 }
 NFT
   for address in 10.9.0.2 2001:db8:9::2; do
-    ip netns exec ours busybox ping -c 3 -i 0.2 -W "$patience" "$address" >/dev/null || fail "no answer from $address"
+    at ours busybox ping -c 3 -i 0.2 -W "$patience" "$address" >/dev/null || fail "no answer from $address"
   done
   local name
   for name in outer inner; do (($(counted $name) >= 6)) || fail "$(counted $name) packets counted $name, of 6"; done
   (($(counted shown) == 0)) || fail 'the outer header tells the inner DSCP'
-  for end in ours theirs; do ip netns exec "$end" nft delete table inet marks; done
+  for end in ours theirs; do at "$end" nft delete table inet marks; done
 }
 
-counted() { ip netns exec theirs nft --json list counter inet marks "$1" | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$'; }
+counted() { at theirs nft --json list counter inet marks "$1" | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$'; }
 
 wg_shows() {
   build
