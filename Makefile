@@ -39,15 +39,16 @@ lint: ## format of the Swift sources, the shell scripts, blanks at the ends of l
 	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
 
 bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
-	scripts/setup
+	scripts/setup --bench
 	$(MAKE) --no-print-directory build
 	Benchmarks/run
+	Benchmarks/tunnel --all
 
 install: ## programs and systemd unit, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir)
 	install -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
-	install -m 755 $(release)/roamwardd $(DESTDIR)$(sbindir)/
+	install -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service

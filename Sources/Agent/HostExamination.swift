@@ -55,7 +55,7 @@ private func missing(_ policies: PolicySet) -> [String: [String]] {
   for tunnel in policies.tunnels where tunnel.isEnabled {
     guard case .command(let command) = tunnel.provider else { continue }
     let programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
-    let absent = programs.filter { $0.contains("/") ? access($0, X_OK) != 0 : !isInstalled($0) }
+    let absent = programs.filter { !isOnPath($0) }
     if !absent.isEmpty { missing[tunnel.name] = absent }
   }
   return missing

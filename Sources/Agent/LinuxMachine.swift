@@ -130,7 +130,7 @@ package final class LinuxMachine {
     }
   }
 
-  /// The kernel's own WireGuard, else wireguard-go where it is installed. To know for sure, makes a link and removes it.
+  /// The kernel's own WireGuard, else the engine of our own. To know for sure, makes a link and removes it.
   package private(set) lazy var wireGuardEngine = engine(isKernels: wireGuard.isSupported())
 
   /// The same for a dry run: nothing is made.
@@ -138,8 +138,8 @@ package final class LinuxMachine {
 
   private func engine(isKernels: Bool) -> EngineChoice {
     if isKernels { return .engine(.kernel) }
-    if isInstalled("wireguard-go") { return .engine(.userspace) }
-    return .none(because: "this kernel has no WireGuard, and wireguard-go is not installed; cure: apt install wireguard-go")
+    if UserspaceWireGuard.isInstalled { return .engine(.userspace) }
+    return .none(because: "this kernel has no WireGuard, and roamward-wireguard is neither beside roamwardd nor on its PATH")
   }
 
   /// Carries out the steps in order; gives those that failed.
@@ -292,10 +292,4 @@ private func ssidFact(_ path: String) -> Fact<SSID?> {
   } catch {
     return error.code == ENOENT ? .known(nil) : .unknown(because: "SSID file: \(error)")
   }
-}
-
-/// Whether a program of this name is on the path.
-func isInstalled(_ program: String) -> Bool {
-  let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-  return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
 }

@@ -6,7 +6,7 @@ internal import RoamwardCore
 protocol TunnelDriver: AnyObject {
   /// What carries the tunnel in the kernel; `nil` while there is nothing to make yet. `whileAwaiting` an answer it may ask for more than later.
   func device(whileAwaiting: Bool) -> DesiredLink.Device?
-  /// For people: `kernel`, `wireguard-go`, `command`.
+  /// For people: `kernel`, `roamward-wireguard`, `command`.
   var engineName: String { get }
   /// Nothing that was started is still to be ended.
   var isReleased: Bool { get }

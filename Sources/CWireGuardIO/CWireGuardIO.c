@@ -15,6 +15,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,12 +81,22 @@ int cwg_set_queue_length(const char *name, int packets) {
 int cwg_link_watch(void) {
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   if (fd < 0) return -1;
-  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+  struct sockaddr_nl address = {
+      .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
   if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
   close(fd);
   errno = error;
   return -1;
+}
+
+int cwg_link_watch_routes(int fd, int on) {
+  static const int groups[] = {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    int option = on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP;
+    if (setsockopt(fd, SOL_NETLINK, option, &groups[i], sizeof groups[i]) < 0) return -1;
+  }
+  return 0;
 }
 
 int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
@@ -95,7 +106,10 @@ int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
   int result = CWG_LINK_NOTHING;
   unsigned int left = (unsigned int)length;
   for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
-    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) continue;
+    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) {
+      if (result == CWG_LINK_NOTHING) result = CWG_WAYS_CHANGED;
+      continue;
+    }
     if (message->nlmsg_len < NLMSG_LENGTH(sizeof(struct ifinfomsg))) continue;
     struct ifinfomsg *link = NLMSG_DATA(message);
     if ((unsigned int)link->ifi_index != index || link->ifi_family != AF_UNSPEC) continue;
@@ -125,6 +139,60 @@ int cwg_get_mtu(const char *name) {
   return interface_request(SIOCGIFMTU, &request) < 0 ? -1 : request.ifr_mtu;
 }
 
+int cwg_route_socket(void) { return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE); }
+
+static void append(struct nlmsghdr *message, unsigned short type, const void *value, unsigned short size) {
+  struct rtattr *attribute = (struct rtattr *)((char *)message + NLMSG_ALIGN(message->nlmsg_len));
+  attribute->rta_type = type;
+  attribute->rta_len = RTA_LENGTH(size);
+  memcpy(RTA_DATA(attribute), value, size);
+  message->nlmsg_len = NLMSG_ALIGN(message->nlmsg_len) + RTA_ALIGN(attribute->rta_len);
+}
+
+int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen) {
+  static uint32_t sequence;
+  union {
+    struct nlmsghdr header;
+    char bytes[NLMSG_SPACE(sizeof(struct rtmsg)) + 128];
+  } request;
+  memset(&request, 0, sizeof request);
+  int is_v6 = to->generic.sa_family == AF_INET6;
+  unsigned short size = is_v6 ? 16 : 4;
+  request.header.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg));
+  request.header.nlmsg_type = RTM_GETROUTE;
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  request.header.nlmsg_seq = ++sequence;
+  struct rtmsg *route = NLMSG_DATA(&request.header);
+  route->rtm_family = (unsigned char)to->generic.sa_family;
+  route->rtm_dst_len = (unsigned char)(8 * size);
+  route->rtm_src_len = from ? route->rtm_dst_len : 0;
+  append(&request.header, RTA_DST, is_v6 ? (const void *)&to->v6.sin6_addr : (const void *)&to->v4.sin_addr, size);
+  if (from) append(&request.header, RTA_SRC, from->bytes, size);
+  if (mark) append(&request.header, RTA_MARK, &mark, sizeof mark);
+  if (is_v6 && to->v6.sin6_scope_id) append(&request.header, RTA_OIF, &to->v6.sin6_scope_id, sizeof to->v6.sin6_scope_id);
+  if (send(fd, &request, request.header.nlmsg_len, 0) < 0) return -1;
+  while (1) {
+    _Alignas(struct nlmsghdr) char buffer[8192];
+    // The kernel has answered before send(2) returned.
+    ssize_t length = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (length < 0) return -1;
+    struct nlmsghdr *answer = (struct nlmsghdr *)buffer;
+    if (!NLMSG_OK(answer, (unsigned int)length) || answer->nlmsg_seq != sequence) continue;
+    if (answer->nlmsg_type != RTM_NEWROUTE) {
+      errno = ENETUNREACH;
+      return -1;
+    }
+    *link = 0;
+    memset(chosen, 0, sizeof *chosen);
+    int rest = (int)RTM_PAYLOAD(answer);
+    for (struct rtattr *attribute = RTM_RTA(NLMSG_DATA(answer)); RTA_OK(attribute, rest); attribute = RTA_NEXT(attribute, rest)) {
+      if (attribute->rta_type == RTA_OIF && RTA_PAYLOAD(attribute) == sizeof *link) memcpy(link, RTA_DATA(attribute), sizeof *link);
+      if (attribute->rta_type == RTA_PREFSRC && RTA_PAYLOAD(attribute) == size) memcpy(chosen->bytes, RTA_DATA(attribute), size);
+    }
+    return 0;
+  }
+}
+
 // --- UDP -----------------------------------------------------------------------------------------------------------
 
 static socklen_t length_of(const cwg_address *address) {
@@ -143,10 +211,11 @@ int cwg_udp_open(int family, uint16_t port) {
   if (family == AF_INET6) {
     address.v6.sin6_port = htons(port);
     result = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) | set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) |
+             set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) |
              set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
   } else {
     address.v4.sin_port = htons(port);
-    result = set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+    result = set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_PKTINFO, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   }
   if (result == 0 && bind(fd, &address.generic, length_of(&address)) == 0) return fd;
   int error = errno;
@@ -163,9 +232,9 @@ uint16_t cwg_udp_port(int fd) {
   return ntohs(address.generic.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-void cwg_set_buffers(int fd, int bytes) {
-  if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_RCVBUF, bytes);
-  if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0) set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+void cwg_set_buffers(int fd, int receive, int send) {
+  if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, receive) < 0) set(fd, SOL_SOCKET, SO_RCVBUF, receive);
+  if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, send) < 0) set(fd, SOL_SOCKET, SO_SNDBUF, send);
 }
 
 int cwg_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark); }
@@ -178,57 +247,73 @@ int cwg_udp_has_gso(int fd) {
   return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &length) == 0;
 }
 
-// Room for the segment's size and the traffic class.
+// Room for the segment's size, the traffic class and an address of ours.
 union control {
   struct cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int)) * 4];
+  char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
+
+// Puts one control message behind those that are there.
+static void add_control(struct msghdr *header, union control *room, int level, int type, const void *value, size_t size) {
+  struct cmsghdr *control = (struct cmsghdr *)(room->bytes + header->msg_controllen);
+  control->cmsg_level = level;
+  control->cmsg_type = type;
+  control->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(control), value, size);
+  header->msg_control = room;
+  header->msg_controllen += CMSG_SPACE(size);
+}
+
+static void add_source(struct msghdr *header, union control *room, int is_v6, const cwg_local *from) {
+  if (is_v6) {
+    struct in6_pktinfo info = {.ipi6_ifindex = 0};
+    memcpy(&info.ipi6_addr, from->bytes, 16);
+    add_control(header, room, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+  } else {
+    struct in_pktinfo info = {.ipi_ifindex = 0};
+    memcpy(&info.ipi_spec_dst, from->bytes, 4);
+    add_control(header, room, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+  }
+}
+
+static void fill_header(struct mmsghdr *entry, union control *room, const cwg_outgoing *message, const cwg_local *from) {
+  struct msghdr *header = &entry->msg_hdr;
+  int is_v6 = message->to->generic.sa_family == AF_INET6;
+  header->msg_name = (void *)&message->to->generic;
+  header->msg_namelen = length_of(message->to);
+  header->msg_iov = (struct iovec *)message->pieces;
+  header->msg_iovlen = message->count;
+  header->msg_control = NULL;
+  header->msg_controllen = 0;
+  header->msg_flags = 0;
+  entry->msg_len = 0;
+  if (message->segment != 0) add_control(header, room, IPPROTO_UDP, UDP_SEGMENT, &message->segment, sizeof message->segment);
+  if (message->traffic_class != 0) {
+    int value = message->traffic_class;
+    add_control(header, room, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_TCLASS : IP_TOS, &value, sizeof value);
+  }
+  if (from) add_source(header, room, is_v6, from);
+}
 
 int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count) {
   struct mmsghdr headers[CWG_BATCH];
   union control controls[CWG_BATCH];
   if (count > CWG_BATCH) count = CWG_BATCH;
-  for (unsigned int i = 0; i < count; i++) {
-    const cwg_outgoing *message = &messages[i];
-    struct msghdr *header = &headers[i].msg_hdr;
-    header->msg_name = (void *)&message->to->generic;
-    header->msg_namelen = length_of(message->to);
-    header->msg_iov = (struct iovec *)message->pieces;
-    header->msg_iovlen = message->count;
-    header->msg_control = NULL;
-    header->msg_controllen = 0;
-    header->msg_flags = 0;
-    headers[i].msg_len = 0;
-    if (message->segment == 0 && message->traffic_class == 0) continue;
-    header->msg_control = &controls[i];
-    header->msg_controllen = sizeof controls[i];
-    struct cmsghdr *control = CMSG_FIRSTHDR(header);
-    size_t used = 0;
-    if (message->segment != 0) {
-      control->cmsg_level = IPPROTO_UDP;
-      control->cmsg_type = UDP_SEGMENT;
-      control->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-      memcpy(CMSG_DATA(control), &message->segment, sizeof(uint16_t));
-      used += CMSG_SPACE(sizeof(uint16_t));
-      control = (struct cmsghdr *)(controls[i].bytes + used);
-    }
-    if (message->traffic_class != 0) {
-      int value = message->traffic_class;
-      int is_v6 = message->to->generic.sa_family == AF_INET6;
-      control->cmsg_level = is_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-      control->cmsg_type = is_v6 ? IPV6_TCLASS : IP_TOS;
-      control->cmsg_len = CMSG_LEN(sizeof value);
-      memcpy(CMSG_DATA(control), &value, sizeof value);
-      used += CMSG_SPACE(sizeof value);
-    }
-    header->msg_controllen = used;
-  }
+  for (unsigned int i = 0; i < count; i++) fill_header(&headers[i], &controls[i], &messages[i], messages[i].from);
   int sent = sendmmsg(fd, headers, count, MSG_NOSIGNAL);
-  if (sent >= 0 || errno != EAGAIN) return sent;
-  // The device is slower than we are. Waiting lets packets pile up before the tunnel, where their senders notice.
-  struct pollfd room = {.fd = fd, .events = POLLOUT};
-  poll(&room, 1, 100);
-  return sendmmsg(fd, headers, count, MSG_NOSIGNAL);
+  if (sent >= 0) return sent;
+  if (errno == EAGAIN) {
+    // The device is slower than we are. Waiting lets packets pile up before the tunnel, where their senders notice.
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    poll(&room, 1, 100);
+    return sendmmsg(fd, headers, count, MSG_NOSIGNAL);
+  }
+  if (messages->from && (errno == EINVAL || errno == ENETUNREACH || errno == EADDRNOTAVAIL)) {
+    // The address is ours no more. Its end is on its way to control; until then, as the routing table has it.
+    fill_header(&headers[0], &controls[0], messages, NULL);
+    return sendmmsg(fd, headers, 1, MSG_NOSIGNAL);
+  }
+  return sent;
 }
 
 static void read_controls(struct msghdr *header, cwg_incoming *message) {
@@ -243,6 +328,16 @@ static void read_controls(struct msghdr *header, cwg_incoming *message) {
       int value;
       memcpy(&value, CMSG_DATA(control), sizeof value);
       message->traffic_class = (uint8_t)value;
+    } else if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO) {
+      struct in_pktinfo info;
+      memcpy(&info, CMSG_DATA(control), sizeof info);
+      memcpy(message->to.bytes, &info.ipi_addr, sizeof info.ipi_addr);
+      message->link = (uint32_t)info.ipi_ifindex;
+    } else if (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_PKTINFO) {
+      struct in6_pktinfo info;
+      memcpy(&info, CMSG_DATA(control), sizeof info);
+      memcpy(message->to.bytes, &info.ipi6_addr, sizeof info.ipi6_addr);
+      message->link = (uint32_t)info.ipi6_ifindex;
     }
   }
 }
@@ -270,6 +365,8 @@ int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incomi
     message->length = headers[i].msg_len;
     message->segment = headers[i].msg_len;
     message->traffic_class = 0;
+    memset(&message->to, 0, sizeof message->to);
+    message->link = 0;
     message->is_truncated = (headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
     read_controls(&headers[i].msg_hdr, message);
   }
@@ -365,6 +462,20 @@ int cwg_poller_add(int poller, int fd, uint32_t identity) {
 }
 
 int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
+
+int cwg_take_short_turns(uint32_t nanoseconds) {
+  // As in linux/sched/types.h, which older systems lack in part.
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {.size = 48};
+  if (syscall(SYS_sched_getattr, 0, &attributes, 48u, 0u) < 0) return -1;
+  attributes.runtime = nanoseconds;
+  return (int)syscall(SYS_sched_setattr, 0, &attributes, 0u);
+}
 
 void cwg_name_thread(pthread_t thread, const char *name) { pthread_setname_np(thread, name); }
 

@@ -2,34 +2,40 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import Wire
+internal import WireGuardDataPath
 
-/// One start of wireguard-go: the program makes the link and goes into the background; then its socket has to answer.
+/// One start of an engine: its link and its process are made, and its socket has to answer.
 final class EngineStart {
   private let link: String
-  private let socket: UAPISocket?
   private let loop: EventLoop
-  private var handler: ((Result<Void, ProviderError>) -> Void)?
-  private var program: ChildProcess?
+  private var handler: ((Result<InterfaceProcess, ProviderError>) -> Void)?
+  private var interface: InterfaceProcess?
   private var connection: FileDescriptor?
   private var sources: [EventSource] = []
 
   init(
-    _ program: String, link: String, _ socket: UAPISocket?, on loop: EventLoop,
-    then handler: @escaping (Result<Void, ProviderError>) -> Void
+    _ program: String, link: String, in socketDirectory: String, on loop: EventLoop,
+    then handler: @escaping (Result<InterfaceProcess, ProviderError>) -> Void
   ) {
     self.link = link
-    self.socket = socket
     self.loop = loop
     self.handler = handler
     do throws(SystemError) {
-      guard socket != nil else { throw SystemError(code: EINVAL, operation: "make a link of the name \(link)") }
-      // In the background it writes nothing, whatever happens, and so nothing of the agent's end can hurt it.
-      self.program = try ChildProcess([program, link], environment: ["ROAMWARD_LINK": link], timeout: .seconds(8), on: loop) {
-        [weak self] in self?.ended($0)
+      guard let socket = UAPISocket(link: link, in: socketDirectory) else {
+        throw SystemError(code: EINVAL, operation: "make a link of the name \(link)")
       }
-      sources = [try loop.at(.now + .seconds(10)) { [weak self] in self.map { $0.finish(.failure($0.noAnswer)) } }]
+      let interface = try InterfaceProcess(link, program: program, socketDirectory: socketDirectory)
+      self.interface = interface
+      // The socket listens from the beginning. Its first answer comes when the process has found its feet; the loop must not wait for that.
+      let connection = try FileDescriptor.connect(to: socket.path, nonBlocking: true)
+      self.connection = connection
+      _ = try connection.write(Array(UAPIRequest.get.utf8)[...])
+      sources = [
+        try loop.whenReadable(connection.number) { [weak self] in self?.answered() },
+        try loop.at(.now + .seconds(10)) { [weak self] in self.map { $0.fail("does not answer") } },
+      ]
     } catch {
-      let failure = error.code == ENOENT ? Self.missing(program) : ProviderError(error.description)
+      let failure = explain(error, program)
       // Told later, never from within `start`.
       sources = [try? loop.at(.now) { [weak self] in self?.finish(.failure(failure)) }].compactMap { $0 }
     }
@@ -40,34 +46,31 @@ final class EngineStart {
     handler = nil
     sources = []
     connection = nil
-    program?.kill()
+    guard let interface else { return }
+    kill(interface.process, SIGKILL)
+    waitpid(interface.process, nil, 0)
+    self.interface = nil
   }
 
-  private func ended(_ outcome: ChildProcess.Outcome) {
-    guard outcome.code == 0, !outcome.wasTimedOut else {
-      let said = tail(of: outcome.output, lines: 1)
-      let help = said.contains("/dev/net/tun") ? "load the kernel's module (modprobe tun), or give the container /dev/net/tun" : nil
-      let how = outcome.wasTimedOut ? "did not start in time" : "ended with status \(outcome.code)"
-      return finish(.failure(ProviderError("wireguard-go for \(link) \(how): \(said)", help: help)))
+  private func answered() {
+    guard let interface, let part = try? connection?.read(), !part.isEmpty else { return fail("ended as soon as it was started") }
+    self.interface = nil
+    finish(.success(interface))
+  }
+
+  private func fail(_ what: String) { finish(.failure(ProviderError("\(InterfaceProcess.program) for \(link) \(what)"))) }
+
+  private func explain(_ error: SystemError, _ program: String) -> ProviderError {
+    if error.operation.contains("/dev/net/tun") {
+      let isMissing = error.code == ENOENT || error.code == ENODEV
+      let help = isMissing ? "load the kernel's module (modprobe tun), or give the container /dev/net/tun" : nil
+      return ProviderError("TUN device: \(error)", help: help)
     }
-    do {
-      guard let connection = try socket?.connect() else { return finish(.failure(noAnswer)) }
-      self.connection = connection
-      // Its first answer comes when the daemon has found its feet; the loop must not wait for that.
-      _ = try connection.write(Array(UAPIRequest.get.utf8)[...])
-      sources.append(try loop.whenReadable(connection.number) { [weak self] in self?.finish(.success(())) })
-    } catch {
-      finish(.failure(ProviderError("wireguard-go for \(link): \(error)")))
-    }
+    let isMissing = error.code == ENOENT && error.operation.hasPrefix("start ")
+    return ProviderError(error.description, help: isMissing ? "install \(program) beside roamwardd" : nil)
   }
 
-  private var noAnswer: ProviderError { ProviderError("wireguard-go for \(link) does not answer") }
-
-  private static func missing(_ program: String) -> ProviderError {
-    ProviderError("\(program) is not installed, and this kernel has no WireGuard", help: "apt install wireguard-go")
-  }
-
-  private func finish(_ result: Result<Void, ProviderError>) {
+  private func finish(_ result: Result<InterfaceProcess, ProviderError>) {
     let handler = handler
     abandon()
     handler?(result)

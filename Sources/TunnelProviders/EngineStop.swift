@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 
-/// One ending of wireguard-go: its socket goes, it notices, it ends, and its link goes with it.
+/// One ending of an engine: its socket goes, it notices, it ends, and its link goes with it.
 final class EngineStop {
   /// Who else waits for the outcome.
   var observers: [(Result<Void, ProviderError>) -> Void] = []
@@ -39,7 +39,7 @@ final class EngineStop {
     if isGone {
       finish(.success(()))
     } else if Moment.now > deadline {
-      finish(.failure(ProviderError("wireguard-go for \(link) does not end", help: "ip link del \(link)")))
+      finish(.failure(ProviderError("the engine of \(link) does not end", help: "ip link del \(link)")))
     } else {
       later(.milliseconds(20)) { $0.look() }
     }

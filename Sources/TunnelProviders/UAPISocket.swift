@@ -2,6 +2,7 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import Wire
+internal import WireGuardDataPath
 
 /// The socket by which a userspace WireGuard engine is configured: one for each link, named after it.
 struct UAPISocket {
@@ -29,7 +30,9 @@ struct UAPISocket {
   }
 
   /// Asks and waits for the answer: usually well below a millisecond, a second at most, 16 MiB at most. `nil` where no engine listens.
-  func ask(_ request: String) throws(ProviderError) -> UAPIReply? {
+  ///
+  /// Before it answers, the engine may ask for sockets in its turn: `sockets` is served meanwhile.
+  func ask(_ request: String, serving sockets: InterfaceProcess? = nil) throws(ProviderError) -> UAPIReply? {
     guard let connection = try connect() else { return nil }
     let deadline = Moment.now + .seconds(1)
     do throws(SystemError) {
@@ -40,14 +43,14 @@ struct UAPISocket {
       }
       var answer: [UInt8] = []
       while !answer.suffix(2).elementsEqual([10, 10]) {
-        try connection.wait(for: POLLIN, until: deadline)
+        try connection.wait(for: POLLIN, until: deadline, serving: sockets)
         guard let part = try connection.read() else { continue }
         answer += part
         if part.isEmpty || answer.count > 16 << 20 { break }
       }
       return try reply(answer)
     } catch {
-      throw ProviderError("wireguard-go at \(path) does not answer: \(error.reason)")
+      throw ProviderError("the engine at \(path) does not answer: \(error.reason)")
     }
   }
 
@@ -59,14 +62,20 @@ struct UAPISocket {
 
 extension FileDescriptor {
   /// Returns when one of the `POLL*` bits holds or the other side has gone; ETIMEDOUT at the deadline.
-  fileprivate func wait(for events: Int32, until deadline: Moment) throws(SystemError) {
+  fileprivate func wait(for events: Int32, until deadline: Moment, serving sockets: InterfaceProcess? = nil) throws(SystemError) {
+    var sockets = sockets
     while true {
       let left = (deadline - .now).components
       let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
       guard milliseconds >= 0 else { throw SystemError(code: ETIMEDOUT, operation: "wait") }
-      var watched = pollfd(fd: number, events: Int16(events), revents: 0)
-      let count = poll(&watched, 1, Int32(clamping: milliseconds + 1))
-      if count > 0 { return }
+      // A negative number is passed over.
+      var watched = [
+        pollfd(fd: number, events: Int16(events), revents: 0),
+        pollfd(fd: sockets?.socketsDescriptor ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      let count = poll(&watched, 2, Int32(clamping: milliseconds + 1))
+      if watched[0].revents != 0 { return }
+      if watched[1].revents != 0, sockets?.sockets.serve() == false { sockets = nil }
       if count < 0, errno != EINTR { throw .last("poll") }
     }
   }

@@ -1,22 +1,40 @@
 internal import CSodium
+internal import Glibc
 package import LinuxIO
+internal import NetworkTypes
 package import RoamwardCore
 internal import Wire
+internal import WireGuardDataPath
 
-/// WireGuard links by Debian's `wireguard-go`, for kernels that have none of their own.
+/// WireGuard links by an engine of our own, for kernels that have none.
 ///
-/// Each link has its daemon, which makes the link, leaves the agent behind, and lives exactly as long as the link and its socket do: it
-/// ends by itself when either is removed, so a new agent needs no more than the link's name to be rid of it. In a container whose
-/// process 1 collects no orphans its entry in the process table stays; run such a container with an init.
+/// Each link has its process, which has no privileges, outlives the agent, and lives exactly as long as the link and its socket do: it
+/// ends by itself when either is removed, so a new agent needs no more than the link's name to be rid of it; and when it dies, the link
+/// goes with it, which the agent sees. Only another port or mark needs the agent that started it. In a container whose process 1 collects
+/// no orphans its entry in the process table may stay; run such a container with an init.
 package final class UserspaceWireGuard {
   private let loop: EventLoop
   private let program: String
   private let socketDirectory: String
   private var starts: [String: EngineStart] = [:]
   private var stops: [String: EngineStop] = [:]
+  /// Those that this agent has started, by link. An older one of the same link that has not quite ended is not among them.
+  private var running: [String: Running] = [:]
+  /// What waits for the end of a process of ours, to reap it.
+  private var endings: [Int32: EventSource] = [:]
+  /// How soon each link's engine has ended again, and what is held back by that.
+  private var crashes: [String: CrashPace] = [:]
+  private var delayed: [String: EventSource] = [:]
 
-  /// `socketDirectory` is fixed in wireguard-go; another one is for tests.
-  package init(on loop: EventLoop, program: String = "wireguard-go", socketDirectory: String = "/var/run/wireguard") {
+  /// What an engine asks of who started it: to be given sockets.
+  private struct Running {
+    let interface: InterfaceProcess
+    let since: Moment
+    var serving: EventSource?
+  }
+
+  /// `socketDirectory` is where wg(8) looks; another one is for tests.
+  package init(on loop: EventLoop, program: String = InterfaceProcess.path, socketDirectory: String = "/var/run/wireguard") {
     self.loop = loop
     self.program = program
     self.socketDirectory = socketDirectory
@@ -25,25 +43,54 @@ package final class UserspaceWireGuard {
   /// Where the engine of a link listens, with the usual folder.
   package static func socketPath(of link: String) -> String { "/var/run/wireguard/\(link).sock" }
 
+  package static var isInstalled: Bool { isOnPath(InterfaceProcess.path) }
+
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
   /// question; with an error after ten seconds at most, and then what there may be of the link is to be ended by `stop`. An ending of the
-  /// same link that is under way is waited for.
+  /// same link that is under way is waited for. An engine that crashed soon after its start waits before the next one, longer each time.
   package func start(link: String, then: @escaping (Result<Void, ProviderError>) -> Void) {
     if let stop = stops[link] {
       stop.afterwards.append { [weak self] in self?.start(link: link, then: then) }
       return
     }
-    starts[link]?.abandon()
-    starts[link] = EngineStart(program, link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
-      self?.starts[link] = nil
-      then(result)
+    if let wait = crashes[link]?.wait(at: .now) {
+      delayed[link] = try? loop.at(.now + wait) { [weak self] in
+        self?.delayed[link] = nil
+        self?.start(link: link, then: then)
+      }
+      if delayed[link] != nil { return }
     }
+    starts[link]?.abandon()
+    starts[link] = EngineStart(program, link: link, in: socketDirectory, on: loop) { [weak self] result in
+      self?.starts[link] = nil
+      if case .success(let interface) = result { self?.serve(interface, link: link) }
+      then(result.map { _ in })
+    }
+  }
+
+  private func serve(_ interface: InterfaceProcess, link: String) {
+    let process = interface.process
+    running[link] = Running(
+      interface: interface, since: .now,
+      serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
+        if !interface.sockets.serve(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
+      })
+    endings[process] = try? loop.onExit(of: process) { [weak self] _ in self?.ended(process, link: link) }
+  }
+
+  private func ended(_ process: Int32, link: String) {
+    endings[process] = nil
+    guard let ended = running[link], ended.interface.process == process else { return }
+    running[link] = nil
+    // Asked to end, it is no crash.
+    if stops[link] == nil { crashes[link, default: CrashPace()].note(since: ended.since, at: .now) }
   }
 
   /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as good.
   /// Calls back, never from within this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
+    delayed[link] = nil
     if let stop = stops[link] { return stop.observers.append(then) }
     stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
       guard let stop = self?.stops.removeValue(forKey: link) else { return }
@@ -57,13 +104,17 @@ package final class UserspaceWireGuard {
     ((try? UAPISocket(link: link, in: socketDirectory)?.connect()) ?? nil) != nil
   }
 
-  /// What the engine knows of its device; `nil` where none runs. Waits for the answer, a second at most, as the following do.
+  /// What the engine knows of its device; `nil` where none runs, or one is only being started. Waits for the answer, a second at most, as
+  /// the following do.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get) else { return nil }
+    if starts[link] != nil { return nil }
+    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else {
+      return nil
+    }
     do throws(UAPIReply.Failure) {
       return try reply.state(publicKey: publicKey)
     } catch {
-      throw ProviderError("wireguard-go for \(link): \(error)")
+      throw ProviderError("the engine of \(link): \(error)")
     }
   }
 
@@ -80,11 +131,13 @@ package final class UserspaceWireGuard {
     if !peers.isEmpty { try set(link, UAPIRequest.refresh(peers)) }
   }
 
+  private func interface(of link: String) -> InterfaceProcess? { running[link]?.interface }
+
   private func set(_ link: String, _ request: String) throws(ProviderError) {
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request) else {
-      throw ProviderError("no wireguard-go runs for \(link)")
+    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request, serving: interface(of: link)) else {
+      throw ProviderError("no engine runs for \(link)")
     }
-    do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("wireguard-go for \(link): \(error)") }
+    do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("the engine of \(link): \(error)") }
   }
 }
 

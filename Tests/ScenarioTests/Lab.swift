@@ -16,10 +16,13 @@ enum Lab {
     return String(cString: path).parent
   }()
 
+  /// The lab's script, with our programs, for a shell.
+  static let command = "env ROAMWARD_BIN='\(programs)' '\(script)'"
+
   /// Why not; `nil` where it can be.
   static let refusal: String? = {
     for program in ["roamward", "roamwardd"] where access("\(programs)/\(program)", X_OK) != 0 { return "no \(program) in \(programs)" }
-    guard let stream = popen("exec '\(script)' run true 2>&1", "re") else { return "popen does not work" }
+    guard let stream = popen("exec \(command) run true 2>&1", "re") else { return "popen does not work" }
     var said: [UInt8] = []
     while case let byte = fgetc(stream), byte != EOF { said.append(UInt8(truncatingIfNeeded: byte)) }
     return pclose(stream) == 0 ? nil : String(decoding: said, as: UTF8.self)

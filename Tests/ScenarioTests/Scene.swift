@@ -23,7 +23,7 @@ final class Scene {
     folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     chmod(folder, 0o755)
     let hold = "touch '\(folder)/ready'; exec cat"
-    let command = "cd '\(folder)'; echo $$ >process; exec '\(Lab.script)' run sh -c \"\(hold)\" >lab.log 2>&1"
+    let command = "cd '\(folder)'; echo $$ >process; exec \(Lab.command) run sh -c \"\(hold)\" >lab.log 2>&1"
     guard let box = start(command, "we") else { throw SystemError.last("popen") }
     self.box = box
     let end = Moment.now + .seconds(120)

@@ -115,7 +115,7 @@ link_index() { ip -j link show "$1" | jq '.[0].ifindex'; }
 engine_pid() {
   local process
   for process in /proc/[0-9]*; do
-    [[ $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) != "wireguard-go $1 " ]] || echo "${process#/proc/}"
+    [[ $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) != *"roamward-wireguard --at-work $1 "* ]] || echo "${process#/proc/}"
   done
 }
 
@@ -130,7 +130,9 @@ second_gateway() {
     wg genkey >"$scene/$link.client"
   )
   if ! ip -n gateway link add "$link" type wireguard 2>/dev/null; then
-    on gateway wireguard-go "$link" </dev/null >/dev/null 2>&1
+    # shellcheck disable=SC2154
+    on gateway "$bin/roamward-wireguard" "$link" </dev/null >/dev/null 2>&1 &
+    within 10 test -S "/var/run/wireguard/$link.sock"
   fi
   on gateway wg set "$link" private-key "$scene/$link.key" listen-port "$port" \
     peer "$(wg pubkey <"$scene/$link.client")" allowed-ips "$client"

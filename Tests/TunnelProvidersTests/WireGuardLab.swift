@@ -1,3 +1,4 @@
+import Glibc
 import CSodium
 import LinuxIO
 import NetworkTypes
@@ -14,22 +15,47 @@ func lab(_ body: (String) throws -> Void) throws {
   }
 }
 
-func start(_ link: String, program: String = "wireguard-go") throws {
+func start(_ link: String, program: String? = nil) throws {
   let result: Result<Void, ProviderError> = try onLoop { loop, done in
-    let wireGuard = UserspaceWireGuard(on: loop, program: program)
+    let wireGuard = program.map { UserspaceWireGuard(on: loop, program: $0) } ?? UserspaceWireGuard(on: loop)
     wireGuard.start(link: link, then: done)
     return wireGuard
   }
   try result.get()
 }
 
-/// Starts a link that is up and keeps a session with another one alive.
-func start(_ link: String, _ keys: KeyPair, port: UInt16, peer: KeyPair, at endpoint: String) throws {
-  try start(link)
-  let peer = WireGuardPeer(
-    publicKey: peer.publicKey, endpoint: Endpoint(endpoint), allowedIPs: ["10.0.0.0/8"].compactMap(IPPrefix.init), persistentKeepalive: 1)
-  try engine { try $0.configure(link, WireGuardDevice(keys: keys, port: port, peers: [peer]), observed: nil) }
-  try shell("ip link set \(link) up")
+/// Two links that are up and keep a session with one another alive; comes back when the first has shaken hands. The provider serves sockets to
+/// both while its loop runs.
+func startPair(_ near: KeyPair, _ far: KeyPair) throws {
+  let kept: Result<Void, ProviderError> = try onLoop { loop, done in
+    let wireGuard = UserspaceWireGuard(on: loop)
+    var sources: [Any] = []
+    func configure(_ link: String, _ keys: KeyPair, port: UInt16, _ other: KeyPair, at endpoint: String) throws {
+      let peer = WireGuardPeer(
+        publicKey: other.publicKey, endpoint: Endpoint(endpoint), allowedIPs: ["10.0.0.0/8"].compactMap(IPPrefix.init),
+        persistentKeepalive: 1)
+      try wireGuard.configure(link, WireGuardDevice(keys: keys, port: port, peers: [peer]), observed: nil)
+    }
+    func look() {
+      if ((try? wireGuard.read("rw0")) ?? nil)?.lastHandshake != nil { return done(.success(())) }
+      sources = [try? loop.at(.now + .milliseconds(50)) { look() }].compactMap { $0 }
+    }
+    wireGuard.start(link: "rw0") { _ in
+      wireGuard.start(link: "rw1") { _ in
+        do {
+          try configure("rw0", near, port: 51001, far, at: "127.0.0.1:51002")
+          try configure("rw1", far, port: 51002, near, at: "127.0.0.1:51001")
+          sources = [
+            try ChildProcess(["/bin/sh", "-c", "ip link set rw0 up; ip link set rw1 up"], timeout: .seconds(5), on: loop) { _ in look() }
+          ]
+        } catch {
+          done(.failure(ProviderError("\(error)")))
+        }
+      }
+    }
+    return (wireGuard, { sources.count })
+  }
+  try kept.get()
 }
 
 func stop(_ link: String) throws {
@@ -45,7 +71,13 @@ func engine(_ body: (UserspaceWireGuard) throws -> Void) throws { try body(Users
 
 /// Links, sockets and engines of this network namespace.
 func remains() throws -> [String] {
-  try shell("ip -o link | grep -v ' lo:' || true; ls /run/wireguard; pgrep -x wireguard-go --ns $$ --nslist net || true")
+  // A process that has been told to end needs a moment.
+  for _ in 0..<100 where try !lookForRemains().isEmpty { usleep(20_000) }
+  return try lookForRemains()
+}
+
+private func lookForRemains() throws -> [String] {
+  try shell("ip -o link | grep -v ' lo:' || true; ls /run/wireguard; pgrep -x roamward-wg --runstates RSD --ns $$ --nslist net || true")
     .split(separator: "\n").map(String.init)
 }
 

@@ -6,23 +6,29 @@ import Testing
 private let script = "\(#filePath)".replacingLastComponent(by: "interoperation.bash")
 private let canRun =
   geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0
-  && (try? shell("command -v wireguard-go wg ip busybox")) != nil
+  && (try? shell("command -v wireguard-go wg ip busybox nft")) != nil
 
 @Suite(
-  "roamward-wireguard and wireguard-go", .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, ip and busybox"),
+  "roamward-wireguard and wireguard-go", .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, ip, busybox and nft"),
   .serialized)
 struct InteroperationTests {
+  /// Some at a time, as a case of its own for each would mostly be starting programs.
   @Test(
     "speak to one another",
     arguments: [
-      "we_begin", "they_begin", "outer_ipv6", "they_begin_by_ipv6", "preshared_key", "without_offloads", "roaming", "they_restart",
-      "we_restart", "narrow_path", "datagrams", "wg_shows",
+      "we_begin they_begin outer_ipv6 they_begin_by_ipv6 preshared_key", "datagrams wg_shows narrow_path routing_loop rekey_under_load",
+      "roaming several_addresses", "they_restart we_restart without_offloads",
     ])
-  func together(what: String) throws {
-    let outcome: ChildProcess.Outcome = try onLoop(limit: .seconds(180)) { loop, done in
+  func together(cases: String) throws { try run(with: "wireguard-go", cases) }
+
+  @Test("two of ours: the inner ECN bits are shown outside, DSCP is not, and a mark on the way is seen inside")
+  func marks() throws { try run(with: "roamward-wireguard", "marks") }
+
+  private func run(with peer: String, _ cases: String) throws {
+    let outcome: ChildProcess.Outcome = try onLoop(limit: .seconds(600)) { loop, done in
       try ChildProcess(
-        ["unshare", "--net", "--mount", script, "wireguard-go", what], environment: ["ROAMWARD_BIN": Self.programs],
-        timeout: .seconds(120), on: loop, then: done)
+        ["unshare", "--net", "--mount", script, peer] + cases.split(separator: " ").map(String.init),
+        environment: ["ROAMWARD_BIN": Self.programs], timeout: .seconds(580), on: loop, then: done)
     }
     #expect(outcome.code == 0, "\(outcome.output)")
   }

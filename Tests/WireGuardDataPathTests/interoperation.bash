@@ -1,29 +1,31 @@
 #!/usr/bin/env bash
 # Two ends of a tunnel in two network namespaces: roamward-wireguard at ours, another implementation of WireGuard at theirs.
 #
-# interoperation.bash PEER CASE
+# interoperation.bash PEER CASE ...
 #
 #   PEER   wireguard-go, kernel, or roamward-wireguard
-#   CASE   what happens: a function below
+#   CASE   what happens: a function below. Each begins without sessions; the network and, where they can, the engines are those of the case
+#          before
 #
-# Run it in namespaces of its own: unshare --net --mount, as root. $ROAMWARD_BIN has our program.
+# Run it in namespaces of its own: unshare --net --mount, as root. $ROAMWARD_BIN has our program; $INTEROPERATION_BYTES is how much a TCP
+# connection carries (8 MiB; fewer for a machine in software).
 # Ends with status 0 where everything held; otherwise says what did not.
 set -euo pipefail
 shopt -s inherit_errexit
 
-peer=$1 case=$2
+peer=$1 case=''
 mount -t tmpfs none /run
 mkdir -p /run/netns /run/wireguard
 work=/run/work
 mkdir "$work"
-programs=() options=()
-trap 'kill "${programs[@]}" 2>/dev/null || true' EXIT
+programs=() options=() started=() preshared='' patience=30 bytes=${INTEROPERATION_BYTES:-8388608}
+trap 'rm -f "$work/flowing"; kill "${programs[@]}" 2>/dev/null || true' EXIT
 
 fail() {
   echo "$peer, $case: $1" >&2
   for end in ours theirs; do
     echo "--- $end" >&2
-    ip netns exec "$end" wg show >&2 || true
+    at "$end" wg show >&2 || true
     ip -n "$end" address >&2 || true
   done
   cat "$work"/*.log >&2 || true
@@ -36,23 +38,44 @@ build_network() {
   ip netns add ours
   ip netns add theirs
   ip link add out0 netns ours type veth peer name out0 netns theirs
-  local end number=0
+  local end
   for end in ours theirs; do
-    number=$((number + 1))
+    separate "$end"
     ip -n "$end" link set lo up
-    ip -n "$end" address add "192.0.2.$number/24" dev out0
-    ip -n "$end" address add "2001:db8::$number/64" dev out0 nodad
     ip -n "$end" link set out0 up
+    private[$end]=$(wg genkey)
+    public[$end]=$(wg pubkey <<<"${private[$end]}")
   done
 }
 
-# Each end has its own /run/wireguard.
+address_network() {
+  local end number=0
+  for end in ours theirs; do
+    number=$((number + 1))
+    ip -n "$end" link set out0 mtu 1500
+    ip -n "$end" -4 address flush dev out0
+    ip -n "$end" -6 address flush dev out0 scope global
+    ip -n "$end" address add "192.0.2.$number/24" dev out0
+    ip -n "$end" address add "2001:db8::$number/64" dev out0 nodad
+  done
+}
+
+# Runs a command at an end. Each has its own /run/wireguard.
 at() {
   local end=$1
   shift
-  mkdir -p "/run/sockets-$end"
+  nsenter --net="/run/netns/$end" --mount="$work/$end.mounts" -- "$@"
+}
+
+# Keeps a mount namespace for the end, so that running a command there takes no more than entering.
+separate() {
+  local end=$1
+  mkdir "/run/sockets-$end"
   # shellcheck disable=SC2016
-  ip netns exec "$end" unshare --mount sh -c 'mount --bind "$0" /run/wireguard && exec "$@"' "/run/sockets-$end" "$@"
+  unshare --mount sh -c 'mount --bind "$0" /run/wireguard && echo $$ >"$1" && exec sleep 86400' "/run/sockets-$end" "$work/$end.pid" &
+  programs+=($!)
+  within $patience test -s "$work/$end.pid" || fail 'no mount namespace'
+  ln -s "/proc/$(<"$work/$end.pid")/ns/mnt" "$work/$end.mounts"
 }
 
 start() {
@@ -64,7 +87,7 @@ start() {
   esac
   [[ $what == kernel ]] || programs+=($!)
   program[$end]=${programs[-1]:-}
-  within 10 wg_at "$end" show wg0 >/dev/null 2>&1 || fail "the engine of $end does not start"
+  within $patience wg_at "$end" show wg0 >/dev/null 2>&1 || fail "the engine of $end does not start"
 }
 
 declare -A program=() private=() public=()
@@ -78,8 +101,8 @@ wg_at() {
 # Keys, addresses inside, and the peer; endpoints are set by who is to begin.
 configure() {
   local end=$1 other=$2 number=$3
-  ip -n "$end" address add "10.9.0.$number/24" dev wg0
-  ip -n "$end" address add "2001:db8:9::$number/64" dev wg0 nodad
+  ip -n "$end" address replace "10.9.0.$number/24" dev wg0
+  ip -n "$end" address replace "2001:db8:9::$number/64" dev wg0 nodad
   ip -n "$end" link set wg0 mtu 1420 up
   echo "${private[$end]}" >"$work/$end.key"
   wg_at "$end" set wg0 private-key "$work/$end.key" listen-port 51820 \
@@ -89,14 +112,21 @@ configure() {
 endpoint() { wg_at "$1" set wg0 peer "${public[$2]}" endpoint "$3"; }
 
 build() {
-  build_network
-  local end
-  for end in ours theirs; do
-    private[$end]=$(wg genkey)
-    public[$end]=$(wg pubkey <<<"${private[$end]}")
-  done
-  start ours roamward-wireguard
-  start theirs "$peer"
+  if [[ -e /run/netns/ours ]]; then
+    local end
+    for end in ours theirs; do wg_at "$end" set wg0 fwmark 0 peer "$(wg_at "$end" show wg0 peers)" remove; done
+  else
+    build_network
+  fi
+  address_network
+  # Ours begins anew for other options alone.
+  if [[ ! -v program[ours] ]]; then
+    start ours roamward-wireguard
+    start theirs "$peer"
+  elif [[ ${started[*]} != "${options[*]}" ]]; then
+    restart ours roamward-wireguard
+  fi
+  started=("${options[@]}")
   configure ours theirs 1
   configure theirs ours 2
 }
@@ -112,31 +142,31 @@ within() {
   done
 }
 
-pings() { ip netns exec "$1" busybox ping -c 1 -W 1 "$2" >/dev/null 2>&1; }
+pings() { at "$1" busybox ping -c 1 -W 1 "$2" >/dev/null 2>&1; }
 
 # From one end to the other and back, by both families, and bytes by TCP in both directions.
 both_ways() {
-  within 15 pings "$1" "$3" || fail "no answer to a ping from $1"
+  within $patience pings "$1" "$3" || fail "no answer to a ping from $1"
   local six=2001:db8:9::${3##*.}
-  within 5 pings "$1" "$six" || fail "no answer to a ping by IPv6 from $1"
+  within $patience pings "$1" "$six" || fail "no answer to a ping by IPv6 from $1"
   carries "$1" "$2" "$3"
   carries "$1" "$2" "$six"
   carries "$2" "$1" "10.9.0.$((3 - ${3##*.}))"
 }
 
-# 8 MiB arrive as they were sent.
+# What is sent by TCP arrives as it was.
 carries() {
   local from=$1 to=$2 address=$3
-  [[ -f $work/data ]] || head -c 8388608 /dev/urandom >"$work/data"
-  ip netns exec "$to" timeout 30 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
+  [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
+  at "$to" timeout 90 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
   local server=$!
-  within 5 listens "$to" || fail 'no listener'
-  ip netns exec "$from" timeout 30 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
+  within $patience listens "$to" || fail 'no listener'
+  at "$from" timeout 90 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
   wait "$server" || fail "TCP at $to does not end well"
   cmp -s "$work/data" "$work/arrived" || fail "what went from $from to $address arrived changed"
 }
 
-listens() { [[ -n $(ip netns exec "$1" ss -Hltn 'sport = 9000') ]]; }
+listens() { [[ -n $(at "$1" ss -Hltn "sport = ${2:-9000}") ]]; }
 
 # --- cases -------------------------------------------------------------------------------------------------------
 
@@ -176,11 +206,13 @@ preshared_key() {
   wg_at ours set wg0 peer "${public[theirs]}" remove
   wg_at ours set wg0 peer "${public[theirs]}" endpoint 192.0.2.2:51820 allowed-ips 10.9.0.0/24
   ! within 2 pings ours 10.9.0.2 || fail 'a wrong preshared key is accepted'
+  preshared=
 }
 
 without_offloads() {
   options=(--no-offload)
   build
+  options=()
   endpoint ours theirs 192.0.2.2:51820
   both_ways ours theirs 10.9.0.2
 }
@@ -192,22 +224,46 @@ roaming() {
   # We move: to another address, then to another family.
   ip -n ours address delete 192.0.2.1/24 dev out0
   ip -n ours address add 192.0.2.7/24 dev out0
-  within 5 pings ours 10.9.0.2 || fail 'no answer after we moved'
+  within $patience pings ours 10.9.0.2 || fail 'no answer after we moved'
   wg_at theirs show wg0 endpoints | grep -q 192.0.2.7: || fail 'they do not follow us'
   # They move.
   ip -n theirs address delete 192.0.2.2/24 dev out0
   ip -n theirs address add 192.0.2.8/24 dev out0
   # wireguard-go goes on sending from its old address until its next handshake.
-  within 40 pings theirs 10.9.0.1 || fail 'no answer after they moved'
+  within $((2 * patience)) pings theirs 10.9.0.1 || fail 'no answer after they moved'
   wg_at ours show wg0 endpoints | grep -q 192.0.2.8: || fail 'we do not follow them'
   endpoint ours theirs '[2001:db8::2]:51820'
-  within 5 pings ours 10.9.0.2 || fail 'no answer by IPv6'
+  within $patience pings ours 10.9.0.2 || fail 'no answer by IPv6'
   wg_at theirs show wg0 endpoints | grep -q '2001:db8::1' || fail 'they do not follow us to IPv6'
   # Another port.
   wg_at ours set wg0 listen-port 51999
-  within 5 pings ours 10.9.0.2 || fail 'no answer from another port'
+  within $patience pings ours 10.9.0.2 || fail 'no answer from another port'
   wg_at theirs show wg0 endpoints | grep -q ':51999' || fail 'they do not follow us to another port'
 }
+
+# We have several addresses: they are answered from the one that they know, also after it has gone and come back.
+several_addresses() {
+  build
+  ip -n ours address add 192.0.2.11/24 dev out0
+  ip -n ours address add 2001:db8::11/64 dev out0 nodad
+  endpoint theirs ours 192.0.2.11:51820
+  both_ways theirs ours 10.9.0.1
+  knows theirs 192.0.2.11: || fail 'we answer from another address than they ask'
+  ip -n ours address delete 192.0.2.11/24 dev out0
+  within $patience pings ours 10.9.0.2 || fail 'no answer after the address went'
+  within $patience knows theirs 192.0.2.1: || fail 'they do not follow us to the address that is left'
+  within $patience answers_from 2001:db8::11 || fail 'we answer from another IPv6 address than they ask'
+  both_ways theirs ours 10.9.0.1
+  knows theirs 2001:db8::11 || fail 'we do not stay at the IPv6 address that they ask'
+}
+
+# They ask there, and are answered from there. What we were sending meanwhile may have led them back: then once more.
+answers_from() {
+  endpoint theirs ours "[$1]:51820"
+  pings theirs 10.9.0.1 && knows theirs "$1"
+}
+
+knows() { [[ $(wg_at "$1" show wg0 endpoints) == *"$2"* ]]; }
 
 they_restart() {
   build
@@ -233,7 +289,7 @@ we_restart() {
 
 restart() {
   ip -n "$1" link delete wg0
-  [[ $2 == kernel ]] || within 5 is_gone "${program[$1]}" || fail "the engine of $1 does not end with its link"
+  [[ $2 == kernel ]] || within $patience is_gone "${program[$1]}" || fail "the engine of $1 does not end with its link"
   start "$1" "$2"
 }
 
@@ -253,13 +309,126 @@ narrow_path() {
 datagrams() {
   build
   endpoint ours theirs 192.0.2.2:51820
-  within 10 pings ours 10.9.0.2 || fail 'no answer'
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
   local size
   for size in 0 1 15 16 17 100 1000 1391 1392 1393 4000 20000 60000; do
-    ip netns exec ours busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.2 >/dev/null || fail "no answer to $size bytes"
-    ip netns exec theirs busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.1 >/dev/null || fail "no answer to their $size bytes"
+    at ours busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.2 >/dev/null || fail "no answer to $size bytes"
+    at theirs busybox ping -c 2 -i 0.1 -W 2 -s "$size" 10.9.0.1 >/dev/null || fail "no answer to their $size bytes"
   done
 }
+
+# Both get new keys, and so sessions, again and again, while bytes flow in both directions; all of them arrive.
+rekey_under_load() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  endpoint theirs ours 192.0.2.1:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  : >"$work/flowing"
+  flow ours theirs 10.9.0.2 9001
+  flow theirs ours 10.9.0.1 9002
+  local end round
+  (umask 077 && wg genkey >"$work/another.key")
+  for round in 1 2; do
+    for end in theirs ours; do
+      sessions=$(newest_session)
+      # Sessions are told apart by the second.
+      until ((EPOCHSECONDS > sessions)); do sleep 0.1; done
+      # The sessions of a key end with it.
+      wg_at "$end" set wg0 private-key "$work/another.key"
+      wg_at "$end" set wg0 private-key "$work/$end.key"
+      within $((2 * patience)) has_newer_session || fail "no new session after $end had another key ($round)"
+    done
+  done
+  rm "$work/flowing"
+  for flow in "${flows[@]}"; do wait "$flow" || fail 'a connection broke'; done
+  local port
+  for port in 9001 9002; do
+    within $patience cmp -s "$work/sent.$port" "$work/got.$port" || fail "what was sent to $port arrived changed: $(cat "$work"/{sent,got}.$port)"
+    [[ $(cut -d ' ' -f 2 "$work/got.$port") -gt 0 ]] || fail "nothing was sent to $port"
+  done
+}
+
+newest_session() { wg_at ours show wg0 latest-handshakes | cut -f 2; }
+
+has_newer_session() { (($(newest_session) > sessions)); }
+
+flows=()
+
+# Bytes until $work/flowing goes; what went and what came, by checksum and length.
+flow() {
+  local from=$1 to=$2 address=$3 port=$4
+  [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
+  at "$to" timeout 300 busybox nc -l -p "$port" -e sh -c "cksum >$work/got.$port" &
+  flows+=($!)
+  within $patience listens "$to" "$port" || fail 'no listener'
+  # shellcheck disable=SC2016
+  at "$from" timeout 300 bash -c 'set -o pipefail
+    mkfifo "$0/fifo.$2"
+    cksum <"$0/fifo.$2" >"$0/sent.$2" &
+    while [[ -e $0/flowing ]]; do cat "$0/data" || break; done | tee "$0/fifo.$2" | busybox nc "$1" "$2" >/dev/null
+    wait' "$work" "$address" "$port" &
+  flows+=($!)
+}
+
+# The way to the peer leads into the tunnel by mistake: nothing circles, and it works again when the mistake is gone.
+routing_loop() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  wg_at ours set wg0 peer "${public[theirs]}" allowed-ips 0.0.0.0/0
+  ip -n ours route add 192.0.2.2/32 dev wg0
+  local before after
+  before=$(sent_bytes)
+  ! within 3 pings ours 10.9.0.2 || fail 'a ping gets through, so there was no loop to break'
+  at ours busybox ping -c 5 -i 0.2 -W 1 192.0.2.2 >/dev/null || true
+  after=$(sent_bytes)
+  ((after - before < 70000)) || fail "$((after - before)) bytes went round"
+  ip -n ours route delete 192.0.2.2/32 dev wg0
+  within $patience pings ours 10.9.0.2 || fail 'no answer after the loop was gone'
+}
+
+sent_bytes() { wg_at ours show wg0 transfer | cut -f 3; }
+
+# Two of ours: the outer header has the inner ECN bits and no DSCP, and a mark on the way is seen inside.
+marks() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  at ours nft -f - <<'NFT'
+table inet marks {
+  chain out {
+    type route hook output priority mangle;
+    oifname wg0 ip protocol icmp ip dscp set ef
+    oifname wg0 ip protocol icmp ip ecn set ect0
+    oifname wg0 meta l4proto ipv6-icmp icmpv6 type echo-request ip6 dscp set ef
+    oifname wg0 meta l4proto ipv6-icmp icmpv6 type echo-request ip6 ecn set ect0
+  }
+}
+NFT
+  at theirs nft -f - <<'NFT'
+table inet marks {
+  counter outer { }
+  counter inner { }
+  counter shown { }
+  chain in {
+    type filter hook prerouting priority mangle;
+    udp dport 51820 ip ecn ect0 ip dscp cs0 counter name outer ip ecn set ce
+    udp dport 51820 ip dscp != cs0 ip dscp != af41 counter name shown
+    iifname wg0 ip ecn ce ip dscp ef counter name inner
+    iifname wg0 ip6 ecn ce ip6 dscp ef counter name inner
+  }
+}
+NFT
+  for address in 10.9.0.2 2001:db8:9::2; do
+    at ours busybox ping -c 3 -i 0.2 -W "$patience" "$address" >/dev/null || fail "no answer from $address"
+  done
+  local name
+  for name in outer inner; do (($(counted $name) >= 6)) || fail "$(counted $name) packets counted $name, of 6"; done
+  (($(counted shown) == 0)) || fail 'the outer header tells the inner DSCP'
+  for end in ours theirs; do at "$end" nft delete table inet marks; done
+}
+
+counted() { at theirs nft --json list counter inet marks "$1" | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$'; }
 
 wg_shows() {
   build
@@ -267,13 +436,15 @@ wg_shows() {
   wg_at ours set wg0 fwmark 0x52 peer "${public[theirs]}" persistent-keepalive 25
   both_ways ours theirs 10.9.0.2
   local -a words
-  read -ra words < <(wg_at ours show wg0 dump | sed -n 1p)
+  read -ra words <<<"$(wg_at ours show wg0 dump | sed -n 1p)"
   [[ ${words[*]} == "${private[ours]} ${public[ours]} 51820 0x52" ]] || fail "wg shows: ${words[*]}"
-  read -ra words < <(wg_at ours show wg0 dump | sed -n 2p)
+  read -ra words <<<"$(wg_at ours show wg0 dump | sed -n 2p)"
   [[ ${words[0]} == "${public[theirs]}" && ${words[2]} == 192.0.2.2:51820 && ${words[3]} == 10.9.0.0/24,2001:db8:9::/64 ]] ||
     fail "wg shows: ${words[*]}"
-  ((words[4] > 0 && words[5] > 8388608 && words[6] > 8388608 && words[7] == 25)) || fail "wg shows: ${words[*]}"
+  ((words[4] > 0 && words[5] > bytes && words[6] > bytes && words[7] == 25)) || fail "wg shows: ${words[*]}"
 }
 
-"$case"
-echo "$peer, $case: well"
+for case in "${@:2}"; do
+  "$case"
+  echo "$peer, $case: well, $SECONDS s"
+done

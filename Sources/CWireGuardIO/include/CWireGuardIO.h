@@ -34,10 +34,13 @@ int cwg_tun_describe(int fd, int *virtio, char *name);
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
-/// A netlink socket that hears of changes of links in its network namespace, non-blocking. A descriptor, or -1 with errno.
+/// A netlink socket that hears of changes of links and addresses in its network namespace, non-blocking. A descriptor, or -1 with errno.
 int cwg_link_watch(void);
 
-enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_DELETED = 2, CWG_LINK_LOST = 3 };
+/// Whether it hears of changes of routes and rules too. 0, or -1 with errno.
+int cwg_link_watch_routes(int fd, int on);
+
+enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_DELETED = 2, CWG_LINK_LOST = 3, CWG_WAYS_CHANGED = 4 };
 
 /// Reads one message; fills in what it tells of the link with this index. CWG_LINK_LOST: messages were missed, so ask anew. -1 where there is
 /// none now.
@@ -56,6 +59,18 @@ typedef union {
   struct sockaddr_in6 v6;
 } cwg_address;
 
+/// One of our own addresses, of the family that the context tells, in network order.
+typedef struct {
+  uint8_t bytes[16];
+} cwg_local;
+
+/// A netlink socket for `cwg_route`. A descriptor, or -1 with errno.
+int cwg_route_socket(void);
+
+/// Asks the routing table how a datagram with this mark would go to `to`, `from` one of our addresses or, where that is NULL, from its choice;
+/// fills in the link and that choice. 0, or -1 with errno.
+int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen);
+
 /// A UDP socket of this family bound to the port on every address (0: any), non-blocking, close-on-exec, IPv6 alone on IPv6; path-MTU
 /// discovery as the kernel's WireGuard has it: datagrams may be fragmented. A descriptor, or -1 with errno.
 int cwg_udp_open(int family, uint16_t port);
@@ -64,7 +79,7 @@ int cwg_udp_open(int family, uint16_t port);
 uint16_t cwg_udp_port(int fd);
 
 /// SO_RCVBUFFORCE and SO_SNDBUFFORCE, or without the capability the same within the system's limits.
-void cwg_set_buffers(int fd, int bytes);
+void cwg_set_buffers(int fd, int receive, int send);
 
 /// SO_MARK. 0, or -1 with errno.
 int cwg_set_mark(int fd, uint32_t mark);
@@ -78,6 +93,8 @@ int cwg_udp_has_gso(int fd);
 /// One datagram, or one run of datagrams of `segment` bytes each (the last may be shorter; 0: just one), gathered from `count` pieces.
 typedef struct {
   const cwg_address *to;
+  /// From which address; NULL: the routing table's choice.
+  const cwg_local *from;
   const struct iovec *pieces;
   uint32_t count;
   uint16_t segment;
@@ -93,6 +110,9 @@ int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count);
 /// What was received into one buffer: datagrams of `segment` bytes each (the last may be shorter), `length` in all.
 typedef struct {
   cwg_address from;
+  /// Which of our addresses it came to, by which link; zeros where that is not known.
+  cwg_local to;
+  uint32_t link;
   uint32_t length;
   uint32_t segment;
   uint8_t traffic_class;
@@ -131,6 +151,10 @@ int cwg_poller_wait(int poller, uint32_t *identities, int limit);
 
 /// Puts what `fd` refers to in the place of the descriptor `place`, in one step, close-on-exec. 0, or -1 with errno.
 int cwg_replace(int fd, int place);
+
+/// Asks the scheduler for turns of this length for the calling thread: no larger share of the processor, but sooner (EEVDF, Linux 6.12). 0, or -1
+/// with errno.
+int cwg_take_short_turns(uint32_t nanoseconds);
 
 /// The name that ps(1) and top(1) show of a thread: at most 15 bytes.
 void cwg_name_thread(pthread_t thread, const char *name);

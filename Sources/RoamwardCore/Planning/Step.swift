@@ -54,7 +54,7 @@ extension Step: CustomStringConvertible {
   package var description: String {
     switch self {
     case .addWireGuardLink(let link, .kernel): "ip link add dev \(link) type wireguard"
-    case .addWireGuardLink(let link, .userspace): "wireguard-go \(link)"
+    case .addWireGuardLink(let link, .userspace): "roamward-wireguard \(link)"
     case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
     case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
     case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"

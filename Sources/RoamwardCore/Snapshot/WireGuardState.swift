@@ -3,7 +3,8 @@ package import NetworkTypes
 /// What runs a WireGuard device.
 package enum WireGuardEngine: String, Hashable, Sendable {
   case kernel
-  case userspace = "wireguard-go"
+  /// Our own, `roamward-wireguard`.
+  case userspace = "roamward-wireguard"
 }
 
 /// A WireGuard device as its engine reports it (`WG_CMD_GET_DEVICE`, or `get=1` of the UAPI).

@@ -18,6 +18,8 @@ package final class DataPath: @unchecked Sendable {
   let handshakes = HandshakeQueue()
   var staged = StagedPackets()
   var inboundPoller: Int32 = -1
+  /// Nanoseconds for which a thread wants to work at a time: a packet that comes while others compute is not to wait for their whole turns.
+  static let turn: UInt32 = 100_000
   /// Readable for good when the threads are to end.
   let stopping: Int32
   /// Readable when the control thread has something to look at.
@@ -62,6 +64,7 @@ package final class DataPath: @unchecked Sendable {
     inbound.initialize(to: try Inbound(self))
     try begin("tun to udp", outbound) { context in
       let path = context?.assumingMemoryBound(to: Outbound.self)
+      _ = cwg_take_short_turns(DataPath.turn)
       path?.pointee.run()
       path?.deinitialize(count: 1)
       path?.deallocate()
@@ -69,6 +72,7 @@ package final class DataPath: @unchecked Sendable {
     }
     try begin("udp to tun", inbound) { context in
       let path = context?.assumingMemoryBound(to: Inbound.self)
+      _ = cwg_take_short_turns(DataPath.turn)
       path?.pointee.run()
       path?.deinitialize(count: 1)
       path?.deallocate()

@@ -23,6 +23,9 @@ struct Inbound: ~Copyable {
   private let plaintext: UnsafeMutableRawPointer
   private var used = 0
   private var coalescer: Coalescer
+  private var queue = StandingQueue()
+  /// One packet is to be marked or dropped: the queue before us never empties.
+  private var tellsSender = false
 
   init(_ path: DataPath) throws(SystemError) {
     self.path = path
@@ -70,8 +73,10 @@ struct Inbound: ~Copyable {
   private mutating func drain(_ socket: Int32) {
     for _ in 0..<64 {
       let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(bufferCount)))
-      guard count > 0 else { return }
-      let outcome = path.engine.receive(at: .now) { batch in
+      guard count > 0 else { return queue.empty() }
+      let now = Moment.now
+      if count == bufferCount { tellsSender = queue.stands(at: now) } else { queue.empty() }
+      let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
       write()
@@ -83,7 +88,7 @@ struct Inbound: ~Copyable {
   @inline(__always)
   private mutating func take(_ index: Int, _ batch: inout ReceiveBatch) {
     let message = messages[index]
-    guard message.is_truncated == 0, let source = DatagramAddress(message.from) else { return }
+    guard message.is_truncated == 0, let source = DatagramAddress(message) else { return }
     let datagrams = buffers + (Self.lead &+ index &* stride)
     let length = Int(message.length)
     let segment = max(1, Int(message.segment))
@@ -98,6 +103,10 @@ struct Inbound: ~Copyable {
       switch batch.open(record, count: size, from: source, into: packet) {
       case .packet(let length, _):
         if isMarked { CongestionMarks.mark(packet) }
+        if tellsSender, length >= StandingQueue.smallest {
+          tellsSender = false
+          if !CongestionMarks.mark(packet) { continue }
+        }
         coalescer.append(packet, length)
         // The next packet's 64 bytes before it are kept as they are, so it may begin right behind this one.
         used &+= (length &+ 15) & ~15

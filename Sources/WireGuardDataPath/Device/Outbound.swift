@@ -17,6 +17,9 @@ struct Outbound: ~Copyable {
   private let input: UnsafeMutableRawPointer
   private let scratch: UnsafeMutableRawPointer
   private var outbox: Outbox
+  private var queue = StandingQueue()
+  /// One packet of the next is to be marked or dropped: the queue before us never empties.
+  private var tellsSender = false
   /// The last packet's destination and where it led: packets come in trains.
   private let poller: Int32
 
@@ -46,7 +49,8 @@ struct Outbound: ~Copyable {
       var isDrained = false
       var isGone = false
       let mtu = path.mtu
-      let outcome = path.engine.send(at: .now, mtu: mtu) { batch in
+      let now = Moment.now
+      let outcome = path.engine.send(at: now, mtu: mtu) { batch in
         while !outbox.isFull {
           let count = read(tun, input + Self.lead, VirtioHeader.size + Self.largest)
           if count > virtioSize {
@@ -63,7 +67,11 @@ struct Outbound: ~Copyable {
       outbox.flush()
       if outcome.needsControl { path.wakeControl() }
       if isGone { return path.deviceIsGone() }
-      guard isDrained else { continue }
+      guard isDrained else {
+        tellsSender = queue.stands(at: now)
+        continue
+      }
+      queue.empty()
       let count = cwg_poller_wait(poller, &identities, 2)
       for i in 0..<max(0, Int(count)) where identities[i] == 1 { return }
     }
@@ -85,6 +93,10 @@ struct Outbound: ~Copyable {
       for i in 0..<superpacket.count {
         if outbox.isFull { outbox.flush() }
         guard let (segment, size) = try? superpacket.segment(i) else { return }
+        if tellsSender, size >= StandingQueue.smallest {
+          tellsSender = false
+          if !CongestionMarks.mark(segment) { continue }
+        }
         let payload = outbox.payload
         payload.copyMemory(from: segment, byteCount: size)
         let record = batch.seal(size, at: payload, for: peer)

@@ -24,6 +24,7 @@ package struct SocketSource {
 
   /// Asks, and waits for the answer: two seconds at most.
   func sockets(port: UInt16, mark: UInt32) throws(SystemError) -> TunnelSockets {
+    forgetLateAnswers()
     let asked = [UInt32(port), mark].withUnsafeBytes { send(channel.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     guard asked == 8 else { throw .last("ask for sockets") }
     var watched = pollfd(fd: channel.number, events: Int16(POLLIN), revents: 0)
@@ -34,6 +35,18 @@ package struct SocketSource {
     guard count == 2 else { throw SystemError(code: code != 0 ? code : EPIPE, operation: "be given sockets") }
     let given = numbers.map { FileDescriptor(owning: $0) }
     return TunnelSockets(v4: given[0].isSocket ? given[0] : nil, v6: given[1].isSocket ? given[1] : nil)
+  }
+
+  /// What was waited for too briefly is of another question.
+  private func forgetLateAnswers() {
+    while true {
+      var numbers: [Int32] = [-1, -1]
+      var code: Int32 = 0
+      if cwg_take_sockets(channel.number, &numbers, &code) < 0 { return }
+      for number in numbers where number >= 0 { close(number) }
+      // The other end has gone: this says so for ever.
+      if numbers == [-1, -1], code == 0 { return }
+    }
   }
 
   /// The other end: answers one request that is there. False where the interface has gone.

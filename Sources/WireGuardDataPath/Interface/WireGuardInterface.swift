@@ -10,7 +10,8 @@ internal import WireGuardEngine
 /// Everything that it uses has been opened for it: it needs no privilege.
 package final class WireGuardInterface {
   private let loop: EventLoop
-  private let engine = Engine()
+  private let engine: Engine
+  private let wayBack: WayBack
   private let path: DataPath
   private let sockets: SocketSource
   private var server: UAPIServer?
@@ -23,6 +24,9 @@ package final class WireGuardInterface {
   private var port: UInt16 = 0
   private var mark: UInt32 = 0
   private var hasSockets = false
+  /// While there are none, and none could be had: until when, and how long the wait after it is.
+  private var nextOpening: EventSource?
+  private var openingPause = Duration.milliseconds(100)
   private var isUp = false
 
   /// Begins to work at once. `listener` is a listening unix socket; `sockets` is asked when the interface comes up, or when another port or
@@ -32,6 +36,9 @@ package final class WireGuardInterface {
   ) throws(SystemError) {
     self.loop = loop
     self.sockets = sockets
+    let wayBack = try WayBack()
+    self.wayBack = wayBack
+    engine = Engine { wayBack($0) }
     path = try DataPath(engine, tun, wanting: offloads)
     outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
     try path.start()
@@ -65,6 +72,7 @@ package final class WireGuardInterface {
     var effects: [EngineEffect] = []
     engine.advance(to: .now, effects: &effects)
     perform(&effects)
+    if wayBack.hasChosen, link?.hearsRoutes == false { reconsiderWays() }
     guard let deadline = engine.nextDeadline?.moment else {
       timer = nil
       armed = nil
@@ -92,14 +100,18 @@ package final class WireGuardInterface {
 
   private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
     var address = destination.socketAddress
+    var local = destination.local.address(destination.address.family)
     // Handshakes go before other traffic (AF41), as those of the kernel's WireGuard.
     let isHandshake = (1...3).contains(bytes.first ?? 0)
     bytes.withUnsafeBytes { bytes in
       var piece = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
       withUnsafePointer(to: &piece) { piece in
         withUnsafePointer(to: &address) { address in
-          var one = cwg_outgoing(to: address, pieces: piece, count: 1, segment: 0, traffic_class: isHandshake ? 0x88 : 0)
-          cwg_send(destination.address.family == .v6 ? path.sockets.v6 : path.sockets.v4, &one, 1)
+          withUnsafePointer(to: &local) { local in
+            let from = destination.local == .any ? nil : local
+            var one = cwg_outgoing(to: address, from: from, pieces: piece, count: 1, segment: 0, traffic_class: isHandshake ? 0x88 : 0)
+            cwg_send(destination.address.family == .v6 ? path.sockets.v6 : path.sockets.v4, &one, 1)
+          }
         }
       }
     }
@@ -136,17 +148,34 @@ package final class WireGuardInterface {
   private func take(_ news: LinkWatch.News) {
     switch news {
     case .deleted: loop.stop()
+    case .ways: reconsiderWays()
     case .state(let nowUp, let mtu):
       path.mtu = mtu
       guard nowUp != isUp else { return }
       isUp = nowUp
-      // Without sockets it stays silent; setting a port tells why.
-      if isUp, !hasSockets { try? open(port: port, mark: mark) }
+      openSockets()
       var effects: [EngineEffect] = []
       engine.setUp(isUp, at: .now, effects: &effects)
       perform(&effects)
       advance()
     }
+  }
+
+  private func reconsiderWays() {
+    link?.hearsRoutes = engine.reconsiderWays() > 0
+    wayBack.hasChosen = false
+  }
+
+  /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds at
+  /// last. Setting a port tells why there are none.
+  private func openSockets() {
+    nextOpening = nil
+    guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }
+    nextOpening = try? loop.at(.now + openingPause) { [weak self] in
+      self?.openSockets()
+      self?.advance()
+    }
+    openingPause = min(.seconds(10), openingPause * 2)
   }
 
   private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
@@ -156,7 +185,9 @@ package final class WireGuardInterface {
     try path.use(new)
     port = new.port
     mark = wantedMark
+    wayBack.mark = wantedMark
     hasSockets = true
+    openingPause = .milliseconds(100)
   }
 
   // MARK: Configuration

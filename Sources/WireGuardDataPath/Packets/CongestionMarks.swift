@@ -15,10 +15,12 @@ enum CongestionMarks {
   @inline(__always)
   static func isExperienced(_ trafficClass: UInt8) -> Bool { trafficClass & mask == experienced }
 
-  /// Marks a packet whose sender understands marks; another is left as it is.
-  static func mark(_ packet: UnsafeMutableRawPointer) {
+  /// Marks a packet whose sender understands marks; another is left as it is, and is false.
+  @discardableResult
+  static func mark(_ packet: UnsafeMutableRawPointer) -> Bool {
     let bits = InternetPacket.trafficClass(packet) & mask
-    guard bits != 0, bits != experienced else { return }
+    guard bits != 0 else { return false }
+    guard bits != experienced else { return true }
     if InternetPacket.version(packet) == 4 {
       let before = packet.load(fromByteOffset: 1, as: UInt8.self)
       packet.storeBytes(of: before | experienced, toByteOffset: 1, as: UInt8.self)
@@ -28,5 +30,6 @@ enum CongestionMarks {
       let before = packet.load(fromByteOffset: 1, as: UInt8.self)
       packet.storeBytes(of: before | experienced << 4, toByteOffset: 1, as: UInt8.self)
     }
+    return true
   }
 }

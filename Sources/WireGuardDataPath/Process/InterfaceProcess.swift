@@ -38,7 +38,9 @@ package struct InterfaceProcess {
       let (ours, theirs) = try SocketSource.channel()
       var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
       if isAttached { arguments.append("--attached") }
-      process = try spawn(program, arguments, passing: [tun.descriptor, listener, folder, theirs])
+      FaultPoint.pass("before starting \(program) \(name)")
+      process = try spawn(program, arguments, mark: "ROAMWARD_LINK=\(name)", passing: [tun.descriptor, listener, folder, theirs])
+      FaultPoint.pass("after starting \(program) \(name)")
       end = ours
       sockets = SocketSource(ours)
       socketsDescriptor = ours.number
@@ -62,7 +64,9 @@ package struct InterfaceProcess {
 }
 
 /// posix_spawn(3) in a session of its own, with no descriptors but standard output and error, and these from 3 on.
-private func spawn(_ program: String, _ arguments: [String], passing descriptors: [FileDescriptor]) throws(SystemError) -> Int32 {
+private func spawn(
+  _ program: String, _ arguments: [String], mark: String, passing descriptors: [FileDescriptor]
+) throws(SystemError) -> Int32 {
   // Out of the way of the numbers that they are to have.
   let high = descriptors.map { FileDescriptor(owning: fcntl($0.number, F_DUPFD_CLOEXEC, 16)) }
   var actions = posix_spawn_file_actions_t()
@@ -85,9 +89,9 @@ private func spawn(_ program: String, _ arguments: [String], passing descriptors
     &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | Int16(clinux_spawn_new_session))
 
   var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-  // Nothing of ours is in its environment.
-  var envp: [UnsafeMutablePointer<CChar>?] = [nil]
-  defer { for text in argv { free(text) } }
+  // Nothing is in its environment but whose it is (`MarkedProcess`).
+  var envp: [UnsafeMutablePointer<CChar>?] = [strdup(mark), nil]
+  defer { for text in argv + envp { free(text) } }
   var process = pid_t()
   let result = posix_spawnp(&process, program, &actions, &attributes, &argv, &envp)
   withExtendedLifetime(high) {}

@@ -34,6 +34,8 @@ struct Outbox: ~Copyable {
   private let runs: UnsafeMutablePointer<Run>
   /// The destination of each run, as the kernel wants it.
   private let addresses: UnsafeMutablePointer<cwg_address>
+  /// Its own end, where that is not the kernel's choice.
+  private let locals: UnsafeMutablePointer<cwg_local>
   private var runCount = 0
   private let messages: UnsafeMutablePointer<cwg_outgoing>
   private let pieces: UnsafeMutablePointer<iovec>
@@ -54,6 +56,7 @@ struct Outbox: ~Copyable {
     slab = .allocate(byteCount: Self.lead + capacity + Self.tail, alignment: 64)
     runs = .allocate(capacity: Self.mostRuns)
     addresses = .allocate(capacity: Self.mostRuns)
+    locals = .allocate(capacity: Self.mostRuns)
     messages = .allocate(capacity: Self.mostRuns)
     pieces = .allocate(capacity: Self.mostRuns * 2)
     singles = .allocate(capacity: Self.mostRuns)
@@ -66,6 +69,7 @@ struct Outbox: ~Copyable {
     slab.deallocate()
     runs.deallocate()
     addresses.deallocate()
+    locals.deallocate()
     messages.deallocate()
     pieces.deallocate()
     singles.deallocate()
@@ -105,6 +109,7 @@ struct Outbox: ~Copyable {
       }
     }
     addresses[runCount] = destination.socketAddress
+    if destination.local != .any { locals[runCount] = destination.local.address(destination.address.family) }
     runs[runCount] = Run(
       destination: destination, start: record, bytes: length, segment: length, count: 1,
       trafficClass: trafficClass, isOpen: true)
@@ -126,6 +131,10 @@ struct Outbox: ~Copyable {
     if pause > 0 { pause &-= 1 }
   }
 
+  private func local(_ index: Int) -> UnsafePointer<cwg_local>? {
+    runs[index].destination.local == .any ? nil : UnsafePointer(locals + index)
+  }
+
   private mutating func send(_ range: Range<Int>, on socket: Int32) {
     guard segments, pause == 0 else {
       for i in range { sendSingly(i, on: socket) }
@@ -141,7 +150,7 @@ struct Outbox: ~Copyable {
         count = 2
       }
       messages[i] = cwg_outgoing(
-        to: addresses + i, pieces: from, count: count,
+        to: addresses + i, from: local(i), pieces: from, count: count,
         segment: run.count > 1 ? UInt16(truncatingIfNeeded: run.segment) : 0, traffic_class: run.trafficClass)
     }
     var next = range.lowerBound
@@ -171,7 +180,7 @@ struct Outbox: ~Copyable {
         let length = min(run.segment, run.bytes &- offset)
         singlePieces[count] = iovec(iov_base: run.start + offset, iov_len: length)
         singles[count] = cwg_outgoing(
-          to: addresses + index, pieces: singlePieces + count, count: 1, segment: 0, traffic_class: run.trafficClass)
+          to: addresses + index, from: local(index), pieces: singlePieces + count, count: 1, segment: 0, traffic_class: run.trafficClass)
         offset &+= length
         count &+= 1
       }

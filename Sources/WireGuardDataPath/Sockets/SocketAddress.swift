@@ -3,7 +3,44 @@ internal import Glibc
 internal import NetworkTypes
 internal import WireGuardEngine
 
+extension DatagramAddress.LocalAddress {
+  /// As the kernel tells it.
+  @inline(__always)
+  init(_ address: borrowing cwg_local, link: UInt32, family: IPAddress.Family) {
+    let (first, second) = withUnsafeBytes(of: address.bytes) {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    // IPv4 lies in the lowest four bytes of `low`, as in `IPAddress`.
+    self =
+      family == .v4
+      ? Self(high: 0, low: UInt64(UInt32(truncatingIfNeeded: UInt64(littleEndian: first)).byteSwapped), link: link)
+      : Self(high: UInt64(bigEndian: first), low: UInt64(bigEndian: second), link: link)
+  }
+
+  /// As the kernel wants it.
+  @inline(__always)
+  func address(_ family: IPAddress.Family) -> cwg_local {
+    var result = cwg_local()
+    withUnsafeMutableBytes(of: &result.bytes) {
+      if family == .v4 {
+        $0.storeBytes(of: UInt32(truncatingIfNeeded: low).bigEndian, as: UInt32.self)
+      } else {
+        $0.storeBytes(of: high.bigEndian, as: UInt64.self)
+        $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+      }
+    }
+    return result
+  }
+}
+
 extension DatagramAddress {
+  /// Where a message came from, and our end.
+  @inline(__always)
+  init?(_ message: borrowing cwg_incoming) {
+    self.init(message.from)
+    local = LocalAddress(message.to, link: message.link, family: address.family)
+  }
+
   /// As the kernel tells it; `nil` for another family.
   @inline(__always)
   init?(_ address: borrowing cwg_address) {

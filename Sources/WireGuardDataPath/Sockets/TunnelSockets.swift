@@ -10,8 +10,11 @@ package struct TunnelSockets {
   package let v6: FileDescriptor?
   package let port: UInt16
 
-  /// Room for what arrives while the receiving thread does not run: 10 Gbit/s for some 5 ms.
-  private static let buffer: Int32 = 7 << 20
+  /// Room for what arrives while the receiving thread does not run: 5 Gbit/s for 1.6 ms (the kernel takes it twice, for its own bookkeeping).
+  /// More would be delay and no throughput.
+  private static let receiveBuffer: Int32 = 512 << 10
+  /// Beyond it the tunnel stops reading packets, and they wait where their senders notice.
+  private static let sendBuffer: Int32 = 512 << 10
 
   package init(v4: FileDescriptor?, v6: FileDescriptor?) {
     self.v4 = v4
@@ -46,7 +49,7 @@ package struct TunnelSockets {
       throw .last("bind to UDP port \(port)")
     }
     let socket = FileDescriptor(owning: number)
-    cwg_set_buffers(number, buffer)
+    cwg_set_buffers(number, receiveBuffer, sendBuffer)
     guard mark == 0 || cwg_set_mark(number, mark) == 0 else { throw .last("mark the socket") }
     return socket
   }

@@ -1,17 +1,42 @@
 package import NetworkTypes
 
-/// Where a datagram came from or goes to: an address, a port, and for a link-local IPv6 address the index of its link (0 elsewhere).
+/// Where a datagram came from or goes to: an address, a port, and for a link-local IPv6 address the index of its link (0 elsewhere); and which of
+/// our own addresses it came to or is to leave from.
 ///
 /// Trivially copied, unlike `Endpoint`, which may be a name: it is compared for every packet.
 package struct DatagramAddress: Hashable, Sendable, CustomStringConvertible {
   package let address: IPAddress
   package let port: UInt16
   package let scope: UInt32
+  package var local = LocalAddress.any
+
+  /// Our end, of the same family: the address in two words as in `IPAddress`, and the link by which the datagram came.
+  package struct LocalAddress: Hashable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+    package var link: UInt32
+
+    package init(high: UInt64, low: UInt64, link: UInt32) {
+      self.high = high
+      self.low = low
+      self.link = link
+    }
+
+    /// The routing table's choice.
+    package static let any = LocalAddress(high: 0, low: 0, link: 0)
+  }
 
   package init(_ address: IPAddress, port: UInt16, scope: UInt32 = 0) {
     self.address = address
     self.port = port
     self.scope = scope
+  }
+
+  /// Without our end.
+  package var remote: DatagramAddress {
+    var copy = self
+    copy.local = .any
+    return copy
   }
 
   package var description: String {

@@ -22,6 +22,9 @@ package final class Engine: @unchecked Sendable {
   let receiving: UnsafeMutablePointer<ReceivingState>
 
   let entropy: Entropy
+  /// How to send to where a datagram came from: with its local address, or without, where the routing table has another way there. Asked when
+  /// a peer has moved, not for a packet.
+  let wayBack: (DatagramAddress) -> DatagramAddress
   var identity: Identity?
   /// Of our own key.
   var macs: MessageMACs?
@@ -36,9 +39,10 @@ package final class Engine: @unchecked Sendable {
   var admission = HandshakeAdmission()
   var counted = EngineDrops()
 
-  package init(entropy: Entropy = .system) {
+  package init(entropy: Entropy = .system, wayBack: @escaping (DatagramAddress) -> DatagramAddress = { $0 }) {
     Sodium.start()
     self.entropy = entropy
+    self.wayBack = wayBack
     shared = .allocate(capacity: 1)
     shared.initialize(to: SharedState())
     sending = .allocate(capacity: 1)
@@ -114,6 +118,23 @@ package final class Engine: @unchecked Sendable {
   /// The interface goes up or down: down drops all sessions and stops all timers; up begins persistent keepalives. It begins down.
   package func setUp(_ isUp: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
     control { bring(up: isUp, at: time, effects: &effects) }
+  }
+
+  /// Our addresses or routes have changed: asks again how to send to each peer that has been heard. Gives how many are sent to from an address
+  /// that is not the routing table's choice.
+  package func reconsiderWays() -> Int {
+    control {
+      var count = 0
+      for case let peer? in places {
+        var ways: (source: DatagramAddress?, endpoint: DatagramAddress?)
+        inBothSections { ways = (peer.receive.pointee.source, peer.send.pointee.endpoint) }
+        guard let source = ways.source, source.remote == ways.endpoint?.remote else { continue }
+        let way = wayBack(source)
+        if way.local != .any { count += 1 }
+        if way != ways.endpoint { inSendingSection { peer.send.pointee.endpoint = way } }
+      }
+      return count
+    }
   }
 
   package func apply(_ change: EngineChange, at time: EngineTime, effects: inout [EngineEffect]) {

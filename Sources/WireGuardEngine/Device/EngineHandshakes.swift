@@ -147,7 +147,7 @@ extension Engine {
     let session = Session(keys, localIndex: index, remoteIndex: received.remoteIndex, peer: peer.index, at: now, isInitiator: false)
     beginAsResponder(session, peer)
     peer.forgetAt = now + ProtocolConstants.forgetKeysAfter
-    transmit(response, to: source, peer, at: now, effects: &effects)
+    transmit(response, to: endpoint(of: peer) ?? source, peer, at: now, effects: &effects)
     rearm(peer)
     return true
   }
@@ -195,13 +195,21 @@ extension Engine {
 
   /// An authentic handshake message came in: the peer is where it came from.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
+    var isNew = false
+    inReceivingSection { isNew = peer.receive.pointee.source != source }
+    if isNew { answer(source, peer) }
     inBothSections {
-      peer.send.pointee.endpoint = source
       peer.receive.pointee.source = source
       peer.receive.pointee.wants.moved = false
       peer.receive.pointee.receivedBytes &+= UInt64(count)
       peer.receive.pointee.noteReceived(at: now, peer.send)
     }
+  }
+
+  /// What goes to the peer from now on goes to where this came from, and from the address that it came to where that is the way.
+  func answer(_ source: DatagramAddress, _ peer: Peer) {
+    let endpoint = wayBack(source)
+    inSendingSection { peer.send.pointee.endpoint = endpoint }
   }
 
   /// Both sides have the session.

@@ -21,14 +21,16 @@ extension Engine {
   private func settleReceived(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var confirmed: UInt32?
     var wants = ReceiveLane.Wants()
+    var moved: DatagramAddress?
     inBothSections {
       let lane = peer.receive
       wants = lane.pointee.wants
       confirmed = lane.pointee.confirmed
       lane.pointee.wants = ReceiveLane.Wants()
       lane.pointee.confirmed = nil
-      if wants.moved, let source = lane.pointee.source { peer.send.pointee.endpoint = source }
+      if wants.moved { moved = lane.pointee.source }
     }
+    if let moved { answer(moved, peer) }
     if let confirmed, confirm(confirmed, peer) {
       complete(peer, at: time)
       _ = flush(peer, effects: &effects)
