@@ -76,7 +76,8 @@ import Testing
       life.agent.factsCame()
       life.machine.run(for: .milliseconds(100))
     }
-    #expect((2...12).contains(life.machine.resolverChanges.count - before), "\(life.machine.resolverChanges.count - before) changes in a minute")
+    #expect(
+      (2...12).contains(life.machine.resolverChanges.count - before), "\(life.machine.resolverChanges.count - before) changes in a minute")
     #expect(life.status.notes.contains { $0.contains("taken away") && $0.contains("dns: none") })
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(61))

@@ -22,7 +22,8 @@ import Testing
   static func record(_ program: ResolvconfProgram) -> ResolverRecord {
     ResolverRecord(
       tunnel: "corp", program: program,
-      content: ResolvConf(nameServers: ["10.77.0.1"].compactMap { IPAddress($0) }, searchDomains: ["corp.example"].compactMap { DomainName($0) }))
+      content: ResolvConf(
+        nameServers: ["10.77.0.1"].compactMap { IPAddress($0) }, searchDomains: ["corp.example"].compactMap { DomainName($0) }))
   }
 
   /// A machine with this package, whose network has told it one name server.
@@ -43,7 +44,8 @@ import Testing
       for (source, target) in [("etc", "/etc"), ("run", "/run"), ("sbin", "/usr/local/sbin")] { try bind("\(own)/\(source)", over: target) }
       switch program {
       case .debian:
-        try shell("mkdir -p /run/resolvconf/interface && ln -s ../run/resolvconf/resolv.conf /etc/resolv.conf && resolvconf --enable-updates")
+        try shell(
+          "mkdir -p /run/resolvconf/interface && ln -s ../run/resolvconf/resolv.conf /etc/resolv.conf && resolvconf --enable-updates")
       case .openresolv: try shell(": > /etc/resolv.conf")
       }
       try shell("printf '\(network.split(separator: "\n").joined(separator: "\\n"))\\n' | resolvconf -a eth0")
@@ -118,7 +120,9 @@ import Testing
     }
   }
 
-  @Test("openresolv, whose file somebody has written over, writes it again", .enabled(if: isPossible, "see above")) func writtenOver() throws {
+  @Test("openresolv, whose file somebody has written over, writes it again", .enabled(if: isPossible, "see above")) func writtenOver()
+    throws
+  {
     try Self.with(.openresolv) { state in
       let record = Self.record(.openresolv)
       #expect(try Self.change(state, .setRecord(record)) == nil)
@@ -140,7 +144,9 @@ import Testing
 
   @Test("that fails says how", .enabled(if: isPossible, "see above")) func fails() throws {
     try Self.with(.debian) { state in
-      try shell("rm /usr/local/sbin/resolvconf && printf '#!/bin/sh\\n# part of the resolvconf package\\necho no room >&2\\nexit 3\\n' > /usr/local/sbin/resolvconf && chmod +x /usr/local/sbin/resolvconf")
+      try shell(
+        "rm /usr/local/sbin/resolvconf && printf '#!/bin/sh\\n# part of the resolvconf package\\necho no room >&2\\nexit 3\\n' > /usr/local/sbin/resolvconf && chmod +x /usr/local/sbin/resolvconf"
+      )
       #expect(try #require(try Self.change(state, .setRecord(Self.record(.debian)))).hasSuffix("ended with 3: no room"))
     }
   }

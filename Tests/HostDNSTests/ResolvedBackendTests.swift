@@ -15,7 +15,8 @@ struct ResolvedBackendTests {
 
   /// Runs a backend that watches `lo`; the body sets something going, `changed` is called at each change, until either says it is done.
   static func run<Result>(
-    on bus: PrivateBus, limit: Duration = .seconds(30), _ body: @escaping (EventLoop, ResolvedBackend, @escaping (Result) -> Void) throws -> Any?,
+    on bus: PrivateBus, limit: Duration = .seconds(30),
+    _ body: @escaping (EventLoop, ResolvedBackend, @escaping (Result) -> Void) throws -> Any?,
     changed: @escaping (ResolvedBackend, @escaping (Result) -> Void) -> Void = { _, _ in }
   ) throws -> Result {
     try onLoop(limit: limit) { loop, done in
@@ -99,7 +100,9 @@ struct ResolvedBackendTests {
     try bus.start()
     try bus.freeze(true)
     defer { try? bus.freeze(false) }
-    let reason: String = try Self.run(on: bus) { _, _, _ in nil } changed: { backend, done in
+    let reason: String = try Self.run(on: bus) { _, _, _ in
+      nil
+    } changed: { backend, done in
       if case .silent(let reason) = backend.answer { done(reason) }
     }
     #expect(reason.contains("did not answer in time"))

@@ -26,7 +26,8 @@ import Testing
 
   static let hosts: [Host] = [
     Host(
-      testDescription: "a link to the stub's file", facts: facts(target: "/etc/../run/systemd/resolve/stub-resolv.conf", resolved: .said(true)),
+      testDescription: "a link to the stub's file",
+      facts: facts(target: "/etc/../run/systemd/resolve/stub-resolv.conf", resolved: .said(true)),
       file: link, chosen: "systemd-resolved", says: "is a link to its stub's file"),
     Host(
       testDescription: "a link to the shipped stub's file", facts: facts(target: "/usr/lib/systemd/resolv.conf", resolved: .said(true)),

@@ -23,7 +23,8 @@ import Testing
     return TunnelSetup(policy: tunnel, level: .full, slot: slot, link: name, device: .wireGuard(device))
   }
 
-  func desired(_ setups: [TunnelSetup], _ facts: ResolverFacts, file: ObservedResolvConf = .untouchable(because: "a link")) -> DesiredState {
+  func desired(_ setups: [TunnelSetup], _ facts: ResolverFacts, file: ObservedResolvConf = .untouchable(because: "a link")) -> DesiredState
+  {
     let cafe = Sample.network(Sample.wifi("Cafe", domains: ["cafe.example"]))
     return DesiredState(of: setups, on: UnderlayFit(cafe, resolver: ResolverChoice(facts, file: file)))
   }
@@ -103,7 +104,9 @@ import Testing
   @Test("resolvconf: a record that a dead agent left is taken back, and one that no file shows is set again") func record() {
     var state = observed(Self.debian)
     let wanted = desired([setup("corp", corp)], Self.debian)
-    #expect(resolverLines(Plan(from: state.observed, to: wanted)).first?.hasPrefix("resolvconf -a tun.corp.roamward: search corp.example") == true)
+    #expect(
+      resolverLines(Plan(from: state.observed, to: wanted)).first?.hasPrefix("resolvconf -a tun.corp.roamward: search corp.example") == true
+    )
     state.apply(Plan(from: state.observed, to: wanted).steps)
     #expect(Plan(from: state.observed, to: wanted).isEmpty)
     #expect(resolverLines(Plan(from: state.observed, to: DesiredState())) == ["resolvconf -d tun.corp.roamward"])
@@ -114,7 +117,10 @@ import Testing
 
   @Test("a server that no route covers is said to be asked in clear") func outside() {
     let state = desired([setup("corp", corp, routes: RoutePolicy(include: [Sample.prefix("10.77.0.0/16")]))], Self.resolved)
-    #expect(state.notes == ["corp: its name server 10.0.0.53 lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"])
+    #expect(
+      state.notes == [
+        "corp: its name server 10.0.0.53 lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"
+      ])
   }
 
   @Test("no servers: nobody is asked anything") func none() {
@@ -125,11 +131,12 @@ import Testing
 
 /// Fights over the resolver, in virtual time.
 @Suite struct ResolverContestTests {
-  let wish = ResolverContest.Wish({
-    var state = DesiredState()
-    state.resolvConf = ResolvConf(nameServers: [Sample.address("10.0.0.53")])
-    return state
-  }())
+  let wish = ResolverContest.Wish(
+    {
+      var state = DesiredState()
+      state.resolvConf = ResolvConf(nameServers: [Sample.address("10.0.0.53")])
+      return state
+    }())
 
   func at(_ seconds: Int64) -> Moment { Moment(nanoseconds: 0) + .seconds(seconds) }
 

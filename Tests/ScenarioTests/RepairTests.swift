@@ -81,8 +81,10 @@ struct RepairTests {
   @Test(
     "under a kill switch it is the firewall that comes back first, and what others have made stays as it is to the byte",
     arguments: [
-      "nft flush ruleset; nft -f theirs.nft", "nft delete table inet roamward", "nft flush table inet roamward", "nft delete table arp roamward",
-      "ip rule del priority 21500", "ip -6 rule flush protocol 82", "ip route flush table 21500", "ip address flush dev corp", "ip link set corp down",
+      "nft flush ruleset; nft -f theirs.nft", "nft delete table inet roamward", "nft flush table inet roamward",
+      "nft delete table arp roamward",
+      "ip rule del priority 21500", "ip -6 rule flush protocol 82", "ip route flush table 21500", "ip address flush dev corp",
+      "ip link set corp down",
       "ip route replace unreachable default table 21500 proto 82", "ip link del corp",
     ])
   func guardedRepair(_ breakage: String) throws {

@@ -1,5 +1,5 @@
-import Glibc
 import CSodium
+import Glibc
 import LinuxIO
 import NetworkTypes
 import RoamwardCore

@@ -9,7 +9,8 @@ private let canRun =
   && (try? shell("command -v wireguard-go wg ip busybox nft")) != nil
 
 @Suite(
-  "roamward-wireguard and wireguard-go", .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, ip, busybox and nft"),
+  "roamward-wireguard and wireguard-go",
+  .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, ip, busybox and nft"),
   .serialized)
 struct InteroperationTests {
   /// Some at a time, as a case of its own for each would mostly be starting programs.

@@ -61,7 +61,10 @@ let tunnelKeys = Mapping(
     ) { $0.provider = $1 },
     Key("on-demand", .onDemand, "When the tunnel is to be up.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
     Key("routes", .routes, "Which destinations go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
-    Key("dns", .dns, "The name servers that the tunnel brings; `none`: the resolver is left alone.", example: "{ servers: [10.0.0.53], match-domains: [corp.example] }") {
+    Key(
+      "dns", .dns, "The name servers that the tunnel brings; `none`: the resolver is left alone.",
+      example: "{ servers: [10.0.0.53], match-domains: [corp.example] }"
+    ) {
       $0.dns = $1
     },
     Key(
