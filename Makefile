@@ -32,11 +32,12 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers
 
-lint: ## format of the Swift sources, the shell scripts, blanks at the ends of lines
+lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
 	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
 	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
+	@if git grep --untracked -nIE '^(<{7}|>{7}) '; then echo 'lint: these lines are left of a merge' >&2; exit 1; fi
 
 bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
 	scripts/setup --bench

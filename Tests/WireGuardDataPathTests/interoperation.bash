@@ -7,7 +7,7 @@
 #   CASE   what happens: a function below. Each begins without sessions; the network and, where they can, the engines are those of the case
 #          before
 #
-# Run it in namespaces of its own: unshare --net --mount, as root. $ROAMWARD_BIN has our program; $INTEROPERATION_BYTES is how much a TCP
+# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our program; $INTEROPERATION_BYTES is how much a TCP
 # connection carries (8 MiB; fewer for a machine in software).
 # Ends with status 0 where everything held; otherwise says what did not.
 set -euo pipefail
