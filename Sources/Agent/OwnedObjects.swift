@@ -89,10 +89,11 @@ extension ObservedState {
     let own = kernel.routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }
     var tables: [UInt32: String] = [:]
     for route in own { if let link = route.link, link != "lo" { tables[route.table] = tunnels[link] ?? link } }
-    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.tables.contains(rule.priority) {
+    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.rules.contains(rule.priority) {
       objects.append(
         OwnedObject(
-          kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table], purpose: "leads to the tunnel's table"
+          kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],
+          purpose: rule.table == Route.mainTable ? "lets another VPN's own packets through" : "leads to the tunnel's table"
         ))
     }
     for route in own { objects.append(OwnedObject(kind: .route, what: "\(route)", tunnel: tables[route.table], purpose: route.purpose)) }
