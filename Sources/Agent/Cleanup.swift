@@ -9,7 +9,7 @@ extension LinuxMachine {
   /// What `roamwardd --cleanup` would do, in its order, a line each. Changes nothing.
   package func cleanupForecast(stateDirectory: String, socket: String) throws(WorldError) -> [String] {
     let notes = NotesOnDisk(stateDirectory)
-    var observed = try observe(Need(facts: [], everywhere: true, firewall: .name)).state
+    var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
     var lines = MarkedProcess.all.filter { $0.isLeftOver(by: notes.links, notes.startedCommands, observed.kernel) }.map {
       "kill \($0.process) (\($0.command.joined(separator: " ")))"

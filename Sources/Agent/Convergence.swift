@@ -49,6 +49,7 @@ extension Reconciler {
   private func execute(_ steps: [Step]) -> [StepFailure] {
     var now: [Step] = []
     var postponed = Set<String>()
+    var forResolver: [Step] = []
     for step in steps {
       if case .addWireGuardLink(let link, let engine) = step {
         world.journal.noteLink(link)
@@ -59,12 +60,16 @@ extension Reconciler {
         }
       }
       if step.isOfResolverProgram {
-        if resolverChange == nil { changeResolver(step) }
+        forResolver.append(step)
         continue
       }
       if !postponed.contains(where: { step.needs(link: $0) }) { now.append(step) }
     }
+    // What is taken back from a program comes before all else, what it is given after.
+    if let step = forResolver.first(where: { $0.stage == .removal }), resolverChange == nil { changeResolver(step) }
     let failures = apply(now)
+    let isFree = { (step: Step) in step.stage != .removal && !failures.contains { step.builds(on: $0.step) } }
+    if let step = forResolver.first(where: isFree), resolverChange == nil { changeResolver(step) }
     for case .deleteLink(let link, .userspace) in now where !failures.contains(where: { $0.step == .deleteLink(link, .userspace) }) {
       world.endUserspaceLink(link)
     }

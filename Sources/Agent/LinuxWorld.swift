@@ -51,7 +51,14 @@ extension World {
     world.probe = { request, link, done in
       probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)
     }
-    world.changeResolver = machine.resolver.change
+    world.changeResolver = { step, done in
+      FaultPoint.pass("before \(step)")
+      machine.resolver.change(step) { problem in
+        FaultPoint.pass("after \(step)")
+        done(problem)
+      }
+      FaultPoint.pass("during \(step)")
+    }
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world

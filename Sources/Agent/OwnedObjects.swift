@@ -22,7 +22,7 @@ extension LinuxMachine {
   /// Everything of ours: what an agent that runs has made, and what one that is gone has left. Takes root.
   package func ownedObjects(stateDirectory: String, socket: String) throws(WorldError) -> [OwnedObject] {
     let notes = NotesOnDisk(stateDirectory)
-    var observed = try observe(Need(facts: [], everywhere: true, firewall: .name)).state
+    var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
     return observed.ownedObjects + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
       + MarkedProcess.all.map { process in
@@ -33,6 +33,13 @@ extension LinuxMachine {
           purpose: link != nil
             ? "runs the link" : process.isRun ? "is the command \(process.marks["ROAMWARD_ACTION"] ?? "")" : "was started by the command")
       }
+  }
+
+  /// All that may be ours, with what the resolver's programs have; waits for those a second or two.
+  func observeForLeftOvers() throws(WorldError) -> ObservedState {
+    let links = try observe(Need(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name)
+    if !links.isEmpty { settleResolver(links) }
+    return try observe(Need(facts: [], everywhere: true, firewall: .name, resolverLinks: links.isEmpty ? nil : Set(links))).state
   }
 
   private func ownedFiles(_ notes: NotesOnDisk, _ folder: String, _ socket: String, resolvConf: ObservedResolvConf) -> [OwnedObject] {
@@ -89,10 +96,11 @@ extension ObservedState {
     let own = kernel.routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }
     var tables: [UInt32: String] = [:]
     for route in own { if let link = route.link, link != "lo" { tables[route.table] = tunnels[link] ?? link } }
-    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.tables.contains(rule.priority) {
+    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.rules.contains(rule.priority) {
       objects.append(
         OwnedObject(
-          kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table], purpose: "leads to the tunnel's table"
+          kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],
+          purpose: rule.table == Route.mainTable ? "lets another VPN's own packets through" : "leads to the tunnel's table"
         ))
     }
     for route in own { objects.append(OwnedObject(kind: .route, what: "\(route)", tunnel: tables[route.table], purpose: route.purpose)) }
@@ -102,6 +110,14 @@ extension ObservedState {
     }
     if resolvConf.isOurs {
       objects.append(OwnedObject(kind: .resolver, what: "resolv.conf", tunnel: nil, purpose: "name servers inside the tunnel"))
+    }
+    for (link, settings) in resolver.links.sorted(by: { $0.key < $1.key }) where tunnels[link] != nil && !settings.isEmpty {
+      objects.append(
+        OwnedObject(
+          kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link], purpose: "name servers inside the tunnel"))
+    }
+    for name in resolver.records.keys.sorted() {
+      objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "name servers inside the tunnel"))
     }
     return objects
   }

@@ -24,8 +24,10 @@ extension Reconciler {
       used.insert(slot)
       let isReleased = guarding.release.map { !$0.isPortal } ?? false
       let isGuarding = !isReleased && policy.isEnabled && (policy.guarding == .always || policy.guarding == .on && isUp)
-      return TunnelSetup(
+      var setup = TunnelSetup(
         policy: policy, level: isUp ? .full : .nothing, slot: slot, link: policy.linkName, device: .foreign, isGuarding: isGuarding)
+      setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
+      return setup
     }
     return DesiredState(of: setups, on: underlayFit, isPortalOpen: guarding.isPortalOpen)
   }

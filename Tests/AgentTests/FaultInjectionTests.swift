@@ -12,6 +12,8 @@ struct DayOut: CustomTestStringConvertible, Sendable {
   let policies: [TunnelPolicy]
   let changed: [TunnelPolicy]
   var engine = EngineChoice.engine(.kernel)
+  /// Programs that keep the resolver.
+  var keepers = ObservedResolver()
 
   static let home = Sample.network(Sample.wifi("Home"))
   static let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
@@ -55,6 +57,12 @@ struct DayOut: CustomTestStringConvertible, Sendable {
     DayOut(
       testDescription: "two tunnels", policies: [split("10.0.0.0/8"), command("10.99.0.0/16")],
       changed: [split("10.5.0.0/16"), command("10.98.0.0/16")]),
+    DayOut(
+      testDescription: "systemd-resolved", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")],
+      keepers: ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .said(true)))),
+    DayOut(
+      testDescription: "resolvconf", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")],
+      keepers: ObservedResolver(facts: ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian, hasRecord: true))),
   ]
 }
 
@@ -69,6 +77,7 @@ final class DayOutRun {
     life = WatchedAgent(on: DayOut.home)
     machine.policies = PolicySet(tunnels: day.policies)
     machine.engine = day.engine
+    if day.keepers != ObservedResolver() { machine.state.keepResolver(day.keepers, file: .untouchable(because: "a link")) }
     machine.fuse = fuse.map { Fuse($0) }
   }
 
@@ -124,7 +133,9 @@ final class DayOutRun {
   var isClean: Bool {
     var observed = machine.state.observed
     observed.firewall = .absent
-    return observed == SimulatedState().observed && machine.running.isEmpty && machine.startedCommands.isEmpty
+    var before = SimulatedState()
+    if day.keepers != ObservedResolver() { before.keepResolver(day.keepers, file: .untouchable(because: "a link")) }
+    return observed == before.observed && machine.running.isEmpty && machine.startedCommands.isEmpty
       && machine.unfinishedLinks.isEmpty
   }
 }

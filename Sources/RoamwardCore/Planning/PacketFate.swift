@@ -26,7 +26,9 @@ package enum PacketFate: Hashable, Sendable {
 extension DesiredState {
   /// Of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest prefix, and then the firewall.
   package func fate(of destination: IPAddress) -> PacketFate {
-    for rule in rules.sorted(by: { $0.priority < $1.priority }) where rule.family == destination.family {
+    // Rules that ask for a mark are for other VPNs' own packets.
+    for rule in rules.sorted(by: { $0.priority < $1.priority })
+    where rule.family == destination.family && (rule.isInverted || rule.mask == 0) {
       let matching = routes.filter { $0.table == rule.table && $0.destination.contains(destination) }
       guard let route = matching.max(by: { ($0.destination.length, $1.metric) < ($1.destination.length, $0.metric) }) else { continue }
       switch route.kind {
@@ -44,6 +46,7 @@ extension DesiredState {
 extension FirewallTable {
   /// The tunnels that keep a packet to this address from going outside (docs/security.md, 5 to 7), other than one of the portal's window.
   package func holdingBack(_ destination: IPAddress) -> [String] {
+    if gateways.contains(destination) { return insides.map(\.link) }
     if destination.isLoopback || excluded.contains(where: { $0.contains(destination) }) { return [] }
     if allowsLAN, destination.isLinkLocal || neighbours.contains(where: { $0.contains(destination) }) { return [] }
     return guards.filter { guarded in guarded.prefixes.contains { $0.contains(destination) } }.map(\.tunnel)

@@ -72,7 +72,7 @@ private struct Changes {
   /// A route that takes another's place (same prefix, table and metric) follows its removal at once, in the same batch.
   private mutating func changeRoutesAndRules(_ kernel: KernelState, _ desired: DesiredState, usable: Set<String>) {
     let (missing, staleRoutes) = difference(from: kernel.ownRoutes, to: desired.routes)
-    let stale = Dictionary(grouping: staleRoutes, by: RouteKey.init)
+    let stale = Dictionary(grouping: staleRoutes, by: { RouteKey($0) })
     var replaced = Set<RouteKey>()
     for route in missing where route.link.map(usable.contains) ?? true {
       let key = RouteKey(route)
@@ -80,8 +80,7 @@ private struct Changes {
       make.append(.addRoute(route))
     }
     let presentRules = Set(kernel.ownRules)
-    // A table of which a part cannot be had leads past the tunnel.
-    let incomplete = Set(desired.routes.lazy.filter { !($0.link.map(usable.contains) ?? true) }.map(\.table))
+    let incomplete = incompleteTables(of: desired.routes, usable: usable)
     for rule in desired.rules where !presentRules.contains(rule) && !incomplete.contains(rule.table) { make.append(.addRule(rule)) }
     let wantedRules = Set(desired.rules)
     for rule in kernel.ownRules where !wantedRules.contains(rule) { unmake.append(.removeRule(rule)) }
@@ -121,6 +120,14 @@ private struct Changes {
   }
 }
 
+/// Tables that would let packets past the tunnel, because a route cannot be had now and no other has the last word on its prefix.
+private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UInt32> {
+  let missing = routes.filter { !($0.link.map(usable.contains) ?? true) }
+  if missing.isEmpty { return [] }
+  let covered = Set(routes.lazy.filter { $0.link == nil }.map { RouteKey($0, metric: 0) })
+  return Set(missing.lazy.filter { !covered.contains(RouteKey($0, metric: 0)) }.map(\.table))
+}
+
 /// The routes that are wanted and not there, in their order, and those that are there and not wanted.
 private func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
   if present.isEmpty { return (wanted, []) }
@@ -141,10 +148,10 @@ private struct RouteKey: Hashable {
   let table: UInt32
   let metric: UInt32
 
-  init(_ route: Route) {
+  init(_ route: Route, metric: UInt32? = nil) {
     destination = route.destination
     table = route.table
-    metric = route.metric
+    self.metric = metric ?? route.metric
   }
 }
 
