@@ -3,7 +3,8 @@ import KernelNetwork
 import NetworkTypes
 import RoamwardCore
 
-/// Replaces the firewall's table again and again, as a network that changes does. Wants a network namespace of its own; leaves no table.
+/// Replaces the firewall's table again and again, as a network that changes does. Wants a network namespace of its own, and leaves the
+/// table there.
 struct FirewallCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "firewall", abstract: "Change what a kill switch holds back, many times.")
 
@@ -21,7 +22,6 @@ struct FirewallCommand: ParsableCommand {
       Row(
         what: "a change of the kill switch, \(rounds) times under a flood", ours: changes.summary, peer: "target: 10 ms",
         ratio: changes.median / 10, bar: "1.00", remark: "the slowest \((changes.values.max() ?? 0).text(digits: 1)) ms"))
-    try backend.remove()
   }
 
   /// Everything is guarded; a neighbourhood that comes with the network is let through.
