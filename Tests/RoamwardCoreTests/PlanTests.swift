@@ -185,4 +185,34 @@ import Testing
     let text = "\(plan) \(String(reflecting: plan)) \(lines(plan))"
     #expect(!text.contains("[1, 1, 1") && !text.contains("bytes"))
   }
+
+  @Test("any plan from any routes to any others is what sets say, and leads there") func anyRoutes() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<500 {
+      func routes() -> [Route] {
+        (0..<Int.random(in: 0...12, using: &random)).map { _ in
+          let kind: Route.Kind = Bool.random(using: &random) ? .throw : .unicast
+          let prefix = IPPrefix(
+            IPAddress(v4: UInt32.random(in: 0...3, using: &random) << 30), length: Int.random(in: 0...2, using: &random))
+          return Route(
+            to: prefix ?? .everything(.v4), kind: kind, on: kind == .unicast ? "corp" : nil,
+            table: UInt32.random(in: 21_000...21_001, using: &random),
+            metric: UInt32.random(in: 0...1, using: &random))
+        }
+      }
+      // The kernel has no two of one prefix and metric in a table; who asks for two asks in vain.
+      func unique(_ routes: [Route]) -> [Route] {
+        var seen = Set<String>()
+        return routes.filter { seen.insert("\($0.destination) \($0.table) \($0.metric)").inserted }
+      }
+      let (present, wanted) = (unique(routes()), unique(routes()).shuffled(using: &random))
+      let desired = DesiredState(links: [DesiredLink(name: "corp", tunnel: "corp", device: .foreign)], routes: wanted)
+      let link = Link(index: Sample.index(3), name: "corp")
+      let steps = Plan(from: ObservedState(kernel: KernelState(links: [link], routes: present)), to: desired).steps
+      let removed = steps.compactMap { if case .removeRoute(let route) = $0 { route } else { nil } }
+      let added = steps.compactMap { if case .addRoute(let route) = $0 { route } else { nil } }
+      #expect(Set(removed) == Set(present).subtracting(wanted) && removed.count == Set(removed).count)
+      #expect(Set(added) == Set(wanted).subtracting(present) && added.count == Set(added).count)
+    }
+  }
 }

@@ -41,12 +41,16 @@ package func routeClaims(
   return tunnels.flatMap { tunnel -> [RouteClaim] in
     let included = tunnel.includedPrefixes
     guard !included.isEmpty, tunnel.refusal(on: underlay) == nil else { return [] }
-    let table = RoutesByLength(tunnelRoutes(tunnel, on: underlay).routes)
+    let wides = PrefixIndex(included)
+    let routes = tunnelRoutes(tunnel, on: underlay).routes
+    let ways = Dictionary(routes.map { ($0.destination, $0) }) { $0.metric <= $1.metric ? $0 : $1 }
+    let table = PrefixIndex(ways.keys)
     var claims = kernel.rules.filter { $0.isAsked(before: tunnel, for: included) }.map { RouteClaim(of: $0, on: tunnel, underlay) }
       .uniqued()
     for route in others {
       guard claims.count < limit else { break }
-      guard let wide = included.first(where: { $0.contains(route.destination) }), let way = table.longest(holding: route.destination) else {
+      guard let wide = wides.longest(holding: route.destination), let way = table.longest(holding: route.destination).flatMap({ ways[$0] })
+      else {
         continue
       }
       claims.append(RouteClaim(of: route, on: tunnel, within: wide, way, underlay))
@@ -131,27 +135,4 @@ extension Route {
 
   /// Made by what listens to the network, or by who cannot be told from it (`RTPROT_BOOT`: scripts of DHCP clients).
   fileprivate var isPushed: Bool { [3, 9, 16].contains(origin) && gateway != nil }
-}
-
-/// The routes of one table, to be asked for the longest match.
-private struct RoutesByLength {
-  private var byPrefix: [IPPrefix: Route] = [:]
-  private var lengths: [IPAddress.Family: [Int]] = [:]
-
-  init(_ routes: [Route]) {
-    for route in routes {
-      if let known = byPrefix[route.destination], known.metric <= route.metric { continue }
-      byPrefix[route.destination] = route
-    }
-    for family in IPAddress.Family.allCases {
-      lengths[family] = Set(byPrefix.keys.lazy.filter { $0.family == family }.map(\.length)).sorted(by: >)
-    }
-  }
-
-  func longest(holding prefix: IPPrefix) -> Route? {
-    for length in lengths[prefix.family] ?? [] where length <= prefix.length {
-      if let key = IPPrefix(prefix.address, length: length), let route = byPrefix[key] { return route }
-    }
-    return nil
-  }
 }

@@ -20,9 +20,10 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
     if wanted.contains(prefix) { notes.append("\(name): \(prefix) stays outside, because this machine is attached to it") }
     kinds[prefix] = .throw
   }
-  if tunnel.yieldsToOthers {
-    for prefix in underlay.others.mainPrefixes where wanted.contains(where: { $0 != prefix && $0.contains(prefix) }) {
-      if kinds[prefix] == nil { kinds[prefix] = .throw }
+  if tunnel.yieldsToOthers, !underlay.others.mainPrefixes.isEmpty {
+    let index = PrefixIndex(wanted)
+    for prefix in underlay.others.mainPrefixes where kinds[prefix] == nil && index.longest(holding: prefix) != nil {
+      kinds[prefix] = .throw
     }
   }
   // Link-local destinations never leave their link.

@@ -159,7 +159,10 @@ extension FirewallTable {
 
   /// nft refuses intervals of one set that overlap.
   private func minimal(_ prefixes: [IPPrefix]) -> [String] {
-    prefixes.filter { one in !prefixes.contains { $0 != one && $0.contains(one) } }.uniqued().sorted().map(\.description)
+    var kept: [IPPrefix] = []
+    // In this order a prefix comes right before those that it holds.
+    for prefix in prefixes.sorted() where kept.last.map({ !$0.contains(prefix) }) ?? true { kept.append(prefix) }
+    return kept.map(\.description)
   }
 
   private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }
