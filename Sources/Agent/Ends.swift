@@ -18,7 +18,8 @@ extension Reconciler {
 
   func finishStopping() {
     guard isStopping, let done = whenStopped, let observation else { return }
-    let isEmpty = Plan(from: observation.state, to: desiredState).isEmpty
+    // What whoever keeps the resolver does not take back is told of, and holds nothing up for ever.
+    let isEmpty = Plan(from: observation.state, to: desiredState).steps.allSatisfy { $0.isOfResolver && contest.isHopeless }
     guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }
     whenStopped = nil
     done()

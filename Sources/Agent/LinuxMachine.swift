@@ -242,7 +242,7 @@ package final class LinuxMachine {
 
   private var underlayResolver: Answer<ResolvConfWords> {
     switch resolvConf.underlayText() {
-    case .known(let text): .said(ResolvConfWords(parsing: text))
+    case .known(let text): ResolvConfWords(parsing: text).without(resolver.ownServers)
     case .unknown(let reason): .silent(because: reason)
     }
   }

@@ -1,6 +1,6 @@
 internal import Glibc
 package import LinuxIO
-internal import NetworkTypes
+package import NetworkTypes
 package import RoamwardCore
 
 /// All by which name servers can be set on this host: the file, systemd-resolved, resolvconf(8). Which of them counts is decided elsewhere,
@@ -27,20 +27,24 @@ package final class HostResolver {
   package func observe(_ links: [UInt32: String]?) -> ObservedResolver {
     isNeeded = links != nil
     // Where no program comes to it, it is not asked.
-    resolved.need(mayLeadToResolved ? links : nil)
+    let isAsked = isNeeded && mayLeadToResolved
+    resolved.need(isAsked ? links : nil)
     var observed = ObservedResolver(facts: ResolverFacts(path: file.path, target: file.target))
     observed.records = resolvconf.records
     guard isNeeded || !observed.records.isEmpty else { return observed }
     if case .known(let text) = file.underlayText() { observed.facts.original = ResolvConfWords(parsing: text) }
     observed.facts.resolvconf = resolvconf.program?.kind
     observed.facts.hasRecord = !observed.records.isEmpty
-    observed.facts.resolved = mayLeadToResolved ? resolved.answer : .silent(because: HostWords.notAsked)
+    observed.facts.resolved = isAsked ? resolved.answer : .silent(because: HostWords.notAsked)
     observed.links = resolved.known
     observed.touched = resolved.touchedLinks
     observed.effectiveServers =
       (try? TextFile.read(file.path)).map { ResolvConf(parsing: String(decoding: $0, as: UTF8.self)).nameServers } ?? []
     return observed
   }
+
+  /// Servers of ours that resolv.conf may name now, though we did not write it: they say nothing about the network.
+  package var ownServers: Set<IPAddress> { resolved.lastServers.union(resolvconf.records.values.flatMap(\.nameServers)) }
 
   /// Everybody who was asked has answered, or will not.
   package var isSettled: Bool { !isNeeded || !mayLeadToResolved || resolved.isSettled }

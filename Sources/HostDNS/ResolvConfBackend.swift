@@ -115,6 +115,10 @@ package final class ResolvConfBackend {
       if let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
       try self.files.remove(self.intendedPath)
     }
+    // Where somebody has put a link since, what stood there before is nobody's wish any more.
+    if case .link = ResolvConfPlace(path), access(keptPath, F_OK) == 0 {
+      try perform { () throws(SystemError) in try self.files.remove(self.keptPath) }
+    }
   }
 
   /// Where a change would be seen by inotify(7): names to look for in a folder, and things to watch themselves (`name` is `nil`). Ask again

@@ -29,6 +29,8 @@ package final class ResolvedBackend {
   private var touched: Set<UInt32> = []
   /// Waits for the end of a change.
   private var whenChanged: ((String?) -> Void)?
+  /// What was set here at any time: its list of all servers may hold them still.
+  private(set) var lastServers: Set<IPAddress> = []
   private var isAsking = false
   private var isStale = false
   private var pause = ResolvedBackend.firstPause
@@ -88,6 +90,7 @@ package final class ResolvedBackend {
     guard index > 0 else { return done("there is no link \(link)") }
     touched.insert(index)
     watched[index] = link
+    lastServers.formUnion(resolver.servers)
     let number = BusArgument.int32(Int32(bitPattern: index))
     let servers = resolver.servers.map { BusArgument.structure([.int32($0.family == .v4 ? AF_INET : AF_INET6), .bytes($0.bytes)]) }
     let domains = resolver.domains.map { BusArgument.structure([.string($0.name?.text ?? "."), .bool($0.isRoutingOnly)]) }

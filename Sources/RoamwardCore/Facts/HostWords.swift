@@ -114,6 +114,16 @@ package struct ResolvConfWords: Hashable, Sendable {
   }
 }
 
+extension ResolvConfWords {
+  /// What is left of it without servers that a tunnel brought: where nothing is, it says nothing about the network.
+  package func without(_ own: Set<IPAddress>) -> Answer<ResolvConfWords> {
+    var words = self
+    words.content.nameServers.removeAll(where: own.contains)
+    let isAllOurs = words.content.nameServers.isEmpty && !content.nameServers.isEmpty
+    return isAllOurs ? .silent(because: "it names only servers that a tunnel brought") : .said(words)
+  }
+}
+
 /// What the programs of this host say about the network, each as it answered last.
 package struct HostWords: Hashable, Sendable {
   /// By interface index.

@@ -76,6 +76,9 @@ package struct ResolverContest: Hashable, Sendable {
 
   package func mayAct(at now: Moment) -> Bool { notBefore.map { $0 <= now } ?? true }
 
+  /// It has failed several times in a row.
+  package var isHopeless: Bool { failures > 2 }
+
   /// When it may be tried again, or there is less to tell.
   package func nextDeadline(after now: Moment) -> Moment? {
     [notBefore, isContested ? losses.last.map { $0 + Self.memory } : nil].compactMap { $0 }.filter { now < $0 }.min()
