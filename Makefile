@@ -32,6 +32,7 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers
+	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --time-limit 900 -- Tests/VM/resolvers
 
 lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
