@@ -36,6 +36,7 @@ package final class HostResolver {
     observed.facts.resolvconf = resolvconf.program?.kind
     observed.facts.hasRecord = !observed.records.isEmpty
     observed.facts.resolved = isAsked ? resolved.answer : .silent(because: HostWords.notAsked)
+    observed.facts.rivals = resolved.rivalLinks
     observed.links = resolved.known
     observed.touched = resolved.touchedLinks
     observed.effectiveServers =

@@ -25,6 +25,8 @@ package final class ResolvedBackend {
   private var links: [UInt32: LinkResolver] = [:]
   /// Links to know of, by index.
   private var watched: [UInt32: String] = [:]
+  /// Links of others that claim every name too (`~.`), by index.
+  private var rivals: Set<UInt32> = []
   /// Links that something was set on, by index.
   private var touched: Set<UInt32> = []
   /// Waits for the end of a change.
@@ -40,6 +42,7 @@ package final class ResolvedBackend {
   private var limit: EventSource?
   private var changeLimit: EventSource?
   private var round = 0
+  private var changeNumber = 0
 
   /// `changed`: it says something else than before.
   package init(on loop: EventLoop, busAddress: String? = nil, changed: @escaping () -> Void) {
@@ -78,6 +81,14 @@ package final class ResolvedBackend {
 
   /// Names of links that this agent has set something on.
   package var touchedLinks: Set<String> { Set(touched.compactMap { watched[$0] }) }
+
+  /// Names of links, other than those asked about, that claim every name.
+  package var rivalLinks: [String] {
+    rivals.subtracting(watched.keys).sorted().compactMap { index in
+      var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+      return if_indextoname(index, &name).map { String(cString: $0) }
+    }
+  }
 
   /// It has answered, or will not.
   package var isSettled: Bool { if case .pending = answer { false } else { true } }
@@ -120,6 +131,8 @@ package final class ResolvedBackend {
     var open = calls.count
     var problem: String?
     whenChanged = done
+    changeNumber += 1
+    let changeNumber = changeNumber
     // With the reading that follows.
     changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
     for (method, arguments) in calls {
@@ -130,7 +143,7 @@ package final class ResolvedBackend {
         open -= 1
         guard open == 0, let self else { return }
         // What counts is what it shows then.
-        whenRead.append { [weak self] in self?.finishChange(problem) }
+        whenRead.append { [weak self] in if let self, self.changeNumber == changeNumber { finishChange(problem) } }
         refresh()
       }
     }
@@ -211,9 +224,12 @@ package final class ResolvedBackend {
       if let self, open == 0, self.round == round { heard(found, failure) }
     }
     bus.call(
-      Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("DNS")], within: Self.patience
-    ) { result in
-      if case .failure(let error) = result { failure = error }
+      Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("Domains")], within: Self.patience
+    ) { [weak self] result in
+      switch result {
+      case .failure(let error): failure = error
+      case .success(let values): self?.rivals = claimsOfRoot(values.first)
+      }
       answered()
     }
     for index in watched.keys {
@@ -259,6 +275,12 @@ package final class ResolvedBackend {
     whenRead = []
     for done in waiting { done() }
   }
+}
+
+/// `Domains` of the manager is a(isb): link, name, whether it only routes.
+private func claimsOfRoot(_ domains: BusValue?) -> Set<UInt32> {
+  let claims = (domains?.list ?? []).filter { $0[1]?.text == "." }.compactMap { $0[0]?.unsigned.flatMap { UInt32(exactly: $0) } }
+  return Set(claims.filter { $0 > 0 })
 }
 
 extension LinkResolver {

@@ -52,6 +52,23 @@ struct ResolvedBackendTests {
       ])
   }
 
+  @Test("tells of links of others that claim every name") func rivals() throws {
+    let bus = try PrivateBus()
+    try bus.start()
+    var double: ResolverDouble?
+    // A link of that index is there in this namespace.
+    let rivals: [String] = try onLoop { loop, done in
+      double = try ResolverDouble(on: bus.address, loop: loop)
+      double?.rivals = [1]
+      var backend: ResolvedBackend?
+      backend = ResolvedBackend(on: loop, busAddress: bus.address) { if let backend { done(backend.rivalLinks) } }
+      backend?.need([:])
+      return backend
+    }
+    #expect(rivals == ["lo"])
+    withExtendedLifetime(double) {}
+  }
+
   @Test("takes back what was set") func reverts() throws {
     let bus = try PrivateBus()
     try bus.start()

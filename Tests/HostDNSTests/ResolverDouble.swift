@@ -15,6 +15,8 @@ final class ResolverDouble {
   var isDeaf = false
   /// The error's name; `nil`: it obeys.
   var refusal: String?
+  /// Links that claim every name.
+  var rivals: [Int32] = []
   private var servers: [BusValue] = []
   private var domains: [BusValue] = []
   private var isDefaultRoute = false
@@ -55,7 +57,9 @@ final class ResolverDouble {
     sd_bus_message_new_method_return(message, &reply)
     if let reply {
       switch member {
-      case "Get": variant("a(iiay)", .array(of: "(iiay)", []), to: reply)
+      case "Get":
+        let others = rivals.map { BusArgument.structure([.int32($0), .string("."), .bool(true)]) }
+        variant("a(isb)", .array(of: "(isb)", others), to: reply)
       case "GetAll": properties(to: reply)
       default: break
       }

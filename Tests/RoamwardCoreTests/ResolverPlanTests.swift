@@ -67,6 +67,15 @@ import Testing
     #expect(state.notes == ["home: its name servers are not asked for every name, because those of corp are"])
   }
 
+  @Test("a link of somebody else's that claims every name too is told of, where the tunnel claims them") func otherRivals() {
+    var facts = Self.resolved
+    facts.rivals = ["tun0"]
+    let all = DNSPolicy(servers: [Sample.address("10.0.0.53")])
+    #expect(desired([setup("corp", corp)], facts).notes.isEmpty)
+    let note = "corp: tun0 claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain tun0 \"\""
+    #expect(desired([setup("corp", all)], facts).notes == [note])
+  }
+
   @Test("what a link has that nobody wants any more is taken back; what goes with the link is not") func revert() {
     var state = observed(Self.resolved)
     let wanted = desired([setup("corp", corp)], Self.resolved)

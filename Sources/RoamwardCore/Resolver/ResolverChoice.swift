@@ -31,6 +31,8 @@ package struct ResolverChoice: Hashable, Sendable {
   package var remark: String?
   /// The one that is chosen has still to answer.
   package var isPending = false
+  /// Links of others that claim every name too.
+  package var rivals: [String] = []
 
   /// The plain file: what tests and simulations have.
   package static let file = ResolverChoice(
@@ -58,6 +60,7 @@ package struct ResolverChoice: Hashable, Sendable {
         because: isResolved && resolvconf.program != nil ? notAsked : resolvconf.because),
       Candidate("file", isChosen: isFile, because: (isResolved || isResolvconf) && plain.isPossible ? notAsked : plain.because),
     ]
+    rivals = isResolved ? facts.rivals : []
     switch (backend, facts.resolved) {
     case (.resolved, .silent(let reason)):
       obstacle =

@@ -14,6 +14,8 @@ package struct ResolverFacts: Hashable, Sendable {
   package var resolvconf: ResolvconfProgram?
   /// It has a record of ours, so it is the one that gives it back.
   package var hasRecord: Bool
+  /// Links of others that claim every name from systemd-resolved.
+  package var rivals: [String] = []
 
   package init(
     path: String = "/etc/resolv.conf", target: String? = nil, original: ResolvConfWords? = nil,

@@ -12,7 +12,7 @@ extension DesiredState {
     if let remark = choice.remark { notes += tunnels.map { "\($0.policy.name): \(remark)" } }
     for tunnel in tunnels { noteServersOutside(tunnel) }
     switch choice.backend {
-    case .resolved: applyLinks(of: tunnels)
+    case .resolved: applyLinks(of: tunnels, beside: choice.rivals)
     case .resolvconf(let program): applyRecord(of: tunnels, program, on: underlay)
     case .file: applyFile(of: tunnels, on: underlay)
     case .none: break
@@ -38,7 +38,7 @@ extension DesiredState {
 
   /// Each link has its own servers. Of two tunnels that claim the same names the first has them: the resolver would ask both, and believe whoever
   /// answers first.
-  private mutating func applyLinks(of tunnels: [TunnelSetup]) {
+  private mutating func applyLinks(of tunnels: [TunnelSetup], beside rivals: [String]) {
     var claims: [LinkResolver.Domain: String] = [:]
     for tunnel in tunnels {
       let name = tunnel.policy.name
@@ -64,11 +64,15 @@ extension DesiredState {
         notes.append("\(name): its name servers are not asked for \(domain.name?.text ?? "every name"), because those of \(other) are")
         return true
       }
-      links(link, LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: !dns.isSplit && !lost.contains(.root)))
+      let takesAll = !dns.isSplit && !lost.contains(.root)
+      if takesAll, let rival = rivals.first {
+        notes.append(
+          "\(name): \(rival) claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain \(rival) \"\""
+        )
+      }
+      resolvedLinks[link] = LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: takesAll)
     }
   }
-
-  private mutating func links(_ link: String, _ resolver: LinkResolver) { resolvedLinks[link] = resolver }
 
   // MARK: One list for all names
 
