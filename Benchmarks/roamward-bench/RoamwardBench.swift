@@ -12,5 +12,6 @@ struct RoamwardBench: ParsableCommand {
       """,
     subcommands: [
       RoutesCommand.self, EvaluationCommand.self, ReachCommand.self, CompareCommand.self, DecisionCommand.self, DomainsCommand.self,
+      FloodCommand.self, EngineCommand.self,
     ])
 }
