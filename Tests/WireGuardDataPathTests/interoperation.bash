@@ -388,6 +388,32 @@ routing_loop() {
 
 sent_bytes() { wg_at ours show wg0 transfer | cut -f 3; }
 
+# Links and addresses that come and go on the machine, as those of containers, are not ours to wake up for.
+others_links() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  local before after i
+  before=$(wakeups)
+  for i in {1..30}; do
+    ip -n ours link add "other$i" type veth peer name "peer$i"
+    ip -n ours link set "other$i" up
+    ip -n ours link set "peer$i" up
+    ip -n ours link delete "other$i"
+  done
+  after=$(wakeups)
+  # A keepalive or two may have been due.
+  ((after - before < 15)) || fail "woken $((after - before)) times by 30 links of others"
+}
+
+wakeups() {
+  local process
+  for process in $(ip netns pids ours); do
+    [[ $(tr '\0' ' ' <"/proc/$process/cmdline") == *'roamward-wireguard --at-work wg0 '* ]] || continue
+    cat /proc/"$process"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'
+  done
+}
+
 # Two of ours: the outer header has the inner ECN bits and no DSCP, and a mark on the way is seen inside.
 marks() {
   build
