@@ -28,7 +28,8 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	swift build --build-tests
 	scripts/test
 	$(MAKE) --no-print-directory build
-	scripts/vm --module wireguard --module 'mac80211_hwsim radios=3' --time-limit 600 -- Tests/VM/roam
+	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
+	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers

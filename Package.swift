@@ -111,7 +111,9 @@ let package = Package(
     rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
     .executableTarget(
       name: "roamward-bench",
-      dependencies: ["ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "RoamwardCore", "TestKit", argumentParser],
+      dependencies: [
+        "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine", argumentParser,
+      ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes"]),
     tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),

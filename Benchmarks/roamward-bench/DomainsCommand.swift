@@ -82,7 +82,7 @@ private struct ManyDomains: RandomAccessCollection {
 }
 
 /// Of proc_pid_statm(5), the second field.
-private func residentBytes() -> Int {
+func residentBytes() -> Int {
   guard let stream = fopen("/proc/self/statm", "r") else { return 0 }
   defer { fclose(stream) }
   var pages = [UInt8](repeating: 0, count: 256)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/if_tun.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -78,12 +79,33 @@ int cwg_set_queue_length(const char *name, int packets) {
   return interface_request(SIOCSIFTXQLEN, &request);
 }
 
-int cwg_link_watch(void) {
+// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads are in
+// network order, the messages in the machine's.
+static int filter_links(int fd, unsigned int index) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWLINK), 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELLINK), 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWADDR), 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELADDR), 3, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 3, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, NLMSG_HDRLEN + offsetof(struct ifaddrmsg, ifa_scope)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RT_SCOPE_LINK, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  struct sock_fprog filter = {.len = sizeof program / sizeof *program, .filter = program};
+  return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+int cwg_link_watch(unsigned int index) {
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   if (fd < 0) return -1;
   struct sockaddr_nl address = {
       .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
-  if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  if (filter_links(fd, index) == 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
   close(fd);
   errno = error;

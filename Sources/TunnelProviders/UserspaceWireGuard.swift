@@ -1,7 +1,6 @@
 internal import CSodium
 internal import Glibc
 package import LinuxIO
-internal import NetworkTypes
 package import RoamwardCore
 internal import Wire
 internal import WireGuardDataPath
@@ -22,14 +21,10 @@ package final class UserspaceWireGuard {
   private var running: [String: Running] = [:]
   /// What waits for the end of a process of ours, to reap it.
   private var endings: [Int32: EventSource] = [:]
-  /// How soon each link's engine has ended again, and what is held back by that.
-  private var crashes: [String: CrashPace] = [:]
-  private var delayed: [String: EventSource] = [:]
 
   /// What an engine asks of who started it: to be given sockets.
   private struct Running {
     let interface: InterfaceProcess
-    let since: Moment
     var serving: EventSource?
   }
 
@@ -47,18 +42,11 @@ package final class UserspaceWireGuard {
 
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
   /// question; with an error after ten seconds at most, and then what there may be of the link is to be ended by `stop`. An ending of the
-  /// same link that is under way is waited for. An engine that crashed soon after its start waits before the next one, longer each time.
+  /// same link that is under way is waited for.
   package func start(link: String, then: @escaping (Result<Void, ProviderError>) -> Void) {
     if let stop = stops[link] {
       stop.afterwards.append { [weak self] in self?.start(link: link, then: then) }
       return
-    }
-    if let wait = crashes[link]?.wait(at: .now) {
-      delayed[link] = try? loop.at(.now + wait) { [weak self] in
-        self?.delayed[link] = nil
-        self?.start(link: link, then: then)
-      }
-      if delayed[link] != nil { return }
     }
     starts[link]?.abandon()
     starts[link] = EngineStart(program, link: link, in: socketDirectory, on: loop) { [weak self] result in
@@ -71,7 +59,7 @@ package final class UserspaceWireGuard {
   private func serve(_ interface: InterfaceProcess, link: String) {
     let process = interface.process
     running[link] = Running(
-      interface: interface, since: .now,
+      interface: interface,
       serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
         if !interface.sockets.serve(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
       })
@@ -80,17 +68,13 @@ package final class UserspaceWireGuard {
 
   private func ended(_ process: Int32, link: String) {
     endings[process] = nil
-    guard let ended = running[link], ended.interface.process == process else { return }
-    running[link] = nil
-    // Asked to end, it is no crash.
-    if stops[link] == nil { crashes[link, default: CrashPace()].note(since: ended.since, at: .now) }
+    if running[link]?.interface.process == process { running[link] = nil }
   }
 
   /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as good.
   /// Calls back, never from within this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
-    delayed[link] = nil
     if let stop = stops[link] { return stop.observers.append(then) }
     stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
       guard let stop = self?.stops.removeValue(forKey: link) else { return }

@@ -49,10 +49,10 @@ import Testing
 
   @Test("no engine at all is said with its cure") func noEngine() throws {
     let life = WatchedAgent(on: cafe)
-    life.machine.engine = .none(because: "cure: apt install wireguard-go")
+    life.machine.engine = .none(because: "cure: install roamward-wireguard")
     life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always)])
     life.start(for: .milliseconds(100))
-    #expect(life.status.tunnels.first?.failure == "cure: apt install wireguard-go")
+    #expect(life.status.tunnels.first?.failure == "cure: install roamward-wireguard")
   }
 
   @Test("commands: up, then status until it is well, then down") func commands() {

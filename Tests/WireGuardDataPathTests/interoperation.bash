@@ -144,12 +144,11 @@ within() {
 
 pings() { at "$1" busybox ping -c 1 -W 1 "$2" >/dev/null 2>&1; }
 
-# From one end to the other and back, by both families, and bytes by TCP in both directions.
+# From one end to the other and back, by both families, and bytes by TCP in both directions, one by each family.
 both_ways() {
   within $patience pings "$1" "$3" || fail "no answer to a ping from $1"
   local six=2001:db8:9::${3##*.}
   within $patience pings "$1" "$six" || fail "no answer to a ping by IPv6 from $1"
-  carries "$1" "$2" "$3"
   carries "$1" "$2" "$six"
   carries "$2" "$1" "10.9.0.$((3 - ${3##*.}))"
 }
@@ -388,6 +387,32 @@ routing_loop() {
 }
 
 sent_bytes() { wg_at ours show wg0 transfer | cut -f 3; }
+
+# Links and addresses that come and go on the machine, as those of containers, are not ours to wake up for.
+others_links() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  local before after i
+  before=$(wakeups)
+  for i in {1..30}; do
+    ip -n ours link add "other$i" type veth peer name "peer$i"
+    ip -n ours link set "other$i" up
+    ip -n ours link set "peer$i" up
+    ip -n ours link delete "other$i"
+  done
+  after=$(wakeups)
+  # A keepalive or two may have been due.
+  ((after - before < 15)) || fail "woken $((after - before)) times by 30 links of others"
+}
+
+wakeups() {
+  local process
+  for process in $(ip netns pids ours); do
+    [[ $(tr '\0' ' ' <"/proc/$process/cmdline") == *'roamward-wireguard --at-work wg0 '* ]] || continue
+    cat /proc/"$process"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'
+  done
+}
 
 # Two of ours: the outer header has the inner ECN bits and no DSCP, and a mark on the way is seen inside.
 marks() {

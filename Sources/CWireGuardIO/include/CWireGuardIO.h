@@ -34,8 +34,9 @@ int cwg_tun_describe(int fd, int *virtio, char *name);
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
-/// A netlink socket that hears of changes of links and addresses in its network namespace, non-blocking. A descriptor, or -1 with errno.
-int cwg_link_watch(void);
+/// A netlink socket that hears of changes of the link with this index, and of addresses, in its network namespace, non-blocking. A descriptor, or -1
+/// with errno.
+int cwg_link_watch(unsigned int index);
 
 /// Whether it hears of changes of routes and rules too. 0, or -1 with errno.
 int cwg_link_watch_routes(int fd, int on);

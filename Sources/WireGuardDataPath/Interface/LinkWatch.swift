@@ -20,7 +20,7 @@ final class LinkWatch {
   init(_ name: String, on loop: EventLoop, then handler: @escaping (News) -> Void) throws(SystemError) {
     self.name = name
     index = if_nametoindex(name)
-    let number = cwg_link_watch()
+    let number = cwg_link_watch(index)
     guard index != 0, number >= 0 else { throw .last("watch the link \(name)") }
     socket = FileDescriptor(owning: number)
     source = try loop.whenReadable(number) { [weak self] in self?.read(then: handler) }

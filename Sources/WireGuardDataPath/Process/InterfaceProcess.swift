@@ -6,7 +6,8 @@ package import LinuxIO
 /// A WireGuard interface in a process of its own, `roamward-wireguard`, as its privileged side sees it: everything that needs a privilege is
 /// opened here and passed on, and asked for here later.
 ///
-/// The interface outlives this value, as wireguard-go outlives who started it. It ends by itself when its link or its socket's file is removed;
+/// The interface outlives this value, as wireguard-go outlives who started it. It ends by itself when its link or, where the system lets it watch, its
+/// socket's file is removed;
 /// when the process ends in whatever way, the link goes with it.
 package struct InterfaceProcess {
   package static let program = "roamward-wireguard"
@@ -33,8 +34,10 @@ package struct InterfaceProcess {
     let listener = try FileDescriptor.listen(at: path, mode: 0o600)
     do throws(SystemError) {
       let watch = cwg_deletion_watch(socketDirectory)
-      guard watch >= 0 else { throw .last("watch \(socketDirectory)") }
-      let folder = FileDescriptor(owning: watch)
+      // A user has 128 of these (fs.inotify.max_user_instances), all of root's programs together. Without one the interface ends with its link
+      // alone, which is how the agent ends it.
+      let folder = FileDescriptor(owning: watch >= 0 ? watch : cwg_event())
+      guard folder.number >= 0 else { throw .last("watch \(socketDirectory)") }
       let (ours, theirs) = try SocketSource.channel()
       var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
       if isAttached { arguments.append("--attached") }

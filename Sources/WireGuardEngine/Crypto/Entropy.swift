@@ -1,10 +1,10 @@
 internal import CSodium
 
 /// Where random bytes come from: the system's generator, or what a test says.
-package struct Entropy {
-  let fill: (UnsafeMutableRawBufferPointer) -> Void
+package struct Entropy: Sendable {
+  let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
-  package init(_ fill: @escaping (UnsafeMutableRawBufferPointer) -> Void) { self.fill = fill }
+  package init(_ fill: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void) { self.fill = fill }
 
   package static let system = Entropy { randombytes_buf($0.octets, $0.count) }
 
@@ -25,5 +25,3 @@ package struct Entropy {
     return secret
   }
 }
-
-extension Entropy: @unchecked Sendable {}

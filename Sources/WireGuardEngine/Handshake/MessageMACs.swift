@@ -2,13 +2,13 @@ internal import CSodium
 
 /// The MACs at the end of handshake messages, for one receiver's public key: the first proves that the sender knows it, the second that the
 /// sender receives at the address that it sends from (section 5.4.4 and 5.4.7 of the paper).
-struct MessageMACs: Sendable {
+package struct MessageMACs: Sendable {
   /// Keys the first MAC.
   private let macKey: PublicKey
   /// Encrypts cookie replies of the key's owner.
   let cookieKey: PublicKey
 
-  init(receiver: PublicKey) {
+  package init(receiver: PublicKey) {
     macKey = Self.labelled("mac1----", receiver)
     cookieKey = Self.labelled("cookie--", receiver)
   }
@@ -29,6 +29,9 @@ struct MessageMACs: Sendable {
     second.store(to: message.address(message.count - 16))
     return first
   }
+
+  /// Writes the first, and no proof of an address.
+  package func sign(_ message: UnsafeMutableRawBufferPointer) { _ = sign(message, cookie: nil) }
 
   /// In constant time.
   func isFirstRight(_ message: UnsafeRawBufferPointer) -> Bool { mac1(message) == MAC(message.address(message.count - 32)) }
