@@ -12,7 +12,8 @@ extension Reconciler {
     resolverDueAt = contest.nextDeadline(after: now)
     let deadlines =
       [
-        world.trials.current()?.until, releaseEnd, settleUntil, retryAt, repairAt, blindUntil, prober.machine.nextDeadline,
+        world.trials.current()?.until, releaseEnd, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
+        blindUntil, prober.machine.nextDeadline,
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]
       + supervisors.values.map(\.machine.nextDeadline)

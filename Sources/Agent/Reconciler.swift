@@ -29,9 +29,8 @@ package final class Reconciler {
   var underlayEvent: TunnelMachine.Event?
   var settleUntil: Moment?
   var pace = Pace()
-  /// How often what others undo is put right, and what of that has been told.
+  /// How often what others undo is put right.
   var repairPace = RepairPace()
-  var toldContests = Set<RepairPace.Subject>()
   var repairAt: Moment?
   /// What was wanted when everything was last so.
   var settledState: DesiredState?

@@ -19,7 +19,6 @@ extension Reconciler {
     let subjects = desired.repairs(by: steps, since: settledState)
     let now = world.now()
     let waiting = repairPace.repair(Set(subjects.compactMap { $0 }), at: now)
-    for subject in repairPace.contested(at: now) where toldContests.insert(subject).inserted { warn(repairPace.words(for: subject)) }
     guard !waiting.isEmpty else { return steps }
     repairAt = ([repairAt].compactMap { $0 } + waiting.values).min()
     return zip(steps, subjects).filter { $1.map { waiting[$0] == nil } ?? true }.map(\.0)
@@ -28,7 +27,6 @@ extension Reconciler {
   /// Of contests that go on, and of routes from the network that would lead past a tunnel; those that are over are forgotten.
   var notesOfOthers: [String] {
     let contested = repairPace.contested(at: world.now())
-    toldContests.formIntersection(contested)
     return contested.map { repairPace.words(for: $0) } + others.collisions + pushedClaims
   }
 

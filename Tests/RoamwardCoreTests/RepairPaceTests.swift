@@ -20,8 +20,10 @@ import Testing
     #expect(gaps == [1000, 2000, 4000, 8000, 16_000, 32_000])
     #expect(pace.contested(at: at(now)) == [.routes])
     #expect(pace.words(for: .routes).contains("at most every 64 s"))
+    // Twice the wait of 64 s after the last repair, at 63.04 s.
+    #expect(pace.endOfContests(at: at(now)) == at(40 + 63_000 + 128_000))
     let later = now + 200_000
-    #expect(pace.contested(at: at(later)).isEmpty)
+    #expect(pace.contested(at: at(later)).isEmpty && pace.endOfContests(at: at(later)) == nil)
     #expect(pace.repair([.routes], at: at(later)).isEmpty && pace.repair([.routes], at: at(later + 10)).isEmpty)
   }
 

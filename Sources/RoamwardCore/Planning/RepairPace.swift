@@ -19,6 +19,9 @@ package struct RepairPace: Hashable, Sendable {
     var repairs: [Moment] = []
     /// Between repairs, from now on; zero: at once.
     var wait = Duration.zero
+
+    /// When it is as if nothing had happened.
+    var quietAt: Moment? { repairs.last.map { $0 + max(RepairPace.window, wait * 2) } }
   }
 
   private var records: [Subject: Record] = [:]
@@ -30,8 +33,7 @@ package struct RepairPace: Hashable, Sendable {
     var waiting: [Subject: Moment] = [:]
     for subject in subjects {
       var record = records[subject] ?? Record()
-      let isQuiet = record.repairs.last.map { now - $0 > max(Self.window, record.wait * 2) } ?? true
-      if isQuiet { record = Record() }
+      if record.quietAt.map({ $0 <= now }) ?? true { record = Record() }
       record.repairs.removeAll { now - $0 > max(Self.window, record.wait) }
       if record.wait == .zero, record.repairs.count >= Self.freeRepairs { record.wait = .seconds(1) }
       if let last = record.repairs.last, last + record.wait > now {
@@ -46,12 +48,13 @@ package struct RepairPace: Hashable, Sendable {
     return waiting
   }
 
-  /// Subjects that are fought over now, for people, in order.
+  /// Subjects that are fought over now, in order.
   package func contested(at now: Moment) -> [Subject] {
-    records.filter { _, record in
-      record.wait > .zero && record.repairs.last.map { now - $0 <= max(Self.window, record.wait * 2) } ?? false
-    }.keys.sorted()
+    records.filter { _, record in record.wait > .zero && record.quietAt.map { now < $0 } ?? false }.keys.sorted()
   }
+
+  /// When the first of them is over, should nothing more happen.
+  package func endOfContests(at now: Moment) -> Moment? { contested(at: now).compactMap { records[$0]?.quietAt }.min() }
 
   /// `the firewall's table keeps being changed by somebody; it is put right again at most every second`.
   package func words(for subject: Subject) -> String {
