@@ -76,6 +76,25 @@ import Testing
     }
   }
 
+  @Test("a link that is taken down between the look and the step is no failure of the tunnel") func torn() throws {
+    let run = DayOutRun(DayOut.all[0])
+    run.machine.network = DayOut.cafe
+    run.life.start()
+    let route = try #require(run.machine.state.observed.kernel.routes.first)
+    run.machine.state.apply([.removeRoute(route)])
+    var isTorn = true
+    run.machine.failingSteps = { step in
+      guard case .addRoute = step, isTorn else { return nil }
+      isTorn = false
+      run.machine.state.takeDown("corp")
+      return "Network is down"
+    }
+    run.life.agent.networkChanged()
+    run.machine.run(for: .milliseconds(600))
+    #expect(!isTorn && run.life.states == ["corp connecting", "corp connected"])
+    #expect(run.machine.state.observed.comparable == run.expected())
+  }
+
   @Test("a backend that dies is seen, made anew at once, and with patience when it dies again") func backend() throws {
     let run = DayOutRun(DayOut.all[1])
     run.machine.network = DayOut.cafe
