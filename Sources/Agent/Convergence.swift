@@ -7,6 +7,7 @@ extension Reconciler {
   func converge() {
     defer { if orderedSupervisors.contains(where: isReadyToGo) { isPassDue = true } }
     var hasFailed = false
+    var hasLookedAgain = false
     for _ in 0..<8 {
       guard let observation else { return }
       forgetLinksThatAreGone(observation)
@@ -23,6 +24,11 @@ extension Reconciler {
       if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
       if !steps.isEmpty { observe() }
+      // Somebody took the link down between the look and the step: that is no failure, but another machine to plan for. Once, then it counts.
+      if !hasLookedAgain, failures.contains(where: { hasGoneDown($0.step, since: observation) }) {
+        hasLookedAgain = true
+        continue
+      }
       let isSettled = report(failures)
       if isSettled && steps.isEmpty { return }
       if !failures.isEmpty {
@@ -74,6 +80,11 @@ extension Reconciler {
       world.endUserspaceLink(link)
     }
     return failures
+  }
+
+  private func hasGoneDown(_ step: Step, since before: Observation) -> Bool {
+    guard case .addRoute(let route) = step, let link = route.link else { return false }
+    return before.state.kernel.link(named: link)?.isUp == true && observation?.state.kernel.link(named: link)?.isUp == false
   }
 
   /// Stage by stage, so that no packet is led where something is missing: what builds on a step that failed is not made (docs/security.md, "Order").

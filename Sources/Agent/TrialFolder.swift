@@ -51,6 +51,11 @@ final class TrialFolder {
 
   private func stage(_ files: [ApplyRequest.File]) -> LoadedPolicies {
     var loaded = LoadedPolicies()
+    // What was confirmed and is not yet in its place comes first.
+    if state.trialNote == .keep, let failure = keep() {
+      loaded.diagnostics = [Diagnostic(.error, failure, at: SourceLocation(file: path, line: 1, column: 1))]
+      return loaded
+    }
     do throws(SystemError) {
       removeFolder()
       try Folder.make(path, mode: 0o700)
@@ -72,7 +77,11 @@ final class TrialFolder {
   /// File by file into the topmost layer; the folder, which says the same, stays in force until all are there.
   private func keep() -> String? {
     guard let top = layers.last else { return "there is no folder of policies to keep them in" }
-    if let failure = put(.keep) { return failure }
+    let before = state.trialNote
+    if let failure = put(.keep) {
+      state.put(before)
+      return failure
+    }
     do throws(SystemError) {
       try Folder.make(top, mode: 0o755)
       // What policies name comes before the policies.

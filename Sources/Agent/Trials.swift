@@ -24,7 +24,11 @@ extension Reconciler {
         observe()
         let cure = "`--confirm-within 60s` brings the last set back unless you confirm it, `--even-ssh` does it all the same"
         try refuseToCut(request.sessions, under: prospect(of: staged.policies), cure: cure)
-        if let failure = world.trials.keep() { throw RequestError(code: .failed, message: failure) }
+        if let failure = world.trials.keep() {
+          // As far as it has come.
+          policiesChanged()
+          throw RequestError(code: .failed, message: failure)
+        }
       }
     } catch {
       if error.code != .failed || world.trials.current() != nil { world.trials.drop() }

@@ -75,6 +75,9 @@ package struct SimulatedState {
     }
   }
 
+  /// As somebody else would.
+  package mutating func takeDown(_ link: String) { change(link) { $0.flags = 0 } }
+
   private mutating func change(_ name: String, _ body: (inout Link) -> Void) {
     if let i = observed.kernel.links.firstIndex(where: { $0.name == name }) { body(&observed.kernel.links[i]) }
   }

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import Glibc
 import LinuxIO
 import PolicySource
 
@@ -44,30 +45,34 @@ struct Apply: ParsableCommand {
 
   /// The policies, and of the files that they name those that lie beside them.
   private func read() throws -> [ApplyRequest.File] {
-    let loaded = loadPolicies(layers: [path], requireRootOwnership: false)
-    let isFolder = !Folder.names(in: path).isEmpty
-    let folder = isFolder ? path : Folder.parent(of: path)
-    let beside = Set(Folder.names(in: folder))
-    var names = isFolder ? loaded.files.map(lastComponent) : [lastComponent(path)]
-    // Files that only mask others are policies too.
-    if isFolder { names += beside.filter { name in [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } && !name.hasPrefix(".") } }
-    names += loaded.dependencies.filter { Folder.parent(of: $0).hasSuffix(lastComponent(folder)) }.map(lastComponent).filter(
-      beside.contains)
+    guard let resolved = realpath(path, nil) else { throw trouble("\(path): \(String(cString: strerror(errno)))") }
+    defer { free(resolved) }
+    let whole = String(cString: resolved)
+    let isFolder = opendir(whole).map { closedir($0) } != nil
+    let folder = isFolder ? whole : Folder.parent(of: whole)
+    let beside = Folder.names(in: folder)
+    // Those that only mask others are policies too.
+    var names = isFolder ? beside.filter { name in [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } } : [lastComponent(whole)]
+    let dependencies = loadPolicies(layers: [whole], requireRootOwnership: false).dependencies
+    names += dependencies.filter { Folder.parent(of: $0) == folder }.map(lastComponent).filter(beside.contains)
     do throws(SystemError) {
       var files: [ApplyRequest.File] = []
-      for name in Set(names).sorted() {
-        let bytes = try TextFile.read(isFolder || name != lastComponent(path) ? "\(folder)/\(name)" : path)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-          throw SystemError(code: 84, operation: "read \(folder)/\(name) as text")
+      for name in Set(names).sorted() where !name.hasPrefix(".") {
+        guard let text = String(validating: try TextFile.read("\(folder)/\(name)"), as: UTF8.self) else {
+          throw SystemError(code: EILSEQ, operation: "read \(folder)/\(name) as text")
         }
         files.append(.init(name: name, text: text))
       }
-      if files.isEmpty { throw SystemError(code: 2, operation: "find a policy in \(path)") }
-      return files
+      if !files.isEmpty { return files }
     } catch {
-      writeError("roamward: \(error)\n")
-      throw ExitStatus.policyErrors
+      throw trouble("\(error)")
     }
+    throw trouble("there is no policy in \(path)")
+  }
+
+  private func trouble(_ text: String) -> ExitCode {
+    writeError("roamward: \(text)\n")
+    return ExitStatus.policyErrors
   }
 }
 

@@ -40,7 +40,7 @@ import Testing
       run.life.start(for: .milliseconds(900))
       let status = run.life.status
       switch failing {
-      case .replaceFirewall, .writeResolvConf:
+      case .replaceFirewall, .writeResolvConf, .setLinkResolver, .setRecord:
         #expect(status.tunnels.contains { $0.state == "connected" }, "\(failing)")
       default:
         let tunnel = status.tunnels.first { $0.state != "connected" }
@@ -74,6 +74,25 @@ import Testing
       run.machine.run(for: .seconds(5))
       #expect(run.machine.state.observed.comparable == run.expected(), "\(failing)")
     }
+  }
+
+  @Test("a link that is taken down between the look and the step is no failure of the tunnel") func torn() throws {
+    let run = DayOutRun(DayOut.all[0])
+    run.machine.network = DayOut.cafe
+    run.life.start()
+    let route = try #require(run.machine.state.observed.kernel.routes.first)
+    run.machine.state.apply([.removeRoute(route)])
+    var isTorn = true
+    run.machine.failingSteps = { step in
+      guard case .addRoute = step, isTorn else { return nil }
+      isTorn = false
+      run.machine.state.takeDown("corp")
+      return "Network is down"
+    }
+    run.life.agent.networkChanged()
+    run.machine.run(for: .milliseconds(600))
+    #expect(!isTorn && run.life.states == ["corp connecting", "corp connected"])
+    #expect(run.machine.state.observed.comparable == run.expected())
   }
 
   @Test("a backend that dies is seen, made anew at once, and with patience when it dies again") func backend() throws {

@@ -29,7 +29,7 @@ struct FaultWalkTests {
     gone() { test -s "$scene/agent.exit"; }
     is() { gone || [[ $(field corp state 2>/dev/null) == "$1" ]]; }
     # The firewall's table may stay after cleaning up: that is what it is for.
-    without_firewall() { state | awk '/^table inet roamward/ { skip = 1 } !skip { print } skip && /^}/ { skip = 0 }'; }
+    without_firewall() { state | awk '/^table (inet|arp) roamward/ { skip = 1 } !skip { print } skip && /^}/ { skip = 0 }'; }
     clean() { without_firewall >"$scene/after"; diff "$scene/before" "$scene/after"; }
     notes() { find "$scene/state" -mindepth 1 ! -name lock | sort; }
     nothing_left() {
