@@ -1,3 +1,4 @@
+internal import CAres
 internal import Glibc
 package import LinuxIO
 internal import NetworkTypes

@@ -29,7 +29,8 @@ struct InteroperationTests {
     // Whatever is started ends with the script, however that ends.
     let outcome: ChildProcess.Outcome = try onLoop(limit: .seconds(600)) { loop, done in
       try ChildProcess(
-        ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer] + cases.split(separator: " ").map(String.init),
+        ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer]
+          + cases.split(separator: " ").map(String.init),
         environment: ["ROAMWARD_BIN": Self.programs], timeout: .seconds(580), on: loop, then: done)
     }
     #expect(outcome.code == 0, "\(outcome.output)")
