@@ -10,7 +10,9 @@ docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
-.PHONY: help build demo test lint bench install clean
+virtual = vm-managers vm-resolvers vm-wifi vm-boot
+
+.PHONY: help build demo test lint bench install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,13 +29,23 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm
 	swift build --build-tests
 	scripts/test
-	$(MAKE) --no-print-directory build
-	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
-	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
-	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
+
+# Two virtual machines at a time: emulated processors do not fill two real ones.
+vm-managers:
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers
+
+vm-resolvers:
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --time-limit 900 -- Tests/VM/resolvers
+
+# The engine as it is shipped.
+vm-wifi: build
+	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
+	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
+
+vm-boot:
+	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
 
 lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift

@@ -20,11 +20,11 @@ struct DoctorTests {
       checks() { visit | jq -r '[.findings[] | select(.check != "unit" and .check != "networkd-rules" and .check != "forecast") | .check] | join(" ")'; }
       remember
       say "$(checks)"
+      as_before
       sysctl -qw net.ipv4.conf.wlan0.rp_filter=1
       say "$(checks)"
       visit | jq -r '.findings[] | select(.check == "rp-filter") | .cure'
       sysctl -qw net.ipv4.conf.wlan0.rp_filter=0
-      as_before
       cp vpn.yaml $policies/
       say "$(checks)"
       roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state >text || say "status $?"
