@@ -73,20 +73,15 @@ private final class Ping {
   /// Sends one more, and waits for the answer to this or an earlier one.
   func answers(within milliseconds: Int32) throws -> Bool {
     tries += 1
-    var request: [UInt8] = [8, 0, 0, 0, 0x52, 0x57, UInt8(tries >> 8), UInt8(tries & 0xff)]
-    let sum = stride(from: 0, to: 8, by: 2).reduce(UInt32(0)) { $0 + UInt32(request[$1]) << 8 + UInt32(request[$1 + 1]) }
-    let checksum = ~UInt16((sum & 0xffff) + sum >> 16)
-    request[2] = UInt8(checksum >> 8)
-    request[3] = UInt8(checksum & 0xff)
+    let request = echoRequest(tries)
     // A refusal is no answer, and nothing more.
     _ = send(descriptor, request, request.count, 0)
     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     let end = Clock.wall + Double(milliseconds)
     while poll(&ready, 1, max(0, Int32((end - Clock.wall).rounded(.up)))) > 0 {
       var answer = [UInt8](repeating: 0, count: 256)
-      // Behind 20 bytes of IPv4: type 0 is an answer, and 5257 is us.
       let count = recv(descriptor, &answer, answer.count, 0)
-      if count >= 28, answer[20] == 0, answer[24] == 0x52, answer[25] == 0x57 { return true }
+      if echoReply(in: answer, count: count) != nil { return true }
     }
     return false
   }
