@@ -89,8 +89,9 @@ struct DoctorTests {
     var host = Self.well
     host.kernel.strictLinks = ["eth0"]
     host.policyErrors = 1
-    let diagnosis = Diagnosis(of: host, with: Self.policies, forecasts: ["corp": ["a note"], "lab": ["a note"]])
+    let diagnosis = Diagnosis(of: host, with: Self.policies, forecasts: ["corp": ["a note; cure: sleep"], "lab": ["a note; cure: sleep"]])
     #expect(diagnosis.findings.map(\.check) == ["policies", "rp-filter", "forecast"])
+    #expect(diagnosis.findings.last?.message == "a note" && diagnosis.findings.last?.cure == "sleep")
   }
 
   @Test("reads networkd's configuration as networkd does: the last word counts, in its section alone") func networkd() {

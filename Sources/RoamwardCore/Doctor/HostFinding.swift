@@ -25,6 +25,17 @@ package struct HostFinding: Hashable, Sendable {
   }
 }
 
+extension HostFinding {
+  /// A note of a plan: what is seen coming, and often the cure at its end.
+  fileprivate init(foreseen note: String) {
+    guard let seam = note.firstRange(of: "; cure: ") else {
+      self.init("forecast", .risk, note)
+      return
+    }
+    self.init("forecast", .risk, String(note[..<seam.lowerBound]), cure: String(note[seam.upperBound...]))
+  }
+}
+
 /// One question that the doctor asks of a host.
 package struct HostCheck: Sendable {
   package var name: String
@@ -54,7 +65,7 @@ package struct Diagnosis: Hashable, Sendable {
       if found.isEmpty { passed.append(check.about) } else { findings += found }
     }
     let foreseen = forecasts.sorted { $0.key < $1.key }.flatMap(\.value).uniqued()
-    findings += foreseen.map { HostFinding("forecast", .risk, $0) }
+    findings += foreseen.map(HostFinding.init(foreseen:))
     findings = findings.enumerated().sorted { ($0.element.severity, $0.offset) < ($1.element.severity, $1.offset) }.map(\.element)
   }
 
