@@ -26,12 +26,17 @@ struct FloodCommand: ParsableCommand {
     var to = sockaddr_in()
     to.sin_family = sa_family_t(AF_INET)
     to.sin_addr.s_addr = UInt32(truncatingIfNeeded: target.low).bigEndian
+    // Signing costs more than sending: what differs from one to the next is the source, which is not signed.
+    var packets = (0..<256).map { _ in datagram(to: target, macs) }
     let start = Clock.wall
     var (sent, refused) = (0, 0)
     while Clock.wall - start < Double(seconds) * 1000 {
       let due = Int((Clock.wall - start) * Double(rate) / 1000)
       while sent < due {
-        let packet = datagram(to: target, macs)
+        let number = sent % packets.count
+        let source = UInt32.random(in: 0..<0x2_0000)
+        for i in 0..<3 { packets[number][13 + i] = UInt8(truncatingIfNeeded: (0x12_0000 | source) >> UInt32(16 - 8 * i)) }
+        let packet = packets[number]
         let result = withUnsafePointer(to: &to) {
           $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
             sendto(socket, packet, packet.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -57,7 +62,7 @@ struct FloodCommand: ParsableCommand {
     var message = (0..<148).map { _ in UInt8.random(in: 0...255) }
     message.replaceSubrange(0..<4, with: [1, 0, 0, 0])
     message.withUnsafeMutableBytes { macs.sign($0) }
-    let source = [198, 18 + UInt8.random(in: 0...1), UInt8.random(in: 0...255), UInt8.random(in: 1...254)]
+    let source: [UInt8] = [198, 18, 0, 1]
     let length = 28 + message.count
     // The kernel fills in the length and the checksum; UDP over IPv4 needs none.
     let header: [UInt8] =

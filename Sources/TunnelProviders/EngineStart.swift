@@ -32,7 +32,7 @@ final class EngineStart {
       _ = try connection.write(Array(UAPIRequest.get.utf8)[...])
       sources = [
         try loop.whenReadable(connection.number) { [weak self] in self?.answered() },
-        try loop.at(.now + .seconds(10)) { [weak self] in self.map { $0.fail("does not answer") } },
+        try loop.at(.now + .seconds(30)) { [weak self] in self.map { $0.fail("does not answer") } },
       ]
     } catch {
       let failure = explain(error, program)

@@ -41,7 +41,7 @@ package final class UserspaceWireGuard {
   package static var isInstalled: Bool { isOnPath(InterfaceProcess.path) }
 
   /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
-  /// question; with an error after ten seconds at most, and then what there may be of the link is to be ended by `stop`. An ending of the
+  /// question; with an error after half a minute at most, and then what there may be of the link is to be ended by `stop`. An ending of the
   /// same link that is under way is waited for.
   package func start(link: String, then: @escaping (Result<Void, ProviderError>) -> Void) {
     if let stop = stops[link] {

@@ -40,9 +40,11 @@ func startPair(_ near: KeyPair, _ far: KeyPair) throws {
       if ((try? wireGuard.read("rw0")) ?? nil)?.lastHandshake != nil { return done(.success(())) }
       sources = [try? loop.at(.now + .milliseconds(50)) { look() }].compactMap { $0 }
     }
-    wireGuard.start(link: "rw0") { _ in
-      wireGuard.start(link: "rw1") { _ in
+    wireGuard.start(link: "rw0") { first in
+      wireGuard.start(link: "rw1") { second in
         do {
+          try first.get()
+          try second.get()
           try configure("rw0", near, port: 51001, far, at: "127.0.0.1:51002")
           try configure("rw1", far, port: 51002, near, at: "127.0.0.1:51001")
           sources = [
