@@ -23,8 +23,8 @@ struct Inbound: ~Copyable {
   private let plaintext: UnsafeMutableRawPointer
   private var used = 0
   private var coalescer: Coalescer
-  private var queue = StandingQueue()
-  /// One packet is to be marked or dropped: the queue before us never empties.
+  private var delay = ControlledDelay()
+  /// One packet is to be marked or dropped: the socket never empties.
   private var tellsSender = false
 
   init(_ path: DataPath) throws(SystemError) {
@@ -73,9 +73,13 @@ struct Inbound: ~Copyable {
   private mutating func drain(_ socket: Int32) {
     for _ in 0..<64 {
       let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(bufferCount)))
-      guard count > 0 else { return queue.empty() }
+      guard count > 0 else {
+        _ = delay.tells(of: 0, at: .now)
+        return
+      }
       let now = Moment.now
-      if count == bufferCount { tellsSender = queue.stands(at: now) } else { queue.empty() }
+      // A socket does not tell for how long a datagram has waited; but what leaves nothing behind has not.
+      tellsSender = delay.tells(of: count == bufferCount ? ControlledDelay.target : 0, at: now)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
@@ -103,7 +107,7 @@ struct Inbound: ~Copyable {
       switch batch.open(record, count: size, from: source, into: packet) {
       case .packet(let length, _):
         if isMarked { CongestionMarks.mark(packet) }
-        if tellsSender, length >= StandingQueue.smallest {
+        if tellsSender, length >= ControlledDelay.smallest {
           tellsSender = false
           if !CongestionMarks.mark(packet) { continue }
         }

@@ -7,27 +7,22 @@ internal import WireGuardEngine
 /// From the TUN device to the sockets: reads packets, cuts up superpackets, seals, sends. One thread; nothing is allocated, locked or told to
 /// another thread for a packet, only for a batch.
 struct Outbound: ~Copyable {
-  private static let largest = 65_535
-  /// Room before the packet, for headers that are written in front of a segment.
-  private static let lead = 512
+  /// Bytes after which the device is asked for more before the next packet's turn.
+  private static let long = 16_384
 
   private let path: DataPath
   private let tun: Int32
   private let virtioSize: Int
-  private let input: UnsafeMutableRawPointer
   private let scratch: UnsafeMutableRawPointer
   private var outbox: Outbox
-  private var queue = StandingQueue()
-  /// One packet of the next is to be marked or dropped: the queue before us never empties.
-  private var tellsSender = false
-  /// The last packet's destination and where it led: packets come in trains.
+  private var queue = FairQueue()
+  private var isGone = false
   private let poller: Int32
 
   init(_ path: DataPath) throws(SystemError) {
     self.path = path
     tun = path.tun.descriptor.number
     virtioSize = path.tun.hasVirtioHeader ? VirtioHeader.size : 0
-    input = .allocate(byteCount: Self.lead + VirtioHeader.size + Self.largest + 64, alignment: 64)
     scratch = .allocate(byteCount: 256, alignment: 64)
     outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
     poller = cwg_poller()
@@ -37,7 +32,6 @@ struct Outbound: ~Copyable {
   }
 
   deinit {
-    input.deallocate()
     scratch.deallocate()
     close(poller)
   }
@@ -46,44 +40,53 @@ struct Outbound: ~Copyable {
   mutating func run() {
     var identities: [UInt32] = [0, 0]
     while true {
-      var isDrained = false
-      var isGone = false
-      let mtu = path.mtu
+      readAhead()
+      if isGone { return path.deviceIsGone() }
+      if queue.isEmpty {
+        let count = cwg_poller_wait(poller, &identities, 2)
+        for i in 0..<max(0, Int(count)) where identities[i] == 1 { return }
+        continue
+      }
       let now = Moment.now
-      let outcome = path.engine.send(at: now, mtu: mtu) { batch in
-        while !outbox.isFull {
-          let count = read(tun, input + Self.lead, VirtioHeader.size + Self.largest)
-          if count > virtioSize {
-            take(count, &batch)
-          } else if count < 0 {
-            if errno == EINTR { continue }
-            isDrained = true
-            // The link is down (EIO), which it may not stay; or it has been deleted.
-            isGone = errno == EBADFD || errno == EBADF
-            return
-          }
+      let outcome = path.engine.send(at: now, mtu: path.mtu) { batch in
+        while !outbox.isFull, let packet = queue.next(at: now) {
+          take(packet, &batch)
+          queue.release(packet)
+          // A superpacket takes a tenth of a millisecond: what has come meanwhile may be another's turn.
+          if packet.length > Self.long { readAhead() }
         }
       }
       outbox.flush()
       if outcome.needsControl { path.wakeControl() }
-      if isGone { return path.deviceIsGone() }
-      guard isDrained else {
-        tellsSender = queue.stands(at: now)
-        continue
+    }
+  }
+
+  /// Puts all that the device has into the queue, as far as there is room. Reading costs a tenth of what sealing does.
+  @inline(__always)
+  private mutating func readAhead() {
+    var now: Moment?
+    while let room = queue.room {
+      let count = read(tun, room, FairQueue.largest)
+      if count > virtioSize {
+        let arrival = now ?? .now
+        now = arrival
+        queue.append(count, lead: virtioSize, at: arrival)
+      } else if count < 0, errno != EINTR {
+        // The link is down (EIO), which it may not stay; or it has been deleted.
+        isGone = errno == EBADFD || errno == EBADF
+        return
       }
-      queue.empty()
-      let count = cwg_poller_wait(poller, &identities, 2)
-      for i in 0..<max(0, Int(count)) where identities[i] == 1 { return }
     }
   }
 
   /// One read's worth.
   @inline(__always)
-  private mutating func take(_ count: Int, _ batch: inout SendBatch) {
-    let packet = input + (Self.lead &+ virtioSize)
-    let length = count &- virtioSize
+  private mutating func take(_ whole: FairQueue.Packet, _ batch: inout SendBatch) {
+    let packet = whole.bytes + virtioSize
+    let length = whole.length &- virtioSize
+    var tellsSender = whole.tellsSender
     guard let peer = batch.route(UnsafeRawBufferPointer(start: packet, count: length)) else { return }
-    let virtio = virtioSize > 0 ? VirtioHeader(at: input + Self.lead) : VirtioHeader()
+    let virtio = virtioSize > 0 ? VirtioHeader(at: whole.bytes) : VirtioHeader()
     guard let superpacket = try? Superpacket(packet, length, virtio, scratch: scratch) else { return }
     switch batch.prepare(UnsafeRawBufferPointer(start: packet, count: length), for: peer) {
     case .drop: return
@@ -93,7 +96,7 @@ struct Outbound: ~Copyable {
       for i in 0..<superpacket.count {
         if outbox.isFull { outbox.flush() }
         guard let (segment, size) = try? superpacket.segment(i) else { return }
-        if tellsSender, size >= StandingQueue.smallest {
+        if tellsSender, size >= ControlledDelay.smallest {
           tellsSender = false
           if !CongestionMarks.mark(segment) { continue }
         }

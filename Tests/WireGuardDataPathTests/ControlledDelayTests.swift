@@ -1,0 +1,50 @@
+import NetworkTypes
+import Testing
+
+@testable import WireGuardDataPath
+
+@Suite("A queue in which packets wait for too long")
+struct ControlledDelayTests {
+  private static let long = ControlledDelay.target
+
+  private func moment(_ milliseconds: Int) -> Moment { Moment(nanoseconds: 1_000_000_000 + UInt64(milliseconds) * 1_000_000) }
+
+  /// The milliseconds at which one packet is to be marked, of a queue that one leaves in each, after waiting for so long.
+  private func told(_ time: Range<Int>, wait: (Int) -> UInt64) -> [Int] {
+    var delay = ControlledDelay()
+    return time.filter { delay.tells(of: wait($0), at: moment($0)) }
+  }
+
+  @Test("one that is short now and then is left alone, however long its bursts are")
+  func bursts() {
+    #expect(told(0..<5000) { $0 % 10 == 0 ? 0 : Self.long * 100 } == [])
+    #expect(told(0..<5000) { $0 % 2 == 0 ? 0 : Self.long } == [])
+    #expect(told(0..<5000) { _ in Self.long - 1 } == [])
+  }
+
+  @Test("one that stands is told of after the interval, and then ever sooner, by the square root, until it is short")
+  func standing() {
+    let told = told(0..<200) { _ in Self.long }
+    #expect(told.first == 10 && told.count > 25, "\(told)")
+    let gaps = zip(told.dropFirst(), told).map { $0 - $1 }
+    #expect(gaps.first == 10 && gaps[1] >= 7 && gaps[1] <= 8 && (4...6).contains(gaps[3]), "\(gaps)")
+    #expect(zip(gaps.dropFirst(), gaps).allSatisfy { $0 <= $1 + 1 })
+  }
+
+  @Test("what stands again soon after it was short has its interval again, and is told of as often as before; long after, as at first")
+  func again() {
+    let soon = told(0..<400) { $0 == 200 ? 0 : Self.long }
+    let before = soon.filter { $0 < 200 }
+    let after = soon.filter { $0 > 200 }
+    #expect(after.first == 211 && after[1] - after[0] <= 3 && after.count > before.count, "\(soon)")
+    let late = told(0..<1400) { (200..<1000).contains($0) ? 0 : Self.long }.filter { $0 > 200 }
+    #expect(late.first == 1010 && late[1] == 1020, "\(late)")
+  }
+
+  @Test("a clock that goes back tells of nothing")
+  func clock() {
+    var delay = ControlledDelay()
+    let told = [500, 0, 509, 510].map { delay.tells(of: Self.long, at: moment($0)) }
+    #expect(told == [false, false, false, true])
+  }
+}
