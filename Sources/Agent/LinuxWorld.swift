@@ -60,6 +60,7 @@ extension World {
       }
       FaultPoint.pass("during \(step)")
     }
+    world.endRun = commands.end
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
