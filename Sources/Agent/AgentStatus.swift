@@ -14,6 +14,7 @@ extension Reconciler {
         network6: network.digest(.v6)),
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
       notes: notes, counters: counters, resolver: resolverReport)
+    status.standIns = loaded.fallback?.standIns ?? []
     status.others = others.all.map(\.description)
     status.trialUntil = world.trials.current().map { wallClock($0.until) }
     return status

@@ -1,6 +1,7 @@
 internal import RoamwardCore
 
-/// A tunnel that programs bring up, take down and judge. One program runs at a time; `down` waits for an `up` that is under way.
+/// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not wanted any
+/// more is ended, and `down` waits for its end.
 final class CommandDriver: TunnelDriver {
   private let command: CommandProviderConfiguration
   private let tunnel: String
@@ -8,7 +9,7 @@ final class CommandDriver: TunnelDriver {
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
   private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
-  private var isRunning = false
+  private var running: CommandAction?
   /// `up` has begun and `down` has not ended since.
   private var isDownOwed = false
   private var isStatusDue = false
@@ -27,7 +28,7 @@ final class CommandDriver: TunnelDriver {
 
   let engineName = "command"
 
-  var isReleased: Bool { !isDownOwed && !isRunning && queue.isEmpty }
+  var isReleased: Bool { !isDownOwed && running == nil && queue.isEmpty }
 
   func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
 
@@ -63,6 +64,7 @@ final class CommandDriver: TunnelDriver {
     life += 1
     isStatusDue = false
     queue.removeAll { $0.0 != .down }
+    if let running, running != .down { world.endRun(tunnel) }
     guard isDownOwed, !queue.contains(where: { $0.0 == .down }) else { return }
     run(.down) { [weak self] _ in
       guard let self else { return }
@@ -77,16 +79,16 @@ final class CommandDriver: TunnelDriver {
   }
 
   private func next() {
-    guard !isRunning, !queue.isEmpty else { return }
-    isRunning = true
+    guard running == nil, !queue.isEmpty else { return }
     let (action, done) = queue.removeFirst()
+    running = action
     if action == .up {
       isDownOwed = true
       world.journal.noteCommand(tunnel, command)
     }
     world.run(action, tunnel, command) { [weak self] outcome in
       guard let self else { return }
-      isRunning = false
+      running = nil
       done(outcome)
       next()
       changed()

@@ -20,7 +20,7 @@ extension Logger {
       let metadata: Logger.Metadata = ["generation": "\(generation)", "errors": "\(errors)", "warnings": "\(warnings)"]
       errors == 0
         ? info("policies are in force", metadata: metadata)
-        : error("policies have errors; the last good set stays in force", metadata: metadata)
+        : error("policies have errors; what was good last stays in force", metadata: metadata)
     case .timer(let tunnel, let what, _, let milliseconds):
       let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
       debug("timer", metadata: ["tunnel": "\(tunnel)", "timer": "\(what)", "in": "\(when)"])

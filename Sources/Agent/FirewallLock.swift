@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KernelNetwork
 package import Logging
 internal import PolicySource
@@ -6,9 +7,14 @@ internal import RoamwardCore
 /// Puts up the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known: for the time
 /// before there is an agent. A table that is there already stays.
 package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
-  let loaded = loadPolicies(layers: settings.policyLayers, requireRootOwnership: true)
+  let loaded = loadPolicies(
+    layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
+    at: Int64(time(nil)))
   for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
-  if loaded.hasErrors { throw WorldError("the policies have errors, so that nobody knows what to hold back (roamward check)") }
+  for words in loaded.fallback?.words ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
+  if loaded.hasErrors, loaded.fallback == nil {
+    throw WorldError("the policies have errors, so that nobody knows what to hold back (roamward check)")
+  }
   let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
     TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
   }

@@ -15,6 +15,7 @@ extension World {
     let alarm = Alarm(loop)
     let journal = state.journal
     let trial = TrialFolder(state, layers: policyLayers)
+    let lastGood = LastGoodPolicies(state)
     var world = World(
       now: { .now }, wallClock: { Int64(time(nil)) },
       observe: { need throws(WorldError) in
@@ -45,7 +46,7 @@ extension World {
           if case .failure(let error) = result { done(.failed(because: error.description)) } else { done(.succeeded) }
         }
       },
-      loadPolicies: { PolicySource.loadPolicies(layers: trial.layersInForce, requireRootOwnership: geteuid() == 0) }, journal: journal,
+      loadPolicies: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, journal: journal,
       wake: alarm.set)
     let probes = ProbeRunner(on: loop, resolver: resolver)
     world.probe = { request, link, done in
@@ -59,6 +60,7 @@ extension World {
       }
       FaultPoint.pass("during \(step)")
     }
+    world.endRun = commands.end
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world

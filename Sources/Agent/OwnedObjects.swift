@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
+internal import PolicySource
 internal import RoamwardCore
 internal import TunnelProviders
 
@@ -63,6 +64,7 @@ extension LinuxMachine {
           case "lock": "keeps a second agent out"
           case "holds.json": "what people have said by hand"
           case "trial", "trial.d": "policies on trial"
+          case KeptPolicies.noteName: "the policies as they were when they were good last"
           default: "not known to this version"
           }
       }

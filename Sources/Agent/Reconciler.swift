@@ -15,6 +15,7 @@ package final class Reconciler {
   private(set) var loaded = LoadedPolicies()
   private(set) var policies = PolicySet()
   private(set) var generation = 0
+  private var toldFallback: [String] = []
   var observation: Observation?
   private(set) var observedAt = Moment(nanoseconds: 0)
   /// The network as the host's own sources see it; the observation's own snapshot has what probes found as well.
@@ -140,11 +141,15 @@ package final class Reconciler {
     loaded = world.loadPolicies()
     let errors = loaded.diagnostics.count { $0.severity == .error }
     let warnings = loaded.diagnostics.count - errors
-    if !loaded.hasErrors {
+    // Errors that leave what is in force as it is are no new set.
+    if !loaded.hasErrors || loaded.fallback != nil && (generation == 0 || policies != loaded.policies) {
       policies = loaded.policies
       generation += 1
     }
     tell(.policy(generation: generation, errors: errors, warnings: warnings))
+    let words = loaded.fallback?.words ?? []
+    for line in words where !toldFallback.contains(line) { warn(line) }
+    toldFallback = words
     isObservationStale = true
     pass()
   }

@@ -2,6 +2,7 @@ internal import ControlProtocol
 internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
+internal import PolicySource
 internal import RoamwardCore
 
 /// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is on disk before what it is about.
@@ -119,6 +120,13 @@ package final class StateFolder {
     }
   }
 
+  // MARK: Policies
+
+  /// The set that was good last, where one is kept.
+  var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
+
+  func put(_ policies: KeptPolicies) { put(KeptPolicies.noteName, policies.note) }
+
   func isWritten(_ name: String) -> Bool { !unwritten.contains(name) && lock != nil }
 
   package var journal: Journal {
@@ -156,12 +164,14 @@ struct NotesOnDisk {
     for found in Folder.names(in: path) {
       let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
-      guard ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix) else { continue }
+      guard ["holds.json", TrialNote.name, KeptPolicies.noteName].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix)
+      else { continue }
       if isUnfinished {
         unfinished.append(found)
         continue
       }
-      guard let bytes = try? TextFile.read("\(path)/\(name)") else {
+      // Files of policies may be of a mebibyte each.
+      guard let bytes = try? TextFile.read("\(path)/\(name)", limit: name == KeptPolicies.noteName ? 1 << 28 : 1 << 20) else {
         unusable.append((name, "cannot be read"))
         continue
       }
@@ -185,6 +195,8 @@ struct NotesOnDisk {
   var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
 
   var holds: [String: Hold] { HoldNote.holds(in: notes["holds.json"] ?? .null) }
+
+  var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
 
   var trial: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
 }

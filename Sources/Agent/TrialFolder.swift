@@ -26,7 +26,9 @@ final class TrialFolder {
   static func path(in stateDirectory: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// What the policies are read from.
-  var layersInForce: [String] { state.trialNote == nil ? layers : layers + [path] }
+  var layersInForce: [String] { isInForce ? layers + [path] : layers }
+
+  var isInForce: Bool { state.trialNote != nil }
 
   var trials: PolicyTrials {
     var trials = PolicyTrials()

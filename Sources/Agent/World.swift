@@ -23,6 +23,8 @@ package struct World {
   package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> AnyObject?
   /// Runs a provider's program. Dropping what it returns does not end it.
   package var run: (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void
+  /// Ends what a provider still runs for a tunnel; its outcome comes soon. A world that is not told how waits for it.
+  package var endRun: (String) -> Void = { _ in }
   package var loadPolicies: () -> LoadedPolicies
   /// Write-ahead notes for the agent that comes after a crash.
   package var journal: Journal

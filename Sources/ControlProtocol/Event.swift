@@ -80,7 +80,7 @@ extension Event {
     case "policy":
       let errors = json["errors"]?.integer ?? 0
       return errors == 0
-        ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; the last good set stays in force"
+        ? "policy: set \(json["generation"]?.integer ?? 0) is in force" : "policy: \(errors) errors; what was good last stays in force"
     case "firewall":
       let status = FirewallStatus(json["firewall"] ?? .null)
       if let words = status.words { return words }

@@ -208,8 +208,10 @@ package struct StatusReport: Hashable, Sendable {
   /// Counts the policy sets that took force since the agent started.
   package var generation: Int
   package var policyFiles: Int
-  /// With an error among them, the last good set stays in force.
+  /// With an error among them, what was good last is in force.
   package var problems: [Problem]
+  /// What that is.
+  package var standIns: [StandIn] = []
   package var primary: Primary
   package var firewall: FirewallStatus
   package var tunnels: [Tunnel]

@@ -4,6 +4,7 @@ extension StatusReport {
       "version": 1, "time": .integer(time), "pid": JSON(process),
       "policy": [
         "generation": JSON(generation), "files": JSON(policyFiles), "problems": .array(problems.map(\.json)),
+        "standIns": .array(standIns.map(\.json)),
         "trialUntil": trialUntil.map { .integer($0) } ?? .null,
       ],
       "primary": [
@@ -31,6 +32,7 @@ extension StatusReport {
       resolver: json["dns"].flatMap(Resolver.init))
     others = (json["others"]?.array ?? []).compactMap(\.string)
     trialUntil = json["policy"]?["trialUntil"]?.integer
+    standIns = (json["policy"]?["standIns"]?.array ?? []).map(StandIn.init)
   }
 }
 

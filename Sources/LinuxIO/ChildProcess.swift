@@ -21,6 +21,7 @@ package final class ChildProcess {
   /// Until the end is known here; after that the number may belong to another process.
   private var isRunning = true
   private var wasTimedOut = false
+  private var isEnding = false
   private var watchers: [EventSource] = []
   private var reader: EventSource?
   private var handler: ((Outcome) -> Void)?
@@ -38,7 +39,12 @@ package final class ChildProcess {
     pipe = FileDescriptor(owning: ends[0])
     FaultPoint.pass("before starting \(arguments.joined(separator: " "))")
     let source = input.isEmpty ? nil : try filledPipe(input)
-    process = try spawn(arguments, environment: environment, input: source?.number, output: writeEnd.number)
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    let variables = ["PATH": path].merging(environment) { _, new in new }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    process = try SpawnedProgram(
+      arguments.first ?? "", arguments, environment: variables,
+      descriptors: [source.map { .open($0) } ?? .nothing, .open(writeEnd), .open(writeEnd)], company: .group
+    ).start()
     FaultPoint.pass("after starting \(arguments.joined(separator: " "))")
     self.loop = loop
     self.handler = handler
@@ -62,6 +68,16 @@ package final class ChildProcess {
     waitpid(process, nil, 0)
   }
 
+  /// Tells the program's whole group to end (SIGTERM), and makes it two seconds later (SIGKILL). The handler is called when it has ended.
+  package func end() {
+    guard isRunning, !isEnding else { return }
+    isEnding = true
+    Glibc.kill(-process, SIGTERM)
+    if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Glibc.kill(-self.process, SIGKILL) } }) {
+      watchers.append(source)
+    }
+  }
+
   private func gather() {
     guard let bytes = try? pipe.read() else { return }
     if bytes.isEmpty { reader = nil }
@@ -70,16 +86,13 @@ package final class ChildProcess {
 
   private func runOut() {
     wasTimedOut = true
-    Glibc.kill(-process, SIGTERM)
-    if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Glibc.kill(-self.process, SIGKILL) } }) {
-      watchers.append(source)
-    }
+    end()
   }
 
   private func ended(_ code: Int32) {
     gather()
-    // Not reaped yet, so the group's number is still its own: what outlived the time-out goes too.
-    if wasTimedOut { Glibc.kill(-process, SIGKILL) }
+    // Not reaped yet, so the group's number is still its own: what outlived being told to end goes too.
+    if isEnding { Glibc.kill(-process, SIGKILL) }
     isRunning = false
     let finish = handler
     handler = nil
@@ -98,43 +111,4 @@ private func filledPipe(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor 
   // It is non-blocking, so more than a pipe holds is an error here and no wait.
   guard bytes.count <= 65_536, write(writeEnd.number, bytes, bytes.count) == bytes.count else { throw .last("write to a pipe") }
   return readEnd
-}
-
-/// posix_spawn(3) with every signal at its default and unblocked, its own process group, and no descriptor of ours but the output.
-private func spawn(_ arguments: [String], environment: [String: String], input: Int32?, output: Int32) throws(SystemError) -> pid_t {
-  var actions = posix_spawn_file_actions_t()
-  posix_spawn_file_actions_init(&actions)
-  defer { posix_spawn_file_actions_destroy(&actions) }
-  if let input {
-    posix_spawn_file_actions_adddup2(&actions, input, 0)
-  } else {
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-  }
-  posix_spawn_file_actions_adddup2(&actions, output, 1)
-  posix_spawn_file_actions_adddup2(&actions, output, 2)
-  // Ours are close-on-exec; what the agent itself was started with may not be.
-  clinux_spawn_close_from(&actions, 3)
-
-  var attributes = posix_spawnattr_t()
-  posix_spawnattr_init(&attributes)
-  defer { posix_spawnattr_destroy(&attributes) }
-  var none = sigset_t()
-  sigemptyset(&none)
-  var all = sigset_t()
-  sigfillset(&all)
-  posix_spawnattr_setsigmask(&attributes, &none)
-  posix_spawnattr_setsigdefault(&attributes, &all)
-  posix_spawnattr_setpgroup(&attributes, 0)
-  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-
-  let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-  let variables = ["PATH": path].merging(environment) { _, new in new }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-  var argv = arguments.map { strdup($0) } + [nil]
-  var envp = variables.map { strdup($0) } + [nil]
-  defer { for text in argv + envp { free(text) } }
-
-  var process = pid_t()
-  let result = posix_spawnp(&process, arguments.first ?? "", &actions, &attributes, &argv, &envp)
-  guard result == 0 else { throw SystemError(code: result, operation: "start \(arguments.first ?? "")") }
-  return process
 }

@@ -17,7 +17,7 @@ package final class CommandProvider {
 
   /// A program that runs, or the news that it could not be started, which is told later.
   private enum Run {
-    case program(ChildProcess)
+    case program(ChildProcess, for: String)
     case news(EventSource?)
   }
 
@@ -44,16 +44,21 @@ package final class CommandProvider {
       runs[id] = .program(
         try ChildProcess(arguments, environment: environment, timeout: configuration.timeout, on: loop) { outcome in
           tell(outcome.verdict(on: action, program))
-        })
+        }, for: tunnel)
     } catch {
       let help = error.code == ENOENT ? "is it installed, and executable by the agent?" : nil
       runs[id] = .news(try? loop.at(.now) { tell(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
     }
   }
 
+  /// Tells what runs for a tunnel to end, and makes it two seconds later. Its call back comes all the same.
+  package func end(tunnel: String) {
+    for case .program(let program, for: tunnel) in runs.values { program.end() }
+  }
+
   /// Ends every program that still runs, without calling back.
   package func killAll() {
-    for case .program(let program) in runs.values { program.kill() }
+    for case .program(let program, for: _) in runs.values { program.kill() }
     runs = [:]
   }
 }

@@ -31,6 +31,12 @@ extension AgentOptions {
     return report.probes.map { $0.line(at: report.time) }
   }
 
+  /// What the agent has in force in the place of these files, where it runs and has not got on without.
+  func standInLines(for files: [String]) -> [String] {
+    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.status, within: .seconds(2)) else { return [] }
+    return StatusReport(reply).standIns.filter { $0.file.map(files.contains) ?? true }.map(\.words)
+  }
+
   private var lastSnapshot: NetworkSnapshot? {
     guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.monitor(snapshots: true), within: .seconds(2)),
       let network = reply["network"]

@@ -8,12 +8,13 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Reads policies and tells everything that is wrong with them, or probably not meant, at once.",
     discussion: """
-      Needs neither root nor the agent. Warnings tell of rules that no network reaches, of tunnels that go down on weak evidence, of tunnels
+      Needs neither root nor the agent; one that runs is asked what it has in force in the place of what has errors. Warnings tell of rules that no network reaches, of tunnels that go down on weak evidence, of tunnels
       that get in each other's way, and the like.
 
       Exit status: 0 without errors; 1 with one, or with --strict with a warning; 2 usage, or a path that is not there.
       """)
 
+  @OptionGroup var agent: AgentOptions
   @Argument(help: "Policy files or folders; without any, the agent's folders.") var paths: [String] = []
   @Flag(help: "Print JSON.") var json = false
   @Flag(help: "Fail on warnings too.") var strict = false
@@ -37,6 +38,7 @@ struct Check: ParsableCommand {
       write(members.text(indented: true) + "\n")
     } else {
       for problem in problems { writeError(problem.diagnostic.rendered(color: usesColor) + "\n") }
+      for words in errors > 0 ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { writeError("note: \(words)\n") }
       if verbose { for file in loaded.ignored { write("ignored: \(file.path): \(file.reason)\n") } }
       let counts = [
         (loaded.files.count, "file"), (loaded.policies.tunnels.count, "tunnel"), (errors, "error"), (problems.count - errors, "warning"),

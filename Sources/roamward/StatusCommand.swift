@@ -20,9 +20,10 @@ extension StatusReport {
     var lines: [String] = []
     let errors = problems.filter { $0.severity == "error" }
     if !errors.isEmpty {
-      let force = generation == 0 ? "no policy is in force" : "the last good set stays in force"
+      let force = generation == 0 ? "no policy is in force" : "what was good last stays in force"
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
+      lines += standIns.map { "  " + $0.words }
     }
     if let words = firewall.words { lines.append(words) }
     if let trialUntil {

@@ -32,16 +32,6 @@ enum ExitStatus {
   static let noAgent = ExitCode(8)
 }
 
-/// `2026-11-21 14:03:22` in local time.
-func localTime(_ seconds: Int64) -> String {
-  var time = time_t(seconds)
-  var parts = tm()
-  localtime_r(&time, &parts)
-  var buffer = [UInt8](repeating: 0, count: 32)
-  let count = buffer.withUnsafeMutableBytes { strftime($0.baseAddress, $0.count, "%Y-%m-%d %H:%M:%S", &parts) }
-  return String(decoding: buffer.prefix(count), as: UTF8.self)
-}
-
 /// `mon 14:03` in local time, as a timeline begins.
 func weekTime(_ seconds: Int64) -> String {
   var time = time_t(seconds)

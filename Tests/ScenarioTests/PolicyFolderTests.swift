@@ -97,7 +97,7 @@ struct PolicyFolderTests {
       within 1 eval '! roamward status | grep -q error'
       """)
     let lines = seen.lines
-    #expect(lines.first == "policy: 1 error; the last good set stays in force")
+    #expect(lines.first == "policy: 1 error; what was good last stays in force")
     #expect(lines.dropFirst().first?.contains("20-bad.yaml:5:36: error: ") == true)
     #expect(lines.suffix(2) == ["[connected, 1 tunnel]", "[the last good set still decides]"])
   }

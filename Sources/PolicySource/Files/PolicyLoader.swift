@@ -2,7 +2,7 @@ package import RoamwardCore
 
 /// All policy files of some layers as one set, and all that was found on the way.
 package struct LoadedPolicies: Sendable {
-  /// Not to be acted on while `hasErrors`: it holds only what could be read.
+  /// Not to be acted on while `hasErrors`, unless there is a `fallback`: it holds only what could be read.
   package var policies = PolicySet()
   package var diagnostics: [Diagnostic] = []
   /// Absolute paths of the wg-quick files and SSID lists, readable or not; sorted. When one changes, the policies have to be loaded again.
@@ -10,6 +10,12 @@ package struct LoadedPolicies: Sendable {
   /// The policy files that count, as the layers name them, in their order. Those that mask others are not among them.
   package var files: [String] = []
   package var ignored: [IgnoredFile] = []
+  /// All that was read, also what only masks others.
+  package var read: [ReadFile] = []
+  /// What is in force in the place of what has errors; then `policies` is that.
+  package var fallback: PolicyFallback?
+  /// To fall back to the next time; `nil` where it was not asked for, or nothing is good.
+  package var kept: KeptPolicies?
 
   /// No file, and so no problem.
   package init() {}
@@ -50,7 +56,10 @@ private func load(
     }
     let (bytes, _) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
     let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
-    return readPolicyFile(SourceText(file: candidate.path, bytes: bytes, masking: maskSecrets, reach: 1000), surroundings: surroundings)
+    let file = readPolicyFile(
+      SourceText(file: candidate.path, bytes: bytes, masking: maskSecrets, reach: 1000), surroundings: surroundings)
+    loaded.read.append(ReadFile(path: candidate.path, bytes: bytes, names: file.dependencies))
+    return file
   } catch {
     loaded.diagnostics.append(wholeFile(candidate.path, error))
     loaded.files.append(candidate.path)
@@ -71,6 +80,7 @@ extension LoadedPolicies {
       diagnostics += part.otherDiagnostics.filter { told.insert($0).inserted }
     }
     dependencies = Set(parts.flatMap(\.dependencies)).sorted()
+    read += parts.flatMap(\.others)
     let used = Set(dependencies)
     ignored.removeAll { used.contains($0.path) }
   }

@@ -9,6 +9,7 @@ struct Surroundings {
   /// Absolute paths of all that was named, whether it could be read or not: when it changes, the policy has to be read again.
   private(set) var dependencies: [String] = []
   private(set) var diagnostics: [Diagnostic] = []
+  private(set) var read: [ReadFile] = []
   private var ssidFiles: [String: SSIDFile] = [:]
 
   init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
@@ -30,6 +31,7 @@ struct Surroundings {
     do throws(FileFailure) {
       let bytes = try files.readTrusted(path, requireRootOwnership: requireRootOwnership).bytes
       if bytes.count > fileSizeLimit { throw FileFailure("it is larger than 1 MiB") }
+      read.append(ReadFile(path: path, bytes: bytes))
       let list = readSSIDList(bytes, file: path)
       diagnostics += list.diagnostics
       file = SSIDFile(path: path, contents: .entries(list.entries))
@@ -45,6 +47,7 @@ struct Surroundings {
     let path = absolutePath(of: name)
     depend(on: path)
     let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
+    read.append(ReadFile(path: path, bytes: bytes))
     let (configuration, problems) = readWireGuardQuick(bytes, file: path, mode: status.mode)
     diagnostics += problems
     return configuration.map { WireGuardProviderConfiguration(path: path, configuration: $0) }

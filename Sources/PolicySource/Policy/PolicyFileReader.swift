@@ -9,6 +9,8 @@ struct PolicyFile {
   var problems = DiagnosticList()
   /// Absolute paths of the files that it draws on.
   var dependencies: [String] = []
+  /// Those that could be read.
+  var others: [ReadFile] = []
   /// The problems of those.
   var otherDiagnostics: [Diagnostic] = []
   /// Whether it holds no document: then it only masks others of its name.
@@ -32,6 +34,7 @@ func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> Policy
   file.references = reading.references
   file.problems = reading.problems
   file.dependencies = reading.surroundings?.dependencies ?? []
+  file.others = reading.surroundings?.read ?? []
   file.otherDiagnostics = reading.surroundings?.diagnostics ?? []
   return file
 }

@@ -6,7 +6,7 @@ extension HostCheck {
       let errors = host.policyErrors == 1 ? "an error" : "\(host.policyErrors) errors"
       return [
         HostFinding(
-          "policies", .problem, "the policies have \(errors); an agent keeps the last good set", cure: "roamward check says where")
+          "policies", .problem, "the policies have \(errors); an agent keeps to what was good last", cure: "roamward check says where")
       ]
     },
     HostCheck("agent", "the agent runs") { host, policies in

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
@@ -42,7 +41,12 @@ package struct InterfaceProcess {
       var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
       if isAttached { arguments.append("--attached") }
       FaultPoint.pass("before starting \(program) \(name)")
-      process = try spawn(program, arguments, mark: "ROAMWARD_LINK=\(name)", passing: [tun.descriptor, listener, folder, theirs])
+      // Nothing is in its environment but whose it is (`MarkedProcess`).
+      process = try SpawnedProgram(
+        program, arguments, environment: ["ROAMWARD_LINK=\(name)"],
+        descriptors: [.nothing, .inherited, .inherited, .open(tun.descriptor), .open(listener), .open(folder), .open(theirs)],
+        company: .session
+      ).start()
       FaultPoint.pass("after starting \(program) \(name)")
       end = ours
       sockets = SocketSource(ours)
@@ -64,40 +68,4 @@ package struct InterfaceProcess {
     let beside = Folder.parent(of: String(decoding: buffer.prefix(count), as: UTF8.self)) + "/" + program
     return access(beside, X_OK) == 0 ? beside : program
   }
-}
-
-/// posix_spawn(3) in a session of its own, with no descriptors but standard output and error, and these from 3 on.
-private func spawn(
-  _ program: String, _ arguments: [String], mark: String, passing descriptors: [FileDescriptor]
-) throws(SystemError) -> Int32 {
-  // Out of the way of the numbers that they are to have.
-  let high = descriptors.map { FileDescriptor(owning: fcntl($0.number, F_DUPFD_CLOEXEC, 16)) }
-  var actions = posix_spawn_file_actions_t()
-  posix_spawn_file_actions_init(&actions)
-  defer { posix_spawn_file_actions_destroy(&actions) }
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-  for (i, descriptor) in high.enumerated() { posix_spawn_file_actions_adddup2(&actions, descriptor.number, Int32(3 + i)) }
-  clinux_spawn_close_from(&actions, Int32(3 + high.count))
-
-  var attributes = posix_spawnattr_t()
-  posix_spawnattr_init(&attributes)
-  defer { posix_spawnattr_destroy(&attributes) }
-  var none = sigset_t()
-  sigemptyset(&none)
-  var all = sigset_t()
-  sigfillset(&all)
-  posix_spawnattr_setsigmask(&attributes, &none)
-  posix_spawnattr_setsigdefault(&attributes, &all)
-  posix_spawnattr_setflags(
-    &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | Int16(clinux_spawn_new_session))
-
-  var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-  // Nothing is in its environment but whose it is (`MarkedProcess`).
-  var envp: [UnsafeMutablePointer<CChar>?] = [strdup(mark), nil]
-  defer { for text in argv + envp { free(text) } }
-  var process = pid_t()
-  let result = posix_spawnp(&process, program, &actions, &attributes, &argv, &envp)
-  withExtendedLifetime(high) {}
-  guard result == 0 else { throw SystemError(code: result, operation: "start \(program)") }
-  return process
 }

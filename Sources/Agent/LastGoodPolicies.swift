@@ -1,0 +1,86 @@
+internal import ControlProtocol
+internal import Glibc
+internal import PolicySource
+
+/// What policies were when they were good last, over the agent's life and its death: the note `policies`.
+///
+/// Policies on trial are remembered as long as the agent lives, and never written: a reboot takes them back.
+final class LastGoodPolicies {
+  private let state: StateFolder
+  private var settled: KeptPolicies?
+  private var onTrial: KeptPolicies?
+
+  init(_ state: StateFolder) {
+    self.state = state
+    settled = state.keptPolicies
+  }
+
+  /// What these layers say now. On disk before it is in force: an agent that is killed in between begins with the same.
+  func load(_ layers: [String], isTrial: Bool) -> LoadedPolicies {
+    if !isTrial { onTrial = nil }
+    let loaded = loadPolicies(
+      layers: layers, requireRootOwnership: geteuid() == 0, fallingBackTo: onTrial ?? settled, at: Int64(time(nil)))
+    guard let kept = loaded.kept else { return loaded }
+    if isTrial {
+      onTrial = kept
+    } else if kept != settled {
+      settled = kept
+      state.put(kept)
+    }
+    return loaded
+  }
+}
+
+/// The set as a note. Text stays text, so that a person can read it; what is none is written in hexadecimal digits.
+extension KeptPolicies {
+  static let noteName = "policies"
+
+  var note: JSON {
+    let members = files.values.sorted { $0.file.path < $1.file.path }.map { file -> JSON in
+      let text = String(validating: file.file.bytes, as: UTF8.self)
+      return [
+        "path": .string(file.file.path), "since": .integer(file.since), "names": JSON(file.file.names),
+        text == nil ? "bytes" : "text": .string(text ?? hexadecimal(file.file.bytes)),
+      ]
+    }
+    return ["since": .integer(since), "files": .array(members)]
+  }
+
+  /// `nil` for what is no such note.
+  init?(_ note: JSON) {
+    guard let since = note["since"]?.integer, let members = note["files"]?.array else { return nil }
+    var files: [File] = []
+    for member in members {
+      guard let path = member["path"]?.string, let since = member["since"]?.integer,
+        let bytes = member["text"]?.string.map({ Array($0.utf8) }) ?? member["bytes"]?.string.flatMap(bytes(hexadecimal:))
+      else { return nil }
+      files.append(File(ReadFile(path: path, bytes: bytes, names: (member["names"]?.array ?? []).compactMap(\.string)), since: since))
+    }
+    self.init(files, since: since)
+  }
+}
+
+private func hexadecimal(_ bytes: [UInt8]) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}
+
+private func bytes(hexadecimal text: String) -> [UInt8]? {
+  let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+  guard digits.count.isMultiple(of: 2) else { return nil }
+  return stride(from: 0, to: digits.count, by: 2).reduce(into: [UInt8]?.some([])) { result, i in
+    guard let high = digits[i], let low = digits[i + 1] else { return result = nil }
+    result?.append(UInt8(high << 4 | low))
+  }
+}
+
+extension PolicyFallback {
+  var standIns: [StatusReport.StandIn] {
+    switch self {
+    case .files(let files): files.map { StatusReport.StandIn(file: $0.path, line: $0.line, since: $0.since) }
+    case .wholeSet(let since): [StatusReport.StandIn(file: nil, line: nil, since: since)]
+    }
+  }
+
+  var words: [String] { standIns.map(\.words) }
+}
