@@ -59,6 +59,7 @@ extension World {
       }
       FaultPoint.pass("during \(step)")
     }
+    world.controlGroup = populatedControlGroup
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
