@@ -44,7 +44,7 @@ extension Reconciler {
   }
 
   var desiredState: DesiredState {
-    var desired = DesiredState(of: guardedSetups, on: underlayFit, isPortalOpen: guarding.isPortalOpen)
+    var desired = DesiredState(of: guardedSetups, on: underlayFit, portal: portalWindow)
     if generation == 0 { desired.firewall = .asItIs }
     return desired
   }

@@ -236,9 +236,9 @@ package final class Daemon {
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
       case .resume(let tunnel): try reconciler.resume(tunnel)
       case .release(let release):
-        let what = release.isPortal ? "for a portal" : "wholly"
+        let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
         logger.warning("the firewall is opened by hand", metadata: ["how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
-        reconciler.release(release)
+        try reconciler.release(release)
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(

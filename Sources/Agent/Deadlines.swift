@@ -12,7 +12,7 @@ extension Reconciler {
     resolverDueAt = contest.nextDeadline(after: now)
     let deadlines =
       [
-        world.trials.current()?.until, releaseEnd, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
+        world.trials.current()?.until, releaseEnd, portalLookAt, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
         blindUntil, prober.machine.nextDeadline,
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]

@@ -26,7 +26,7 @@ extension Reconciler {
     if let release = guarding.release {
       return FirewallStatus(
         situation: release.isPortal ? .portal : .released, guards: guards.map(\.policy.name), blocking: release.isPortal ? blocking : [],
-        until: release.lifetime.end, reason: release.reason)
+        until: release.lifetime.end, programs: release.programs?.name, reason: release.reason)
     }
     return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards.map(\.policy.name), blocking: blocking)
   }
@@ -43,8 +43,36 @@ extension Reconciler {
     tell(.firewall(status))
   }
 
+  /// Who the web and DNS are open to.
+  var portalWindow: PortalWindow? {
+    guarding.portal.map { portal in
+      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in world.controlGroup(Self.resolverGroup) })
+    }
+  }
+
+  /// Of systemd-resolved's service.
+  private static let resolverGroup = "/system.slice/systemd-resolved.service"
+
+  /// How often a window is looked at: whether its programs have ended, or its tunnels are up, so that nobody needs it any more.
+  private static let portalPace = Duration.seconds(5)
+
+  var portalLookAt: Moment? { guarding.portal.map { _ in world.now() + Self.portalPace } }
+
+  func closeNeedlessPortal() {
+    guard let portal = guarding.portal else { return }
+    let haveEnded = portal.programs.map { world.controlGroup($0.name) == nil } ?? false
+    if haveEnded || !guards.isEmpty && blocking.isEmpty { _ = guarding.close() }
+  }
+
   /// Opens the firewall, wholly or for a portal, for a while.
-  package func release(_ request: ReleaseRequest) {
+  package func release(_ request: ReleaseRequest) throws(RequestError) {
+    var programs: ControlGroup?
+    if let name = request.programs {
+      guard let group = world.controlGroup(name) else {
+        throw RequestError(code: .failed, message: "no program runs in a control group (version 2) named \(name)")
+      }
+      programs = group
+    }
     let now = world.wallClock()
     let network = NetworkIdentity(of: observation?.snapshot ?? NetworkSnapshot())
     var lifetime: Hold.Lifetime =
@@ -54,7 +82,7 @@ extension Reconciler {
       case .seconds(let seconds): .time(now + seconds)
       }
     if request.isPortal { lifetime = .time(min(lifetime.end ?? .max, now + FirewallRelease.longestPortal)) }
-    guarding.open(FirewallRelease(since: now, lifetime: lifetime, isPortal: request.isPortal, reason: request.reason))
+    guarding.open(FirewallRelease(since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, reason: request.reason))
     pass()
   }
 }

@@ -38,3 +38,9 @@ func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> 
   let isDischarging = supplies.contains { text($0, "type") == "Battery" && text($0, "status") == "Discharging" }
   return .known(!isOnMains && isDischarging ? .battery : .ac)
 }
+
+/// The control group of this name, if a program is in it.
+func populatedControlGroup(_ name: String) -> ControlGroup? {
+  guard let mount = controlGroupMount, let group = ControlGroup(name, mount: mount), isControlGroupPopulated(group.path) else { return nil }
+  return group
+}

@@ -61,6 +61,7 @@ extension World {
       FaultPoint.pass("during \(step)")
     }
     world.endRun = commands.end
+    world.controlGroup = populatedControlGroup
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world

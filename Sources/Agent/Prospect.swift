@@ -29,7 +29,7 @@ extension Reconciler {
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
       return setup
     }
-    return DesiredState(of: setups, on: underlayFit, isPortalOpen: guarding.isPortalOpen)
+    return DesiredState(of: setups, on: underlayFit, portal: portalWindow)
   }
 
   /// Throws where a session from one of these addresses would not go on.

@@ -276,6 +276,7 @@ package final class Reconciler {
     tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: network))
     if deliberation.holds != holds { world.journal.saveHolds(deliberation.holds) }
     _ = guarding.endRelease(at: world.wallClock(), on: network)
+    closeNeedlessPortal()
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
       [supervisors] name in

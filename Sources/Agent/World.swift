@@ -36,6 +36,8 @@ package struct World {
   package var wake: (Moment?, @escaping () -> Void) -> Void
   /// How long the machine has slept since it started.
   package var timeAsleep: () -> Duration = { .zero }
+  /// The control group of this name, if there is one with a program in it. A world that is not told how has none.
+  package var controlGroup: (String) -> ControlGroup? = { _ in nil }
   /// Policies on trial. A world that is not told how has none.
   package var trials = PolicyTrials()
 

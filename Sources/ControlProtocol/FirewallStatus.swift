@@ -11,22 +11,26 @@ package struct FirewallStatus: Hashable, Sendable {
   package var blocking: [String]
   /// When a release ends by the clock, in seconds since 1970.
   package var until: Int64?
+  /// The control group of the only programs that a portal is open to.
+  package var programs: String?
   package var reason: String?
 
   package init(
-    situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Int64? = nil, reason: String? = nil
+    situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Int64? = nil, programs: String? = nil,
+    reason: String? = nil
   ) {
     self.situation = situation
     self.guards = guards
     self.blocking = blocking
     self.until = until
+    self.programs = programs
     self.reason = reason
   }
 
   package var json: JSON {
     [
       "situation": .string(situation.rawValue), "guards": JSON(guards), "blocking": JSON(blocking),
-      "until": until.map { .integer($0) } ?? .null, "reason": JSON(reason),
+      "until": until.map { .integer($0) } ?? .null, "programs": JSON(programs), "reason": JSON(reason),
     ]
   }
 
@@ -34,7 +38,7 @@ package struct FirewallStatus: Hashable, Sendable {
     func names(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
     self.init(
       situation: json["situation"]?.string.flatMap(Situation.init) ?? .open, guards: names("guards"), blocking: names("blocking"),
-      until: json["until"]?.integer, reason: json["reason"]?.string)
+      until: json["until"]?.integer, programs: json["programs"]?.string, reason: json["reason"]?.string)
   }
 
   /// For people; `nil` where there is nothing to say.
@@ -43,7 +47,9 @@ package struct FirewallStatus: Hashable, Sendable {
     switch situation {
     case .open: return nil
     case .released: return "firewall: released by hand\(why), nothing is held back; `roamward resume` ends it"
-    case .portal: return "firewall: open for a captive portal\(why): the web and DNS flow outside the tunnel; `roamward resume` ends it"
+    case .portal:
+      let whose = programs.map { " of the programs in \($0), and nobody else's," } ?? ""
+      return "firewall: open for a captive portal\(why): the web and DNS\(whose) flow outside the tunnel; `roamward resume` ends it"
     case .guarded:
       if blocking.isEmpty { return nil }
       let names = blocking.joined(separator: ", ")

@@ -23,6 +23,7 @@ package struct EventRelevance: Sendable {
     case RouteMessage.new, RouteMessage.delete: .routes
     case RuleMessage.new, RuleMessage.delete: .rules
     case NeighbourMessage.new, NeighbourMessage.delete: .neighbours
+    case NetconfMessage.new: .settings
     default: []
     }
   }
@@ -47,6 +48,7 @@ package struct EventRelevance: Sendable {
     case RouteMessage.new, RouteMessage.delete: matters(route: message)
     case NeighbourMessage.new, NeighbourMessage.delete: matters(neighbour: message)
     case RuleMessage.new, RuleMessage.delete: true
+    case NetconfMessage.new: matters(setting: message)
     default: false
     }
   }
@@ -89,6 +91,13 @@ package struct EventRelevance: Sendable {
     guard let address = NeighbourMessage.address(of: message), let known = gateways[address] else { return false }
     guard message.type == NeighbourMessage.new, let known else { return true }
     return Neighbour(message, linkNames: [:])?.macAddress.map { $0 != known } ?? false
+  }
+
+  /// The check of return paths counts on links that matter, and where it is set for all of them.
+  private func matters(setting message: NetlinkMessage) -> Bool {
+    guard let link = NetconfMessage.linkWithReversePathFilter(in: message) else { return false }
+    guard let interest, link != NetconfMessage.allLinks else { return true }
+    return InterfaceIndex(link).map(interest.links.contains) ?? false
   }
 
   /// Whether what is announced is so already, as far as was read.

@@ -32,14 +32,15 @@ private enum Offset {
   static let routeAttributes: UInt32 = 28
   static let linkAttributes: UInt32 = 32
   static let neighbourAttributes: UInt32 = 28
+  static let netconfAttributes: UInt32 = 20
 }
 
 /// The same judgement as `EventRelevance.canMatter`, on one message.
 func eventFilter(_ interest: EventInterest?) -> FilterProgram {
   var program = FilterProgram()
   let (accept, drop) = (program.newLabel(), program.newLabel())
-  let (route, link, address, neighbour, index) = (
-    program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel()
+  let (route, link, address, neighbour, setting, index) = (
+    program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel()
   )
   program.loadHalf(Offset.type)
   for type in [RouteMessage.new, RouteMessage.delete] { program.go(to: route, ifEqual: host(type)) }
@@ -47,6 +48,8 @@ func eventFilter(_ interest: EventInterest?) -> FilterProgram {
     for type in [LinkMessage.new, LinkMessage.delete] { program.go(to: link, ifEqual: host(type)) }
     for type in [AddressMessage.new, AddressMessage.delete] { program.go(to: address, ifEqual: host(type)) }
     for type in [NeighbourMessage.new, NeighbourMessage.delete] { program.go(to: neighbour, ifEqual: host(type)) }
+    program.go(to: setting, ifEqual: host(NetconfMessage.new))
+    program.go(to: drop, ifEqual: host(NetconfMessage.delete))
   }
   program.go(to: accept)
 
@@ -63,6 +66,11 @@ func eventFilter(_ interest: EventInterest?) -> FilterProgram {
     program.go(to: index)
     program.place(neighbour)
     program.judgeNeighbour(interest, accept: accept, drop: drop)
+    program.place(setting)
+    program.find(attribute: NetconfMessage.Attribute.reversePathFilter, from: Offset.netconfAttributes, orGo: drop)
+    program.find(attribute: NetconfMessage.Attribute.link, from: Offset.netconfAttributes, orGo: drop)
+    program.loadAttributeWord(4)
+    program.go(to: accept, ifEqual: host(NetconfMessage.allLinks))
     program.place(index)
     for link in interest.links.sorted() { program.go(to: accept, ifEqual: host(link.value)) }
   } else {

@@ -17,6 +17,8 @@ package struct KernelChange: Hashable, Sendable {
     package static let rules = Reasons(rawValue: 8)
     package static let neighbours = Reasons(rawValue: 16)
     package static let wifi = Reasons(rawValue: 32)
+    /// The check of return paths (`rp_filter`).
+    package static let settings = Reasons(rawValue: 64)
   }
 
   package var reasons: Reasons = []
@@ -37,7 +39,7 @@ package struct KernelChange: Hashable, Sendable {
   package var isRelevant: Bool { overflowed || !reasons.isEmpty }
 }
 
-/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours and Wi-Fi connections, of the namespace in which it
+/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours, return path checks and Wi-Fi connections, of the namespace in which it
 /// was made.
 package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
@@ -49,8 +51,8 @@ package final class KernelEvents: Sendable {
   /// descriptor readable again.
   private static let drainLimit = 8192
 
-  /// `RTNLGRP_LINK`, `_NEIGH`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`.
-  private static let groups: [Int32] = [1, 3, 5, 7, 8, 9, 11, 19]
+  /// `RTNLGRP_LINK`, `_NEIGH`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`, `_IPV4_NETCONF`.
+  private static let groups: [Int32] = [1, 3, 5, 7, 8, 9, 11, 19, 24]
 
   /// `receiveBuffer` in bytes; 8 MiB hold about twenty thousand route events.
   package init(receiveBuffer: Int32 = 8 << 20) throws(NetlinkError) {

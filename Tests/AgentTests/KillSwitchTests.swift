@@ -99,17 +99,25 @@ import Testing
     let life = WatchedAgent(tunnel(.on), on: cafe)
     life.machine.peersAnswer = false
     life.start()
-    life.agent.release(ReleaseRequest())
+    try life.agent.release(ReleaseRequest())
     #expect(!isGuarded(life) && life.status.firewall.situation == .released)
     try life.agent.resume(nil)
     #expect(isGuarded(life))
-    life.agent.release(ReleaseRequest(until: .seconds(60)))
+    try life.agent.release(ReleaseRequest(until: .seconds(60)))
     #expect(!isGuarded(life))
     life.machine.run(for: .seconds(62))
     #expect(isGuarded(life) && life.status.firewall.situation == .guarded)
-    life.agent.release(ReleaseRequest(isPortal: true, until: .resume))
+    try life.agent.release(ReleaseRequest(isPortal: true, until: .resume))
     #expect(isGuarded(life) && life.status.firewall.situation == .portal)
     life.machine.run(for: .seconds(601))
+    #expect(life.status.firewall.situation == .guarded)
+    // Once the tunnel is up, nobody needs it any more.
+    try life.agent.release(ReleaseRequest(isPortal: true, until: .resume))
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(60))
+    #expect(life.status.tunnels.first?.state == "connected" && life.status.firewall.situation == .guarded)
+    // To programs that nobody knows it is not opened.
+    #expect(throws: RequestError.self) { try life.agent.release(ReleaseRequest(isPortal: true, programs: "/gone.scope", until: .resume)) }
     #expect(life.status.firewall.situation == .guarded)
   }
 

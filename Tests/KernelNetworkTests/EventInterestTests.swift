@@ -54,6 +54,7 @@ struct EventInterestTests {
     "what cannot matter does not even arrive",
     arguments: [
       "for i in 1 2 3; do ip link add c$i type veth peer name p$i; ip link set p$i master docker0; ip link set c$i up; ip link set p$i up; done; sleep 0.3; for i in 1 2 3; do ip link del c$i; done",
+      "for i in first0 default lo; do echo 1 >/proc/sys/net/ipv4/conf/$i/rp_filter; done; echo 1 >/proc/sys/net/ipv4/conf/lan0/forwarding",
       "ip neighbour add 192.0.2.9 lladdr 02:aa:bb:cc:dd:01 dev lan0; ip neighbour del 192.0.2.9 dev lan0",
       "ip neighbour add 172.31.0.9 lladdr 02:aa:bb:cc:dd:01 dev docker0; ip neighbour del 172.31.0.9 dev docker0",
       "for s in stale delay reachable stale probe reachable; do ip neighbour replace 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0 nud $s; done",
@@ -98,6 +99,7 @@ struct EventInterestTests {
       ("ip neighbour del 192.0.2.1 dev lan0", .neighbours), ("ip route del default", .routes),
       ("ip route add 198.51.100.0/24 dev lan0 table 21000", .routes), ("ip route add 198.51.100.0/24 dev lan0 table 21999", .routes),
       ("ip rule add priority 9 lookup 21000", .rules), ("ip -6 route add default via fe80::1 dev lan0", .routes),
+      ("echo 1 >/proc/sys/net/ipv4/conf/lan0/rp_filter", .settings), ("echo 2 >/proc/sys/net/ipv4/conf/all/rp_filter", .settings),
     ] as [(String, KernelChange.Reasons)])
   func news(command: String, reason: KernelChange.Reasons) throws {
     try inNamespaces {

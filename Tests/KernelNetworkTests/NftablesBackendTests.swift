@@ -33,7 +33,7 @@ struct NftablesBackendTests {
       guards: [
         .init(tunnel: "corp", prefixes: [.everything(.v4), .everything(.v6)], excluded: [try prefix("203.0.113.0/24")], hasDNS: dns)
       ], insides: [.init(link: "tun0", addresses: [try address("10.77.0.2")])], neighbours: [try prefix("192.168.7.0/24")], allowsLAN: lan,
-      isPortalOpen: portal)
+      portal: portal ? PortalWindow() : nil)
   }
 
   /// Whether a datagram of a program leaves by `out0`.

@@ -60,6 +60,34 @@ import Testing
     #expect(one.transaction.contains("ip daddr { 10.9.0.0/16 } accept") && !one.guardsAll)
   }
 
+  @Test("a portal's window is for everybody, or for one control group and the resolver; what is forwarded has no program") func portal()
+    throws
+  {
+    func rules(_ portal: PortalWindow, in chain: String) throws -> [String] {
+      let found = try #require(FirewallTable(of: [setup()], on: UnderlayFit(Sample.network(Sample.wifi("Cafe"))), portal: portal))
+      let text = try #require(found.transaction.components(between: "chain \(chain) {", and: "  }\n"))
+      return text.split(separator: "\n").map { String($0.drop { $0 == " " }) }.filter {
+        $0.contains("dport 53 accept") || $0.contains("80, 443")
+      }
+    }
+    let (dns, web) = ("meta l4proto { tcp, udp } th dport 53 accept", "tcp dport { 80, 443 } accept")
+    #expect(try rules(PortalWindow(), in: "output") == [dns, web] && rules(PortalWindow(), in: "forward") == [dns, web])
+    let browser = try #require(ControlGroup("/user.slice/portal.scope"))
+    let resolver = try #require(ControlGroup("/system.slice/systemd-resolved.service", mount: "unified"))
+    let window = PortalWindow(programs: browser, resolver: resolver)
+    let own = "socket cgroupv2 level 2 \"user.slice/portal.scope\" "
+    #expect(
+      try rules(window, in: "output") == [
+        own + dns, own + web, "socket cgroupv2 level 2 \"unified/system.slice/systemd-resolved.service\" " + dns,
+      ])
+    #expect(try rules(window, in: "forward") == [])
+  }
+
+  @Test(
+    "no control group is everybody's, leads elsewhere, or breaks out of a rule",
+    arguments: ["", "/", "//", "a", "/a/../b", "/a\" accept #", "/a b", "/a\n", "/\u{e9}"])
+  func controlGroup(_ name: String) { #expect(ControlGroup(name) == nil) }
+
   @Test("the text, as an administrator reads it") func text() throws {
     let found = try #require(table(setup(exclude: ["203.0.113.0/24"]), on: Sample.network(Sample.wifi("Home", address: "192.168.7.20/24"))))
     #expect(
@@ -125,5 +153,12 @@ import Testing
         }
 
         """)
+  }
+}
+
+extension String {
+  fileprivate func components(between start: String, and end: String) -> String? {
+    guard let from = firstRange(of: start)?.upperBound, let to = self[from...].firstRange(of: end)?.lowerBound else { return nil }
+    return String(self[from..<to])
   }
 }

@@ -151,9 +151,19 @@ struct FullTunnelTests {
       start_agent
       tunnel_is corp connected
       say "$(seen_by 203.0.113.80)"
+      past() { ip route show table 21500 type throw | grep 203.0.113.10 >/dev/null; }
+      past && say "the gateway's address is outside"
+      # Somebody sets it while the tunnel is up: no link, address or route tells of that.
+      for file in all wlan0; do echo 2 >/proc/sys/net/ipv4/conf/$file/rp_filter; done
+      within 5 not past; say "and inside"
+      for file in all wlan0; do echo 1 >/proc/sys/net/ipv4/conf/$file/rp_filter; done
+      within 5 past; say "and outside"
+      say "$(seen_by 203.0.113.80)"
       """)
-    #expect(seen.lines.first == "[198.51.100.23]")
-    #expect(seen.lines.last == "[10.77.0.2]")
+    #expect(
+      seen.lines == [
+        "[198.51.100.23]", "[10.77.0.2]", "[the gateway's address is outside]", "[and inside]", "[and outside]", "[10.77.0.2]",
+      ])
   }
 
   @Test("finds a server given by name on the network below, and finds it again on the next one")

@@ -117,6 +117,56 @@ struct RepairTests {
     #expect(seen.lines.suffix(2) == ["[theirs]", "[10.77.0.2]"])
   }
 
+  @Test(
+    "when everything is gone at once, the firewall is put back before any way is", .enabled(if: isDebugBuild, "a release tells no order"))
+  func order() throws {
+    let scene = try leakScene(guarded)
+    let seen = try scene.run(
+      """
+      go cafe
+      ROAMWARD_FAULT_LOG=$scene/places start_agent
+      tunnel_is corp connected
+      # Stopped, so that it finds all of it at once.
+      kill -STOP $(agent_pid)
+      nft flush ruleset
+      ip rule flush; ip -6 rule flush
+      for family in -4 -6; do ip $family rule add priority 32766 lookup main; done
+      ip route flush table 21500; ip -6 route flush table 21500
+      ip address flush dev corp
+      before=$(wc -l <$scene/places)
+      kill -CONT $(agent_pid)
+      again() { nft list table inet roamward && ip rule show priority 21500 | grep 21500 && ip -6 rule show priority 21500 | grep 21500 && intranet_loads; }
+      within 10 again >/dev/null
+      tail -n +$((before + 1)) $scene/places | grep ' before ' | cut -d ' ' -f 3-4 | uniq >made
+      head -n 1 made
+      awk '/ip address|ip route|ip rule/ { n++ } END { print (n >= 3) }' made
+      tail -n 1 made
+      field corp state
+      """, limit: 90)
+    #expect(seen.lines == ["nft table", "1", "ip -6", "connected"])
+  }
+
+  @Test("also where somebody keeps taking the firewall away: that never waits longer than a second, and is told of")
+  func firewallFights() throws {
+    let scene = try leakScene(guarded)
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      ( while sleep 0.02; do nft delete table inet roamward 2>/dev/null || true; done ) & war=$!
+      said() { roamward status | grep "the firewall's table keeps being changed by another program"; }
+      within 20 said >/dev/null && say told
+      # It comes back again and again: counted by what the kernel announces.
+      timeout 6 nft monitor >changes || true
+      (( $(grep -c 'add table inet roamward' changes) >= 4 )) && say "again and again"
+      kill $war; wait $war 2>/dev/null || true
+      within 10 nft list table inet roamward >/dev/null
+      field corp state
+      """, limit: 90)
+    #expect(seen.lines == ["[told]", "[again and again]", "connected"])
+  }
+
   @Test("is left to itself for ever longer when somebody keeps breaking it, and status and journal say so; then it is put right again")
   func fights() throws {
     let scene = try Scene()

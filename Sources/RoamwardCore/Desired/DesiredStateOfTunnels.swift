@@ -2,9 +2,9 @@ import NetworkTypes
 
 extension DesiredState {
   /// What the tunnels, at their levels, want of the machine on this underlay.
-  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isPortalOpen: Bool = false) {
+  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
     self.init()
-    firewall = FirewallTable(of: tunnels, on: underlay, isPortalOpen: isPortalOpen).map { .table($0) } ?? .open
+    firewall = FirewallTable(of: tunnels, on: underlay, portal: portal).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level > .nothing {
       if let refusal = tunnel.refusal(on: underlay) {

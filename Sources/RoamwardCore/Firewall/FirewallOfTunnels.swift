@@ -2,12 +2,12 @@ import NetworkTypes
 
 extension FirewallTable {
   /// What the tunnels want held back on this underlay; `nil`: nothing.
-  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isPortalOpen: Bool = false) {
+  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
     let guarding = tunnels.filter(\.isGuarding)
     self.init(
       guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
       neighbours: underlay.attachedPrefixes.filter { prefix in prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix) } },
-      allowsLAN: guarding.allSatisfy { $0.lan != .block }, isPortalOpen: isPortalOpen)
+      allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
     gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }

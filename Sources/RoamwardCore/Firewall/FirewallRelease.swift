@@ -5,15 +5,18 @@ package struct FirewallRelease: Hashable, Sendable {
   package var lifetime: Hold.Lifetime
   /// Only the web and DNS, for a portal.
   package var isPortal: Bool
+  /// The programs that a portal is opened to; `nil`: all.
+  package var programs: ControlGroup?
   package var reason: String?
 
   /// A portal's window closes after this many seconds at the latest.
   package static let longestPortal: Int64 = 600
 
-  package init(since: Int64, lifetime: Hold.Lifetime, isPortal: Bool = false, reason: String? = nil) {
+  package init(since: Int64, lifetime: Hold.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
     self.since = since
     self.lifetime = lifetime
     self.isPortal = isPortal
+    self.programs = programs
     self.reason = reason
   }
 

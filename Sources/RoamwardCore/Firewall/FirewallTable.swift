@@ -36,19 +36,19 @@ package struct FirewallTable: Hashable, Sendable {
   /// Private prefixes that the machine is attached to, where every guarding tunnel lets its neighbours be reached.
   package var neighbours: [IPPrefix]
   package var allowsLAN: Bool
-  /// The window for a captive portal is open.
-  package var isPortalOpen: Bool
+  /// For a captive portal; `nil`: closed.
+  package var portal: PortalWindow?
   /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
   package var gateways: [IPAddress] = []
 
   package init(
-    guards: [Guard] = [], insides: [Inside] = [], neighbours: [IPPrefix] = [], allowsLAN: Bool = false, isPortalOpen: Bool = false
+    guards: [Guard] = [], insides: [Inside] = [], neighbours: [IPPrefix] = [], allowsLAN: Bool = false, portal: PortalWindow? = nil
   ) {
     self.guards = guards
     self.insides = insides
     self.neighbours = neighbours
     self.allowsLAN = allowsLAN
-    self.isPortalOpen = isPortalOpen
+    self.portal = portal
   }
 
   /// The table's family and name, as nft(8) has them.
@@ -85,7 +85,9 @@ extension FirewallTable: CustomStringConvertible {
     if !gateways.isEmpty {
       parts.append("nothing but the tunnels' own packets goes to \(gateways.map(\.description).joined(separator: ", ")) outside")
     }
-    if isPortalOpen { parts.append("the web and DNS are open for a portal") }
+    if let portal {
+      parts.append("the web and DNS are open for a portal" + (portal.programs.map { ", to programs in \($0.name)" } ?? ""))
+    }
     let addresses = insides.flatMap(\.addresses)
     if !addresses.isEmpty { parts.append("\(addresses.map(\.description).joined(separator: ", ")) only from inside the tunnel") }
     return parts.joined(separator: "; ")

@@ -54,7 +54,7 @@ extension FirewallTable {
   // MARK: What leaves
 
   private var output: [String] {
-    return ["oifname \"lo\" accept", ownMark] + intoTunnels + network + between(outgoing: true) + refusals
+    return ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules + between(outgoing: true) + refusals
   }
 
   /// 2.
@@ -69,7 +69,10 @@ extension FirewallTable {
       }
   }
 
-  private var forward: [String] { intoTunnels + outOfTunnels + between(outgoing: true) + refusals }
+  private var forward: [String] {
+    // What is forwarded has no program here.
+    intoTunnels + outOfTunnels + (portal?.programs == nil ? portalRules : []) + between(outgoing: true) + refusals
+  }
 
   private var input: [String] {
     ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
@@ -97,10 +100,18 @@ extension FirewallTable {
     ]
   }
 
-  /// 5 and 6, the portal window, and what 6 leaves out.
+  /// The situation "portal".
+  private var portalRules: [String] {
+    guard let portal else { return [] }
+    let dns = "meta l4proto { tcp, udp } th dport 53 accept"
+    let web = "tcp dport { 80, 443 } accept"
+    guard let programs = portal.programs else { return [dns, web] }
+    return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + (portal.resolver.map { ["\($0.match) \(dns)"] } ?? [])
+  }
+
+  /// 5 and 6, and what 6 leaves out.
   private func between(outgoing: Bool) -> [String] {
     var rules: [String] = []
-    if isPortalOpen, outgoing { rules += ["meta l4proto { tcp, udp } th dport 53 accept", "tcp dport { 80, 443 } accept"] }
     rules += addresses(excluded, outgoing: outgoing)
     if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853 } counter drop") }
     if allowsLAN {

@@ -29,7 +29,8 @@ package struct GuardMachine: Hashable, Sendable {
     }
   }
 
-  package var isPortalOpen: Bool { release?.isPortal ?? false }
+  /// The release that is for a captive portal.
+  package var portal: FirewallRelease? { release.flatMap { $0.isPortal ? $0 : nil } }
 
   // MARK: Release
 
