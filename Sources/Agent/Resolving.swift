@@ -39,6 +39,12 @@ extension Reconciler {
     return ResolvConfWords(parsing: text).writer
   }
 
+  /// Somebody has written the resolver's file: the agent, or another. Where ours stood, that does not wait for the network to settle: names of a tunnel
+  /// would be asked elsewhere meanwhile.
+  package func resolverFileChanged(isOurs: Bool) {
+    if !isOurs, settledState?.resolvConf != nil { damaged() } else { networkChanged() }
+  }
+
   /// Whether it has to wait: for the change before it, or for the end of a pause.
   func isResolverHeldBack(_ step: Step) -> Bool {
     step.isOfResolver && (resolverChange != nil || !contest.mayAct(at: world.now()))
