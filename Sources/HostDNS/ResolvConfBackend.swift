@@ -11,6 +11,8 @@ package final class ResolvConfBackend {
   package let path: String
   private let stateDirectory: String
   private let files: FileOperations
+  /// What people have to know of: a kept original that can be used no more.
+  package private(set) var troubles: [String] = []
 
   /// `stateDirectory` has to exist, and to outlive the agent (/var/lib/roamward).
   package convenience init(path: String = "/etc/resolv.conf", stateDirectory: String) {
@@ -106,14 +108,16 @@ package final class ResolvConfBackend {
 
   /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
   package func recover() throws(ResolvConfError) {
+    try setDamagedAside()
     try perform { () throws(SystemError) in
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
       // Somebody's file has taken the place of ours: what was kept is of an older network, and is never put back.
       if case .file(let bytes, _) = self.look(), !Self.isOurs(bytes) { try self.files.remove(self.keptPath) }
-      guard let intended = self.intended() else { return }
-      if let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
-      try self.files.remove(self.intendedPath)
+      if let intended = self.intended(), let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) {
+        try self.files.overwrite(self.path, intended)
+      }
+      if access(self.intendedPath, F_OK) == 0 { try self.files.remove(self.intendedPath) }
     }
     // Where somebody has put a link since, what stood there before is nobody's wish any more.
     if case .link = ResolvConfPlace(path), access(keptPath, F_OK) == 0 {
@@ -151,7 +155,11 @@ extension ResolvConfBackend {
     return .file(bytes: intended, file)
   }
 
-  private func intended() -> [UInt8]? { try? TextFile.read(intendedPath) }
+  /// One that is damaged was never begun: it is on the disk, whole, before the file is touched.
+  private func intended() -> [UInt8]? {
+    guard let bytes = try? TextFile.read(intendedPath), case .file(let intended, _)? = KeptResolvConf(bytes) else { return nil }
+    return intended
+  }
 
   private func kept() throws(ResolvConfError) -> KeptResolvConf? {
     do throws(SystemError) {
@@ -163,6 +171,27 @@ extension ResolvConfBackend {
       case EINVAL: throw .damaged(keptPath)
       default: throw .system(error)
       }
+    }
+  }
+
+  /// What a disk has damaged is never put back: ours then goes without anything in its place.
+  private func setDamagedAside() throws(ResolvConfError) {
+    do throws(ResolvConfError) {
+      _ = try kept()
+    } catch {
+      guard case .damaged = error else { throw error }
+      // It is dropped below where others have written the file since.
+      switch look() {
+      case .file(let bytes, _) where !Self.isOurs(bytes): return
+      case .link: return
+      default: break
+      }
+      let aside = stateDirectory + "/damaged-resolv.conf.kept"
+      guard rename(keptPath, aside) == 0 else { throw .system(.last("set \(keptPath) aside")) }
+      troubles = [
+        "\(keptPath) is damaged, so the \(path) that stood there before cannot be put back: it is removed when the tunnel ends; it is kept as \(aside),"
+          + " to be looked at and removed; cure: have whoever keeps \(path) write it anew (renew the lease)"
+      ]
     }
   }
 
@@ -182,7 +211,7 @@ extension ResolvConfBackend {
 
   private func overwrite(_ bytes: [UInt8]) throws(SystemError) {
     let before = ResolvConfPlace(path).bytes
-    try files.replace(intendedPath, bytes, .state)
+    try files.replace(intendedPath, KeptResolvConf.file(bytes: bytes, .state).encoded, .state)
     do throws(SystemError) {
       try files.overwrite(path, bytes)
     } catch {
