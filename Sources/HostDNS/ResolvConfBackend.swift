@@ -31,7 +31,8 @@ package final class ResolvConfBackend {
       if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(because: obstacle) }
       return .absent
     case .file(let bytes, _):
-      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
+      // Ours that cannot be written any more is ours still: that it cannot be taken back is to be told.
+      if !Self.isOurs(bytes), let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
       return .file(String(decoding: bytes, as: UTF8.self))
     case .link(let target):
       let owner = ResolvConfPlace.owner(ofTarget: target).map { ", which belongs to \($0)" } ?? ""
@@ -96,7 +97,7 @@ package final class ResolvConfBackend {
     try recover()
     let original = try kept()
     switch (look(), original) {
-    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file)
+    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file, isLastResort: true)
     case (.absent, .file(let old, let file)?): try put(old, file)
     // With nothing kept, no servers are still better than those of a tunnel that is gone.
     case (.file(let bytes, let file), _) where Self.isOurs(bytes): try takeAway(file)
@@ -199,12 +200,14 @@ extension ResolvConfBackend {
     try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
   }
 
-  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it.
-  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) {
+  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it. That takes no room on a disk that is full, but leaves
+  /// half a file when it fails: only where what stands there is of no use (`isLastResort`).
+  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, isLastResort: Bool = false) throws(ResolvConfError) {
     do {
       try files.replace(path, bytes, file)
     } catch {
-      guard [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
+      let isFull = isLastResort && [ENOSPC, EDQUOT].contains(error.code)
+      guard isFull || [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
       try perform { () throws(SystemError) in try self.overwrite(bytes) }
     }
   }
