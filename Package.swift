@@ -129,7 +129,8 @@ let package = Package(
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests(
-      "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"], resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise"]),
+      "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
+      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "names.bash"]),
     .target(name: "CNamespace", path: "Tests/CNamespace"),
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),

@@ -35,6 +35,7 @@ package final class Daemon {
   private var sources: [EventSource] = []
   private var policyWatcher: FileWatcher?
   private var factWatcher: FileWatcher?
+  private var resolverWatcher: FileWatcher?
   private var hostWatch: HostWatch?
   private let state: StateFolder
 
@@ -147,6 +148,12 @@ package final class Daemon {
       self?.machine.filesChanged()
       self?.reconciler.networkChanged()
     }
+    // Programs read what another has written there until it is ours again.
+    resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
+      guard let self else { return }
+      watchFacts()
+      reconciler.resolverFileChanged(isOurs: machine.resolvConf.observe().isOurs)
+    }
     watchPolicies()
     watchFacts()
   }
@@ -157,10 +164,10 @@ package final class Daemon {
     let places = machine.resolvConf.watchPaths
     let files = places.compactMap { place in place.name.map { "\(place.path)/\($0)" } }
     let things = places.filter { $0.name == nil }.map(\.path)
+    resolverWatcher?.watch(folders: [], files: files, things: things)
     let others = machine.watched
     factWatcher?.watch(
-      folders: others.folders, files: files + [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []),
-      things: things)
+      folders: others.folders, files: [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []))
   }
 
   private func watchSignals() throws(SystemError) {

@@ -8,20 +8,21 @@ internal import NetworkTypes
 final class FileWatcher {
   private static let mask = UInt32(
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
-  /// Editors and package managers touch several files at once.
-  private static let settle = Duration.milliseconds(100)
   /// A writer that never closes cannot hold everything up for ever.
   private static let longestWait = Duration.seconds(10)
 
   private let loop: EventLoop
+  private let settle: Duration
   private let changed: () -> Void
   private var sources: [String: EventSource] = [:]
   private var names: [String: Set<String>] = [:]
   private var beingWritten: [String: Moment] = [:]
   private var timer: EventSource?
 
-  init(loop: EventLoop, changed: @escaping () -> Void) {
+  /// `settle`: how long to wait for more changes; editors and package managers touch several files at once.
+  init(loop: EventLoop, settle: Duration = .milliseconds(100), changed: @escaping () -> Void) {
     self.loop = loop
+    self.settle = settle
     self.changed = changed
   }
 
@@ -49,7 +50,7 @@ final class FileWatcher {
     let path = folder + "/" + name
     if bits & UInt32(IN_MODIFY) != 0 || bits & UInt32(IN_CREATE) != 0 && isRegular(path) { beingWritten[path] = .now }
     if bits & UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_DELETE | IN_MOVED_TO) != 0 { beingWritten[path] = nil }
-    schedule(after: Self.settle)
+    schedule(after: settle)
   }
 
   private func schedule(after delay: Duration) {

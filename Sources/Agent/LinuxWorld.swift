@@ -13,7 +13,8 @@ extension World {
     let resolver = EndpointResolver(on: loop)
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
-    let journal = state.journal
+    var journal = state.journal
+    journal.troubles = { [notes = journal.troubles] in notes() + machine.resolvConf.troubles }
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var world = World(

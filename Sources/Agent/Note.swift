@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import LinuxIO
 
 /// The form of a note on disk: a line of what this is with a checksum, then a line of JSON.
 ///
@@ -9,31 +10,18 @@ enum Note {
 
   static func encode(_ content: JSON, name: String) -> [UInt8] {
     let body = Array((content.text() + "\n").utf8)
-    return Array((title + hexadecimal(checksum(of: body, name: name)) + "\n").utf8) + body
+    return Array((title + checksum(of: body, name: name) + "\n").utf8) + body
   }
 
   /// `nil` for what this never wrote under that name.
   static func decode(_ bytes: [UInt8], name: String) -> JSON? {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     let body = Array(bytes[(end + 1)...])
-    guard body.last == UInt8(ascii: "\n"), bytes[..<end].elementsEqual((title + hexadecimal(checksum(of: body, name: name))).utf8) else {
+    guard body.last == UInt8(ascii: "\n"), bytes[..<end].elementsEqual((title + checksum(of: body, name: name)).utf8) else {
       return nil
     }
     return try? JSON(parsing: body)
   }
 
-  private static func hexadecimal(_ number: UInt32) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
-  }
-
-  /// CRC-32 of IEEE 802.3: every single flipped bit, and every burst of up to 32, changes it.
-  private static func checksum(of body: [UInt8], name: String) -> UInt32 {
-    var sum = UInt32.max
-    for byte in Array(name.utf8) + [0] + body {
-      sum ^= UInt32(byte)
-      for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
-    }
-    return ~sum
-  }
+  private static func checksum(of body: [UInt8], name: String) -> String { Checksum.text(of: Array(name.utf8) + [0] + body) }
 }

@@ -24,7 +24,9 @@ extension Reconciler {
     let choice = resolverChoice
     guard choice.obstacle == nil, !choice.isPending else {
       changeToVerify = nil
-      return contest.interrupted()
+      // Whoever can be told comes with a word, and so does another file or link; that this one may be written again does not.
+      let isSilent = choice.backend == .none && observation.state.resolver.facts.target == nil
+      return isSilent && resolverLinks != nil ? contest.obstructed(at: world.now()) : contest.interrupted()
     }
     let open = plan.steps.filter(\.isOfResolver)
     contest.see(.init(desired), isSatisfied: open.isEmpty, rival: rival(observation), at: world.now())
@@ -37,6 +39,12 @@ extension Reconciler {
   private func rival(_ observation: Observation) -> String? {
     guard case .file(let text) = observation.state.resolvConf, !observation.state.resolvConf.isOurs else { return nil }
     return ResolvConfWords(parsing: text).writer
+  }
+
+  /// Somebody has written the resolver's file: the agent, or another. Where ours stood, that does not wait for the network to settle: names of a tunnel
+  /// would be asked elsewhere meanwhile.
+  package func resolverFileChanged(isOurs: Bool) {
+    if !isOurs, settledState?.resolvConf != nil { damaged() } else { networkChanged() }
   }
 
   /// Whether it has to wait: for the change before it, or for the end of a pause.
@@ -58,7 +66,7 @@ extension Reconciler {
       guard let self else { return }
       resolverChange = nil
       if let problem {
-        contest.failed(because: problem, at: world.now())
+        contest.failed(because: problem, isTakingBack: step.stage == .removal, at: world.now())
       } else {
         changeToVerify = step
         counters.steps += 1
@@ -71,7 +79,9 @@ extension Reconciler {
 
   /// Name servers that could not be set are nobody's failure but their own: they are told of, and tried again less and less eagerly.
   func takeResolverFailures(_ failures: [StepFailure]) -> [StepFailure] {
-    for failure in failures where failure.step.isOfResolver { contest.failed(because: failure.reason, at: world.now()) }
+    for failure in failures where failure.step.isOfResolver {
+      contest.failed(because: failure.reason, isTakingBack: failure.step.stage == .removal, at: world.now())
+    }
     return failures.filter { !$0.step.isOfResolver }
   }
 

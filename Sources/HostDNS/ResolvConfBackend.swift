@@ -11,6 +11,8 @@ package final class ResolvConfBackend {
   package let path: String
   private let stateDirectory: String
   private let files: FileOperations
+  /// What people have to know of: a kept original that can be used no more.
+  package private(set) var troubles: [String] = []
 
   /// `stateDirectory` has to exist, and to outlive the agent (/var/lib/roamward).
   package convenience init(path: String = "/etc/resolv.conf", stateDirectory: String) {
@@ -29,7 +31,8 @@ package final class ResolvConfBackend {
       if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(because: obstacle) }
       return .absent
     case .file(let bytes, _):
-      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
+      // Ours that cannot be written any more is ours still: that it cannot be taken back is to be told.
+      if !Self.isOurs(bytes), let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
       return .file(String(decoding: bytes, as: UTF8.self))
     case .link(let target):
       let owner = ResolvConfPlace.owner(ofTarget: target).map { ", which belongs to \($0)" } ?? ""
@@ -94,7 +97,7 @@ package final class ResolvConfBackend {
     try recover()
     let original = try kept()
     switch (look(), original) {
-    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file)
+    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file, isLastResort: true)
     case (.absent, .file(let old, let file)?): try put(old, file)
     // With nothing kept, no servers are still better than those of a tunnel that is gone.
     case (.file(let bytes, let file), _) where Self.isOurs(bytes): try takeAway(file)
@@ -106,14 +109,16 @@ package final class ResolvConfBackend {
 
   /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
   package func recover() throws(ResolvConfError) {
+    try setDamagedAside()
     try perform { () throws(SystemError) in
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
       // Somebody's file has taken the place of ours: what was kept is of an older network, and is never put back.
       if case .file(let bytes, _) = self.look(), !Self.isOurs(bytes) { try self.files.remove(self.keptPath) }
-      guard let intended = self.intended() else { return }
-      if let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) { try self.files.overwrite(self.path, intended) }
-      try self.files.remove(self.intendedPath)
+      if let intended = self.intended(), let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) {
+        try self.files.overwrite(self.path, intended)
+      }
+      if access(self.intendedPath, F_OK) == 0 { try self.files.remove(self.intendedPath) }
     }
     // Where somebody has put a link since, what stood there before is nobody's wish any more.
     if case .link = ResolvConfPlace(path), access(keptPath, F_OK) == 0 {
@@ -151,7 +156,11 @@ extension ResolvConfBackend {
     return .file(bytes: intended, file)
   }
 
-  private func intended() -> [UInt8]? { try? TextFile.read(intendedPath) }
+  /// One that is damaged was never begun: it is on the disk, whole, before the file is touched.
+  private func intended() -> [UInt8]? {
+    guard let bytes = try? TextFile.read(intendedPath), case .file(let intended, _)? = KeptResolvConf(bytes) else { return nil }
+    return intended
+  }
 
   private func kept() throws(ResolvConfError) -> KeptResolvConf? {
     do throws(SystemError) {
@@ -166,23 +175,46 @@ extension ResolvConfBackend {
     }
   }
 
+  /// What a disk has damaged is never put back: ours then goes without anything in its place.
+  private func setDamagedAside() throws(ResolvConfError) {
+    do throws(ResolvConfError) {
+      _ = try kept()
+    } catch {
+      guard case .damaged = error else { throw error }
+      // It is dropped below where others have written the file since.
+      switch look() {
+      case .file(let bytes, _) where !Self.isOurs(bytes): return
+      case .link: return
+      default: break
+      }
+      let aside = stateDirectory + "/damaged-resolv.conf.kept"
+      guard rename(keptPath, aside) == 0 else { throw .system(.last("set \(keptPath) aside")) }
+      troubles = [
+        "\(keptPath) is damaged, so the \(path) that stood there before cannot be put back: it is removed when the tunnel ends; it is kept as \(aside),"
+          + " to be looked at and removed; cure: have whoever keeps \(path) write it anew (renew the lease)"
+      ]
+    }
+  }
+
   private func keep(_ original: KeptResolvConf) throws(ResolvConfError) {
     try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
   }
 
-  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it.
-  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) {
+  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it. That takes no room on a disk that is full, but leaves
+  /// half a file when it fails: only where what stands there is of no use (`isLastResort`).
+  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, isLastResort: Bool = false) throws(ResolvConfError) {
     do {
       try files.replace(path, bytes, file)
     } catch {
-      guard [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
+      let isFull = isLastResort && [ENOSPC, EDQUOT].contains(error.code)
+      guard isFull || [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
       try perform { () throws(SystemError) in try self.overwrite(bytes) }
     }
   }
 
   private func overwrite(_ bytes: [UInt8]) throws(SystemError) {
     let before = ResolvConfPlace(path).bytes
-    try files.replace(intendedPath, bytes, .state)
+    try files.replace(intendedPath, KeptResolvConf.file(bytes: bytes, .state).encoded, .state)
     do throws(SystemError) {
       try files.overwrite(path, bytes)
     } catch {

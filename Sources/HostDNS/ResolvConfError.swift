@@ -12,7 +12,7 @@ package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible
     switch self {
     case .untouchable(let reason): reason
     case .system(let error): error.description
-    case .damaged(let path): "\(path) should hold the kept resolv.conf and does not: look at it, then remove it"
+    case .damaged(let path): "\(path), which should hold the resolv.conf of before, is damaged"
     }
   }
 }

@@ -36,6 +36,16 @@ struct ResolvConfHost {
 let tunnelServers = ResolvConf(nameServers: [IPAddress(v4: 0x0a00_0001)], searchDomains: [])
 let otherServers = ResolvConf(nameServers: [IPAddress(v4: 0x0a00_0002)], searchDomains: [])
 
+/// Torn at any byte, with any bit flipped, longer, or zeroes.
+private func damages(of whole: [UInt8]) -> [[UInt8]] {
+  let flipped = (0..<8 * whole.count).map { bit in
+    var bytes = whole
+    bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+    return bytes
+  }
+  return (0..<whole.count).map { Array(whole[..<$0]) } + flipped + [whole + [0], [UInt8](repeating: 0, count: whole.count)]
+}
+
 @Suite("The resolv.conf backend")
 struct ResolvConfBackendTests {
   private let host: ResolvConfHost
@@ -133,13 +143,45 @@ struct ResolvConfBackendTests {
     #expect(host.found == nil)
   }
 
-  @Test("a damaged keepsake is an error that names it")
+  @Test("a kept original that is torn at any byte, or has any bit flipped, is never put back: ours goes, and that is told")
   func damaged() throws {
-    try host.put("nameserver 192.0.2.1\n")
+    try host.put("nameserver 192.0.2.1\n", mode: 0o640)
+    let kept = host.state + "/resolv.conf.kept"
     try host.backend.write(tunnelServers)
+    let whole = try TextFile.read(kept)
+    try host.backend.restore()
+    for version in damages(of: whole) { #expect(KeptResolvConf(version) == nil) }
+    for version in [[], Array(whole.dropLast()), [UInt8](repeating: 0, count: whole.count)] {
+      try TextFile.replace(host.path, with: Array(tunnelServers.rendered.utf8), mode: 0o644)
+      try TextFile.replace(kept, with: version, mode: 0o644)
+      let backend = host.backend
+      guard case .unknown = backend.underlayText() else { return #expect(Bool(false), "there is nothing to know") }
+      try backend.recover()
+      #expect(host.found == "644 \(owner) \(tunnelServers.rendered)")
+      #expect(backend.troubles.count == 1 && backend.troubles[0].contains("\(kept) is damaged"))
+      #expect(try TextFile.read(host.state + "/damaged-resolv.conf.kept") == version)
+      try backend.write(otherServers)
+      try backend.restore()
+      #expect(host.found == nil)
+    }
+  }
+
+  @Test("a damaged one beside a file that others have written since is dropped without a word")
+  func damagedAndOutdated() throws {
+    try host.put("nameserver 192.0.2.9\n")
     try TextFile.replace(host.state + "/resolv.conf.kept", with: [1, 2, 3], mode: 0o644)
-    #expect(throws: ResolvConfError.damaged(host.state + "/resolv.conf.kept")) { try host.backend.restore() }
-    #expect(host.backend.observe() == .file(tunnelServers.rendered))
+    let backend = host.backend
+    try backend.recover()
+    #expect(host.leftovers == [] && backend.troubles == [] && backend.observe() == .file("nameserver 192.0.2.9\n"))
+  }
+
+  @Test("what version 0.1 kept is put back")
+  func olderVersion() throws {
+    try host.put(tunnelServers.rendered)
+    let old = "roamward kept resolv.conf, version 1\nmode 640 user \(geteuid()) group \(getegid())\nnameserver 192.0.2.1\n"
+    try TextFile.replace(host.state + "/resolv.conf.kept", with: Array(old.utf8), mode: 0o644)
+    try host.backend.restore()
+    #expect(host.found == "640 \(owner) nameserver 192.0.2.1\n")
   }
 
   @Test(

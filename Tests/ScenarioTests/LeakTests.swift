@@ -135,9 +135,9 @@ struct LeakTests {
   }
 }
 
-/// A lab with the gateway's tunnel for everything, and the words of leaks.bash.
-func leakScene(_ policy: String) throws -> Scene {
-  let scene = try Scene(["corp.yaml": policy], words: ["leaks.bash"])
+/// A lab with the gateway's tunnel for everything, and the words of leaks.bash and of these files.
+func leakScene(_ policy: String, _ words: String...) throws -> Scene {
+  let scene = try Scene(["corp.yaml": policy], words: ["leaks.bash"] + words)
   try scene.run(
     """
     sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf

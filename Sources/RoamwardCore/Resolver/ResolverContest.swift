@@ -20,6 +20,7 @@ package struct ResolverContest: Hashable, Sendable {
   package static let memory = Duration.seconds(30)
   private static let firstPause = Duration.seconds(2)
   private static let longestPause = Duration.seconds(60)
+  private static let pauseBetweenLooks = Duration.seconds(10)
 
   private var wish: Wish?
   /// It was seen in its place.
@@ -27,6 +28,8 @@ package struct ResolverContest: Hashable, Sendable {
   private var losses: [Moment] = []
   private var failures = 0
   private var lastFailure: String?
+  /// What is in the way may go without a word: it is looked at again then.
+  private var lookAgainAt: Moment?
   private var lastRival: String?
   /// Nothing is tried before.
   private var notBefore: Moment?
@@ -45,6 +48,7 @@ package struct ResolverContest: Hashable, Sendable {
     losses.removeAll { $0 + Self.memory <= now }
     if isSatisfied {
       isHeld = true
+      lookAgainAt = nil
       failures = 0
       lastFailure = nil
       notBefore = nil
@@ -60,10 +64,17 @@ package struct ResolverContest: Hashable, Sendable {
   /// Whoever keeps it is away: what it forgets meanwhile nobody has taken.
   package mutating func interrupted() { isHeld = false }
 
-  /// It was tried, and did not work.
-  package mutating func failed(because reason: String, at now: Moment) {
+  /// Nothing can be tried, and nobody tells when that is over.
+  package mutating func obstructed(at now: Moment) {
+    interrupted()
+    if lookAgainAt.map({ $0 <= now }) ?? true { lookAgainAt = now + Self.pauseBetweenLooks }
+  }
+
+  /// It was tried, and did not work. `isTakingBack`: not what tunnels want, but what they want no more.
+  package mutating func failed(because reason: String, isTakingBack: Bool = false, at now: Moment) {
     failures += 1
-    lastFailure = reason
+    lastFailure =
+      (isTakingBack ? "what stood before the tunnel's name servers is not put back: " : "name servers are not applied: ") + reason
     notBefore = now + Self.pause(after: failures)
   }
 
@@ -81,14 +92,14 @@ package struct ResolverContest: Hashable, Sendable {
 
   /// When it may be tried again, or there is less to tell.
   package func nextDeadline(after now: Moment) -> Moment? {
-    [notBefore, isContested ? losses.last.map { $0 + Self.memory } : nil].compactMap { $0 }.filter { now < $0 }.min()
+    [notBefore, lookAgainAt, isContested ? losses.last.map { $0 + Self.memory } : nil].compactMap { $0 }.filter { now < $0 }.min()
   }
 
   private var isContested: Bool { losses.count > 1 }
 
   /// What people should know.
   package var note: String? {
-    if let lastFailure { return "name servers are not applied: \(lastFailure); it is tried again" }
+    if let lastFailure { return "\(lastFailure); it is tried again" }
     guard isContested else { return nil }
     let rival = lastRival.map { ", last by \($0)" } ?? ""
     return "the tunnel's name servers have been taken away \(losses.count) times within \(Self.memory.components.seconds) s\(rival);"

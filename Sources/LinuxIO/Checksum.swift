@@ -1,0 +1,17 @@
+/// CRC-32 of IEEE 802.3, for files that a power failure or a disk may have damaged: every single flipped bit, and every burst of up to 32, changes it.
+package enum Checksum {
+  /// As eight hexadecimal digits.
+  package static func text(of bytes: some Sequence<UInt8>) -> String {
+    let digits = String(crc32(bytes), radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  private static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    var sum = UInt32.max
+    for byte in bytes {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
+    }
+    return ~sum
+  }
+}
