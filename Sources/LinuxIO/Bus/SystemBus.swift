@@ -74,6 +74,8 @@ package final class SystemBus {
     result = sd_bus_set_address(bus, address)
     if result >= 0 { result = sd_bus_set_bus_client(bus, 1) }
     if result >= 0 { result = sd_bus_start(bus) }
+    // The end of the loop would wait for a bus that stands still, a minute and a half. Nothing is left to say then: changes are waited for.
+    if result >= 0 { result = sd_bus_set_close_on_exit(bus, 0) }
     if result >= 0 { result = sd_bus_attach_event(bus, loop.event, 0) }
     guard result >= 0 else { return result }
     // Of sd-bus's own making, so that nobody has to be asked for it.
