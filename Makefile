@@ -10,7 +10,7 @@ docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
-virtual = vm-managers vm-resolvers vm-wifi vm-boot
+virtual = vm-managers vm-resolvers vm-wifi vm-boot vm-unit
 
 .PHONY: help build demo test lint bench install clean $(virtual)
 
@@ -46,6 +46,9 @@ vm-wifi: build
 
 vm-boot:
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
+
+vm-unit:
+	scripts/vm --systemd --module veth --module tun --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/unit
 
 lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
