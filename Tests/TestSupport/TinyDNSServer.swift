@@ -34,6 +34,9 @@ package final class TinyDNSServer {
     udp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
     tcp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
     port = try bindToLoopback(udp.number, port: 0)
+    // A connection that has ended may still keep the port that UDP has found free.
+    var on: Int32 = 1
+    setsockopt(tcp.number, SOL_SOCKET, SO_REUSEADDR, &on, 4)
     _ = try bindToLoopback(tcp.number, port: port)
     guard listen(tcp.number, 8) == 0 else { throw SystemError.last("listen") }
     sources = [
