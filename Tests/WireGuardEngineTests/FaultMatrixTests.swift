@@ -42,6 +42,23 @@ import Testing
     #expect(pair.b.engine.owners.count == 2 && pair.b.engine.queue.count < 10)
   }
 
+  @Test("F26: a flood that goes on costs no more X25519 than its first moment; a second after its end nobody is asked for a cookie")
+  func longFlood() {
+    var admission = HandshakeAdmission()
+    let second = ProtocolConstants.second
+    func accepted(_ range: Range<UInt64>, from source: (UInt64) -> UInt32) -> Int {
+      range.count { step in
+        let source = IPAddress(v4: source(step))
+        return admission.judge(source, hasProof: false, at: 10 * second + step * 100_000, entropy: .system) == .accept
+      }
+    }
+    // 10,000 a second, each from another address, for ten seconds.
+    #expect(accepted(0..<100_000) { UInt32(truncatingIfNeeded: $0) &* 2_654_435_761 } < 300)
+    // One alone, as loud, does not keep it up.
+    _ = accepted(100_000..<125_000) { _ in 0xcb00_7142 }
+    #expect(!admission.isUnderLoad(at: 10 * second + 125_000 * 100_000))
+  }
+
   @Test("F26: a recorded initiation that is sent again gets no answer, and costs the session nothing") func replayedInitiation() {
     let pair = Pair()
     pair.connect()

@@ -26,6 +26,7 @@ package final class DataPath: @unchecked Sendable {
   package let control: Int32
   private let innerMTU: Atomic<Int>
   private let gone = Atomic<Bool>(false)
+  private let rests = Atomic<Bool>(false)
   private var threads: [pthread_t] = []
 
   /// With the device's offloads and those of the sockets that are wanted. Has no sockets yet.
@@ -118,7 +119,15 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
-  func wakeControl() { cwg_event_raise(control) }
+  /// The control thread has set itself a time to look at everything: it is not to be woken before.
+  package var controlRests: Bool {
+    get { rests.load(ordering: .acquiring) }
+    set { rests.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  func wakeControl() {
+    if !controlRests { cwg_event_raise(control) }
+  }
 
   func deviceIsGone() {
     gone.store(true, ordering: .releasing)

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from the receiving thread to the control thread: a ring of fixed size, so that a flood costs no memory. What does
-/// not fit is lost.
+/// Handshake messages on their way from the receiving thread to the control thread: of fixed size, so that a flood costs no memory. What does not
+/// fit is lost.
 final class HandshakeQueue: Sendable {
   static let capacity = 256
   static let largest = 148
@@ -12,49 +12,60 @@ final class HandshakeQueue: Sendable {
     var count: Int
   }
 
-  private struct Ring: @unchecked Sendable {
-    // Sound: used under the lock alone.
+  private struct Side {
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.capacity * HandshakeQueue.largest, alignment: 16)
     let messages = UnsafeMutablePointer<Message>.allocate(capacity: HandshakeQueue.capacity)
-    var first = 0
     var count = 0
-  }
 
-  private let ring = Mutex(Ring())
-  private let pending = Atomic<Bool>(false)
-
-  deinit {
-    ring.withLock {
-      $0.bytes.deallocate()
-      $0.messages.deallocate()
+    func deallocate() {
+      bytes.deallocate()
+      messages.deallocate()
     }
   }
 
-  /// Whether something came since the last `take`.
+  /// One side is filled while the other is read: the lock is held for a message's copy, never while one is answered.
+  private struct Sides: @unchecked Sendable {
+    // Sound: `filling` is used under the lock alone, `reading` by the control thread alone, but for the exchange of the two.
+    var filling = Side()
+    var reading = Side()
+  }
+
+  private let sides = Mutex(Sides())
+  private let pending = Atomic<Bool>(false)
+
+  deinit {
+    sides.withLock {
+      $0.filling.deallocate()
+      $0.reading.deallocate()
+    }
+  }
+
+  /// Whether something came since the last `takeAll`.
   var hasNews: Bool { pending.load(ordering: .relaxed) }
 
   func append(_ message: UnsafeRawBufferPointer, from source: DatagramAddress) {
     guard message.count <= Self.largest, let base = message.baseAddress else { return }
-    ring.withLock { ring in
-      guard ring.count < Self.capacity else { return }
-      let place = (ring.first + ring.count) % Self.capacity
-      (ring.bytes + place * Self.largest).copyMemory(from: base, byteCount: message.count)
-      ring.messages[place] = Message(source: source, count: message.count)
-      ring.count += 1
+    sides.withLock { sides in
+      let place = sides.filling.count
+      guard place < Self.capacity else { return }
+      (sides.filling.bytes + place * Self.largest).copyMemory(from: base, byteCount: message.count)
+      sides.filling.messages[place] = Message(source: source, count: message.count)
+      sides.filling.count += 1
     }
     pending.store(true, ordering: .releasing)
   }
 
-  /// Takes the oldest into `buffer`, which has room for `largest`. `nil` where there is none.
-  func take(into buffer: UnsafeMutableRawPointer) -> (DatagramAddress, count: Int)? {
+  /// Hands over all that there are, the oldest first. From one thread alone.
+  func takeAll(_ body: (UnsafeRawBufferPointer, DatagramAddress) -> Void) {
     pending.store(false, ordering: .releasing)
-    return ring.withLock { ring in
-      guard ring.count > 0 else { return nil }
-      let message = ring.messages[ring.first]
-      buffer.copyMemory(from: ring.bytes + ring.first * Self.largest, byteCount: message.count)
-      ring.first = (ring.first + 1) % Self.capacity
-      ring.count -= 1
-      return (message.source, message.count)
+    let taken = sides.withLock { sides in
+      swap(&sides.filling, &sides.reading)
+      sides.filling.count = 0
+      return sides.reading
+    }
+    for place in 0..<taken.count {
+      let message = taken.messages[place]
+      body(UnsafeRawBufferPointer(start: taken.bytes + place * Self.largest, count: message.count), message.source)
     }
   }
 }

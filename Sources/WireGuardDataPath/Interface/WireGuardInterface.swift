@@ -19,8 +19,10 @@ package final class WireGuardInterface {
   private var sources: [EventSource] = []
   private var timer: EventSource?
   private var armed: Moment?
+  /// A millisecond of a flood of 200,000 a second is what the queue holds.
+  private static let rest = Duration.milliseconds(1)
+  private var resting: EventSource?
   private var outbox: Outbox
-  private var message = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.largest, alignment: 16)
   private var port: UInt16 = 0
   private var mark: UInt32 = 0
   private var hasSockets = false
@@ -50,7 +52,6 @@ package final class WireGuardInterface {
 
   deinit {
     path.stop()
-    message.deallocate()
   }
 
   // MARK: The engine
@@ -58,14 +59,21 @@ package final class WireGuardInterface {
   /// A thread of the data path has something for the engine, or the device is gone.
   private func wake() {
     cwg_event_clear(path.control)
+    path.controlRests = false
     if path.isDeviceGone { return loop.stop() }
     var effects: [EngineEffect] = []
     let time = EngineTime.now
-    while let (source, count) = path.handshakes.take(into: message) {
-      engine.receiveHandshake(UnsafeRawBufferPointer(start: message, count: count), from: source, at: time, effects: &effects)
-      perform(&effects)
-    }
+    path.handshakes.takeAll { engine.receiveHandshake($0, from: $1, at: time, effects: &effects) }
+    perform(&effects)
     advance()
+    if engine.isUnderLoad(at: time.moment) { rest() }
+  }
+
+  /// Lets more come before the next look: to be woken takes longer than to answer.
+  private func rest() {
+    guard let source = try? loop.at(.now + Self.rest, { [weak self] in self?.wake() }) else { return }
+    resting = source
+    path.controlRests = true
   }
 
   private func advance() {
@@ -95,26 +103,17 @@ package final class WireGuardInterface {
       case .dropStaged(let peer), .removed(let peer): _ = engine.send(at: .now, mtu: path.mtu) { _ in _ = path.staged.take(peer) }
       }
     }
+    if !outbox.isEmpty { outbox.flush() }
     effects = []
   }
 
   private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
-    var address = destination.socketAddress
-    var local = destination.local.address(destination.address.family)
+    if outbox.isFull { outbox.flush() }
+    // A record lies as far before its payload as a transport header is long; a handshake message is a record without payload.
+    let record = outbox.payload - ProtocolConstants.transportHeader
+    bytes.withUnsafeBytes { record.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(record), byteCount: $0.count) }
     // Handshakes go before other traffic (AF41), as those of the kernel's WireGuard.
-    let isHandshake = (1...3).contains(bytes.first ?? 0)
-    bytes.withUnsafeBytes { bytes in
-      var piece = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-      withUnsafePointer(to: &piece) { piece in
-        withUnsafePointer(to: &address) { address in
-          withUnsafePointer(to: &local) { local in
-            let from = destination.local == .any ? nil : local
-            var one = cwg_outgoing(to: address, from: from, pieces: piece, count: 1, segment: 0, traffic_class: isHandshake ? 0x88 : 0)
-            cwg_send(destination.address.family == .v6 ? path.sockets.v6 : path.sockets.v4, &one, 1)
-          }
-        }
-      }
-    }
+    outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
   }
 
   /// The peer has a session: what waited for it goes now.

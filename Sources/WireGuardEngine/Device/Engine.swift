@@ -104,6 +104,9 @@ package final class Engine: @unchecked Sendable {
     control { take(message, from: source, at: time, effects: &effects) }
   }
 
+  /// Whether so many handshake messages come that their senders have to prove where they are.
+  package func isUnderLoad(at now: Moment) -> Bool { control { admission.isUnderLoad(at: now.nanoseconds) } }
+
   /// Does everything that is due at `time`, and settles what batches left.
   package func advance(to time: EngineTime, effects: inout [EngineEffect]) {
     control {

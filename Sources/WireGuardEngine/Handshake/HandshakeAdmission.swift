@@ -3,7 +3,7 @@ internal import NetworkTypes
 /// Which handshake messages are worth their four X25519, when there may be ten thousand a second.
 ///
 /// Each source has a share: 20 a second, five at once, as in the kernel. What is within its sender's share counts towards the load; when
-/// that is used up, for a second every sender has to prove its address by a cookie. What is beyond its sender's share uses idle time only,
+/// that is used up, every sender has to prove its address by a cookie, until for a second no more have come than the share. What is beyond its sender's share uses idle time only,
 /// and never makes the load: one address, however loud, forces cookies on nobody but itself. Messages that prove their address have a
 /// share of their own, which senders of forged addresses cannot use up.
 struct HandshakeAdmission {
@@ -31,7 +31,13 @@ struct HandshakeAdmission {
       if sources.take(source, proven: true, at: now, entropy: entropy) { return .accept }
       return !isUnderLoad(at: now) && device.take(at: now, leaving: Self.capacity / 2) ? .accept : .drop
     }
-    if isUnderLoad(at: now) { return .prove }
+    if isUnderLoad(at: now) {
+      // While more come than could be answered the load goes on: who forges addresses is not to get each new second's share.
+      if sources.take(source, proven: false, at: now, entropy: entropy), !device.take(at: now, leaving: 0) {
+        loadedUntil = now + ProtocolConstants.second
+      }
+      return .prove
+    }
     guard sources.take(source, proven: false, at: now, entropy: entropy) else {
       return device.take(at: now, leaving: Self.capacity / 2) ? .accept : .prove
     }
