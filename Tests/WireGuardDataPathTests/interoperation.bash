@@ -304,6 +304,120 @@ narrow_path() {
   both_ways ours theirs 10.9.0.2
 }
 
+# The way is narrower behind a router: it fragments what we send, or has us do that (IPv6), and nothing is lost for good.
+narrow_router() {
+  build
+  ip netns add router
+  local end number=0 far
+  for end in ours theirs; do
+    number=$((number + 1)) far=$((3 - number))
+    ip link add mid0 netns "$end" type veth peer name "to-$end" netns router
+    ip -n "$end" address add "198.51.100.$((16 * number + 1))/28" dev mid0
+    ip -n "$end" address add "2001:db8:$number::1/64" dev mid0 nodad
+    ip -n router address add "198.51.100.$((16 * number + 2))/28" dev "to-$end"
+    ip -n router address add "2001:db8:$number::2/64" dev "to-$end" nodad
+    ip -n "$end" link set mid0 up
+    ip -n router link set "to-$end" up
+    ip -n "$end" route add "198.51.100.$((16 * far))/28" via "198.51.100.$((16 * number + 2))"
+    ip -n "$end" -6 route add "2001:db8:$far::/64" via "2001:db8:$number::2"
+  done
+  ip netns exec router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
+  ip -n theirs link set mid0 mtu 1300
+  ip -n router link set to-theirs mtu 1300
+  for address in 198.51.100.33 '[2001:db8:2::1]'; do
+    endpoint ours theirs "$address:51820"
+    both_ways ours theirs 10.9.0.2
+    knows ours "${address//[][]/}" || fail "the way does not lead by $address"
+  done
+  # shellcheck disable=SC2016
+  (($(ip netns exec router awk '/^Ip: [0-9]/ { print $18 }' /proc/net/snmp) > 0)) || fail 'nothing was fragmented by the router'
+  # shellcheck disable=SC2016
+  (($(ip netns exec router awk '$1 == "Icmp6OutPktTooBigs" { print $2 }' /proc/net/snmp6) > 0)) || fail 'the router never said that a packet is too big'
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer by the direct way'
+  ip netns delete router
+}
+
+# One datagram of twenty is lost, both ways: the tunnel adds no loss of its own, and what arrives is whole.
+lossy() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  local end
+  for end in ours theirs; do
+    # Each datagram by itself, not 64 KiB at once.
+    ip -n "$end" link set out0 gso_max_segs 1
+    at "$end" nft -f - <<'NFT'
+table netdev loss {
+  counter lost { }
+  chain in {
+    type filter hook ingress device out0 priority 0;
+    udp dport 51820 numgen random mod 20 < 1 counter name lost drop
+  }
+}
+NFT
+  done
+  both_ways ours theirs 10.9.0.2
+  for end in ours theirs; do
+    (($(at "$end" nft --json list counter netdev loss lost | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$') > 20)) || fail 'nothing was lost'
+    at "$end" nft delete table netdev loss
+    ip -n "$end" link set out0 gso_max_segs 65535
+  done
+}
+
+# Two clients at the same port: what one sends in the other's name does not come out, and what is for one does not go to the other.
+two_clients() {
+  build
+  ip netns add third
+  separate third
+  ip link add third0 netns ours type veth peer name out0 netns third
+  private[third]=$(wg genkey)
+  public[third]=$(wg pubkey <<<"${private[third]}")
+  ip -n ours address add 198.51.100.1/24 dev third0
+  ip -n third address add 198.51.100.3/24 dev out0
+  for end in lo out0; do ip -n third link set "$end" up; done
+  ip -n ours link set third0 up
+  start third roamward-wireguard
+  configure third ours 3
+  wg_at ours set wg0 peer "${public[theirs]}" allowed-ips 10.9.0.2/32 peer "${public[third]}" allowed-ips 10.9.0.3/32
+  endpoint third ours 198.51.100.1:51820
+  endpoint theirs ours 192.0.2.1:51820
+  within $patience pings third 10.9.0.1 || fail 'no answer to the one client'
+  within $patience pings theirs 10.9.0.1 || fail 'no answer to the other client'
+  at ours nft -f - <<'NFT'
+table inet clients {
+  counter forged { }
+  counter own { }
+  chain in {
+    type filter hook input priority 0;
+    iifname wg0 ip saddr 10.9.0.2 icmp type echo-request counter name forged
+    iifname wg0 ip saddr 10.9.0.3 icmp type echo-request counter name own
+  }
+}
+NFT
+  at third nft -f - <<'NFT'
+table inet clients {
+  counter strange { }
+  chain in { type filter hook input priority 0; iifname wg0 ip daddr 10.9.0.2 counter name strange; }
+}
+NFT
+  ip -n third address add 10.9.0.2/32 dev wg0
+  local address
+  for address in 10.9.0.3 10.9.0.2; do at third busybox ping -c 10 -i 0.05 -W 1 -I "$address" 10.9.0.1 >/dev/null || true; done
+  at ours busybox ping -c 5 -i 0.2 -W "$patience" 10.9.0.2 >/dev/null || fail 'the other client is not there any more'
+  within $patience count_of ours clients own || fail "not a packet of the client's own arrived"
+  ! count_of ours clients forged || fail 'a client speaks in the name of another'
+  ! count_of third clients strange || fail 'what was for one client went to another'
+  [[ $(wg_at ours show wg0 endpoints) == *192.0.2.2:51820* ]] || fail 'a forged packet moved the other client'
+  at ours nft delete table inet clients
+  wg_at ours set wg0 peer "${public[third]}" remove
+  ip -n third link delete wg0
+  ip netns delete third
+}
+
+# Whether a counter has counted.
+count_of() { (($(at "$1" nft --json list counter inet "$2" "$3" | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$') > 0)); }
+
 # Of every size around the limits: padding, the MTU, fragments.
 datagrams() {
   build
