@@ -86,8 +86,9 @@ package final class LinuxMachine {
     resolver.filesChanged()
   }
 
-  /// Reads everything anew.
+  /// Reads everything anew. Short of descriptors it reads nothing: what could not be opened would look like what is not there.
   package func observe(_ need: Need) throws(WorldError) -> Observation {
+    if let shortage = FileDescriptor.shortage() { throw WorldError(shortage.reason) }
     if need.facts != needed {
       needed = need.facts
       needChanged(need.facts)

@@ -36,10 +36,12 @@ final class NetlinkSocket: Sendable {
   /// `receiveBuffer` in bytes; the kernel keeps twice that for its bookkeeping. Less where it may not be forced (no CAP_NET_ADMIN).
   init(_ family: Family, receiveBuffer: Int32 = 4 << 20) throws(NetlinkError) {
     guard let socket = nl_socket_alloc() else { throw NetlinkError(code: ENOMEM, what: "open a netlink socket") }
+    errno = 0
     let result = nl_connect(socket, family.rawValue)
+    let code = errno
     guard result >= 0 else {
       nl_socket_free(socket)
-      throw NetlinkError(libnl: result, what: "open a netlink socket")
+      throw NetlinkError(libnl: result, what: "open a netlink socket", system: code)
     }
     descriptor = nl_socket_get_fd(socket)
     // One recvmsg a message: the buffer is known to suffice, so libnl need not peek.
