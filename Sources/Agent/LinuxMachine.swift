@@ -170,6 +170,8 @@ package final class LinuxMachine {
     do {
       switch device.engine {
       case .kernel: try wireGuard.configureAnew(link: link, device)
+      // One that is only being started begins with nothing anyway; to ask it would be to wait for it.
+      case .userspace where userspace.isStarting(link): return nil
       case .userspace: try userspace.configure(link, device, observed: nil, settingEndpoints: true)
       }
       return nil
