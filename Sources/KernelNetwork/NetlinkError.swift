@@ -47,7 +47,7 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
   static func last(_ what: String) -> NetlinkError { NetlinkError(code: errno, what: what) }
 
   /// Whether reading again may help: the tables changed under the dump, or an answer got lost.
-  package var isTransient: Bool { [EINTR, ENOBUFS, EAGAIN, EBUSY].contains(code) }
+  package var isTransient: Bool { [EINTR, ENOBUFS, EAGAIN, EBUSY, EBADMSG].contains(code) }
 
   package var description: String { "\(what): \(reason)" }
 
