@@ -73,6 +73,13 @@ final class CommandDriver: TunnelDriver {
     }
   }
 
+  /// A `down` that has not begun is owed still: its note stays, for the next start or for cleaning up.
+  func cutShort() {
+    queue = []
+    if running != .down { isDownOwed = false }
+    if running != nil { world.cutRun(tunnel) }
+  }
+
   private func run(_ action: CommandAction, then done: @escaping (CommandOutcome) -> Void) {
     queue.append((action, done))
     next()

@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
+internal import NetworkTypes
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///
@@ -16,6 +17,7 @@ final class ControlServer {
   private let path: String
   private let answer: (Request, PeerCredentials) -> Reply
   private var listening: EventSource?
+  private var resting: EventSource?
   private var clients: [Int32: Client] = [:]
   private var accepted = 0
 
@@ -28,6 +30,19 @@ final class ControlServer {
     listening = try loop.whenReadable(socket.number) { [weak self] in self?.acceptAll() }
   }
 
+  /// Without descriptors left, whoever connects has to wait, and the socket stays readable all the while: it is left alone for a moment.
+  private func rest() {
+    guard let timer = try? loop.at(.now + .milliseconds(100), { [weak self] in self?.goOn() }) else { return }
+    resting = timer
+    listening = nil
+  }
+
+  private func goOn() {
+    resting = nil
+    listening = try? loop.whenReadable(socket.number) { [weak self] in self?.acceptAll() }
+    if listening == nil { rest() }
+  }
+
   deinit { unlink(path) }
 
   /// Sends an event to every monitor.
@@ -37,7 +52,7 @@ final class ControlServer {
   }
 
   private func acceptAll() {
-    while let connection = (try? socket.accept()) ?? nil {
+    while let connection = next() {
       guard let peer = connection.peer else { continue }
       if clients.count >= Self.maximumClients { makeRoom() }
       let number = connection.number
@@ -46,6 +61,16 @@ final class ControlServer {
       client.whenLine = { [weak self, weak client] line in if let client { self?.serve(line, client) } }
       client.whenGone = { [weak self] in self?.clients[number] = nil }
       if client.start() { clients[number] = client }
+    }
+  }
+
+  /// The next that waits; `nil` where none does, or none can be taken.
+  private func next() -> FileDescriptor? {
+    do throws(SystemError) {
+      return try socket.accept()
+    } catch {
+      rest()
+      return nil
     }
   }
 

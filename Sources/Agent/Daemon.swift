@@ -199,7 +199,7 @@ package final class Daemon {
     logger.notice("roamwardd stops")
     reconciler.stop { [loop] in loop.stop() }
     // A provider that does not end cannot keep the machine from shutting down.
-    if let limit = try? loop.at(.now + .seconds(20), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
+    if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
   }
 
   // MARK: Telling

@@ -13,7 +13,7 @@ extension Reconciler {
     let deadlines =
       [
         world.trials.current()?.until, releaseEnd, portalLookAt, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
-        blindUntil, prober.machine.nextDeadline,
+        blindUntil, cutAt, prober.machine.nextDeadline,
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]
       + supervisors.values.map(\.machine.nextDeadline)
@@ -34,6 +34,7 @@ extension Reconciler {
   func timeHasCome() {
     let now = world.now()
     endTrialInTime(at: now)
+    cutShort(at: now)
     if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
     for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
     if let at = retryAt, at <= now {

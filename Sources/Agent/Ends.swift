@@ -1,3 +1,4 @@
+import NetworkTypes
 import RoamwardCore
 
 /// How it begins after another agent, and how it ends.
@@ -13,6 +14,15 @@ extension Reconciler {
         open -= 1
         if open == 0 { done() }
       }
+    }
+  }
+
+  func cutShort(at now: Moment) {
+    guard let at = cutAt, at <= now else { return }
+    cutAt = nil
+    for supervisor in orderedSupervisors where !supervisor.isReleased {
+      warn("\(supervisor.policy.name): its programs have not ended four seconds after the agent was told to stop; they are killed")
+      supervisor.cutShort()
     }
   }
 

@@ -86,8 +86,9 @@ package final class LinuxMachine {
     resolver.filesChanged()
   }
 
-  /// Reads everything anew.
+  /// Reads everything anew. Short of descriptors it reads nothing: what could not be opened would look like what is not there.
   package func observe(_ need: Need) throws(WorldError) -> Observation {
+    if let shortage = FileDescriptor.shortage() { throw WorldError(shortage.reason) }
     if need.facts != needed {
       needed = need.facts
       needChanged(need.facts)
@@ -169,6 +170,8 @@ package final class LinuxMachine {
     do {
       switch device.engine {
       case .kernel: try wireGuard.configureAnew(link: link, device)
+      // One that is only being started begins with nothing anyway; to ask it would be to wait for it.
+      case .userspace where userspace.isStarting(link): return nil
       case .userspace: try userspace.configure(link, device, observed: nil, settingEndpoints: true)
       }
       return nil

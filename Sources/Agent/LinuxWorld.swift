@@ -62,6 +62,7 @@ extension World {
       FaultPoint.pass("during \(step)")
     }
     world.endRun = commands.end
+    world.cutRun = commands.cut
     world.controlGroup = populatedControlGroup
     world.trials = trial.trials
     world.timeAsleep = { LinuxIO.timeAsleep }

@@ -55,6 +55,9 @@ package final class Reconciler {
   var isPassDue = false
   private(set) var isStopping = false
   var whenStopped: (() -> Void)?
+  /// Programs of tunnels that are still ending then are cut short: whatever their time-outs say, a stop takes no more than five seconds.
+  var cutAt: Moment?
+  private static let patienceAtStop = Duration.seconds(4)
   private var sleepClock = SleepClock()
   private var wokeAt: Moment?
   var retryAt: Moment?
@@ -158,6 +161,7 @@ package final class Reconciler {
   package func stop(then done: @escaping () -> Void) {
     isStopping = true
     whenStopped = done
+    cutAt = world.now() + Self.patienceAtStop
     pass()
   }
 

@@ -22,9 +22,12 @@ protocol TunnelDriver: AnyObject {
   func doubtSessions()
   /// Ends what was started.
   func release()
+  /// No more time is left for that: what runs is ended at once, and nothing else is begun.
+  func cutShort()
 }
 
 extension TunnelDriver {
+  func cutShort() {}
   func doubtSessions() {}
 }
 

@@ -111,6 +111,9 @@ final class TunnelSupervisor {
   /// The machine has slept: what holds of sessions has to be shown again.
   func doubtSessions() { driver?.doubtSessions() }
 
+  /// What still ends is given no more time.
+  func cutShort() { driver?.cutShort() }
+
   func askAgain() { if machine.state.isAwaitingAnswer { driver?.askAgain() } }
 
   private func becomeSuccessor() {

@@ -62,7 +62,8 @@ final class WireGuardDriver: TunnelDriver {
 
   /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The kernel's state tells the rest.
   func probePeer(on underlay: LinkFacts?) {
-    guard let underlay, underlay != preparedOn else { return }
+    // Back before another network's look-up was through: its answer may never come, and would be of the wrong place.
+    guard let underlay, underlay != preparedOn || isRenewing else { return }
     life += 1
     lookups = []
     isRenewing = true

@@ -25,6 +25,8 @@ package struct World {
   package var run: (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void
   /// Ends what a provider still runs for a tunnel; its outcome comes soon. A world that is not told how waits for it.
   package var endRun: (String) -> Void = { _ in }
+  /// Ends it now, with all that it has started.
+  package var cutRun: (String) -> Void = { _ in }
   package var loadPolicies: () -> LoadedPolicies
   /// Write-ahead notes for the agent that comes after a crash.
   package var journal: Journal

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,5 +82,9 @@ int clinux_is_immutable(const char *path) {
   if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &status) != 0) return 0;
   return (status.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
 }
+
+int clinux_exchange(const char *one, const char *other) { return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE); }
+
+int clinux_rename_to_new(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); }
 
 int clinux_new_network(void) { return unshare(CLONE_NEWNET); }

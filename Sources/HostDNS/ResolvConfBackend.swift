@@ -73,15 +73,20 @@ package final class ResolvConfBackend {
     }
   }
 
-  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner.
+  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner. What somebody else puts there at the same
+  /// moment is not lost: it stays where it is no file, and is kept where it is one.
   package func write(_ content: ResolvConf) throws(ResolvConfError) {
+    try persistently { () throws(ResolvConfError) in try writeOnce(Array(content.rendered.utf8)) }
+  }
+
+  private func writeOnce(_ text: [UInt8]) throws(ResolvConfError) -> Bool {
     try recover()
     if case .untouchable(let reason) = observe() { throw .untouchable(because: reason) }
-    let text = Array(content.rendered.utf8)
+    let seen = look()
     var attributes = ResolvConfPlace.PlainFile.usual
-    switch look() {
+    switch seen {
     case .file(let bytes, let file):
-      if bytes == text { return }
+      if bytes == text { return true }
       if !Self.isOurs(bytes) { try keep(.file(bytes: bytes, file)) }
       attributes = file
     case .absent:
@@ -89,28 +94,39 @@ package final class ResolvConfBackend {
       if case .file(_, let file)? = try kept() { attributes = file } else { try keep(.absent) }
     case .link, .other: break
     }
-    try put(text, attributes)
+    return try put(text, attributes, inPlaceOf: seen.bytes)
   }
 
   /// Gives the host its file back, or its absence; then drops what was kept. Where somebody replaced ours, theirs stays.
   package func restore() throws(ResolvConfError) {
-    try recover()
-    let original = try kept()
-    switch (look(), original) {
-    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes): try put(old, file, isLastResort: true)
-    case (.absent, .file(let old, let file)?): try put(old, file)
-    // With nothing kept, no servers are still better than those of a tunnel that is gone.
-    case (.file(let bytes, let file), _) where Self.isOurs(bytes): try takeAway(file)
-    case (.other(let reason), _): throw .untouchable(because: reason)
-    default: break
-    }
+    try persistently { () throws(ResolvConfError) in try restoreOnce() }
     try perform { () throws(SystemError) in try self.files.remove(self.keptPath) }
+  }
+
+  private func restoreOnce() throws(ResolvConfError) -> Bool {
+    try recover()
+    switch (look(), try kept()) {
+    case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes):
+      return try put(old, file, inPlaceOf: bytes, isLastResort: true)
+    case (.absent, .file(let old, let file)?): return try put(old, file, inPlaceOf: nil)
+    // With nothing kept, no servers are still better than those of a tunnel that is gone.
+    case (.file(let bytes, let file), _) where Self.isOurs(bytes): return try takeAway(file)
+    case (.other(let reason), _): throw .untouchable(because: reason)
+    default: return true
+    }
+  }
+
+  /// Until it could be done with nobody in between.
+  private func persistently(_ body: () throws(ResolvConfError) -> Bool) throws(ResolvConfError) {
+    for _ in 0..<5 { if try body() { return } }
+    throw .untouchable(because: "somebody else replaces \(path) again and again")
   }
 
   /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
   package func recover() throws(ResolvConfError) {
     try setDamagedAside()
     try perform { () throws(SystemError) in
+      try self.putBackAnothers()
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
       // Somebody's file has taken the place of ours: what was kept is of an older network, and is never put back.
@@ -200,15 +216,35 @@ extension ResolvConfBackend {
     try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
   }
 
-  /// By renaming; where the file is a mount, or its folder cannot be written, by writing over it. That takes no room on a disk that is full, but leaves
-  /// half a file when it fails: only where what stands there is of no use (`isLastResort`).
-  private func put(_ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, isLastResort: Bool = false) throws(ResolvConfError) {
+  /// By changing places with what was seen there (`nil`: nothing); where the file is a mount, or its folder cannot be written, by writing over it. That takes no
+  /// room on a disk that is full, but leaves half a file when it fails: only where what stands there is of no use (`isLastResort`). False where somebody has
+  /// put something else there meanwhile, which stays.
+  private func put(
+    _ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, inPlaceOf seen: [UInt8]?, isLastResort: Bool = false
+  ) throws(ResolvConfError) -> Bool {
     do {
-      try files.replace(path, bytes, file)
+      return try files.exchange(path, bytes, file) { $0.bytes == seen && seen != nil }
     } catch {
       let isFull = isLastResort && [ENOSPC, EDQUOT].contains(error.code)
       guard isFull || [EBUSY, EXDEV, EROFS, EACCES, EPERM].contains(error.code) else { throw .system(error) }
       try perform { () throws(SystemError) in try self.overwrite(bytes) }
+      return true
+    }
+  }
+
+  /// An agent that was killed while it had another's file, or link, in its hands has left it beside ours.
+  private func putBackAnothers() throws(SystemError) {
+    let name = path + TextFile.temporarySuffix
+    guard case .file(let standing, _) = ResolvConfPlace(path), Self.isOurs(standing) else { return }
+    switch ResolvConfPlace(name) {
+    case .link: try files.putBack(name, path)
+    case .file(let bytes, _):
+      // Else it is what is kept, or what was being written: of ours, or of that.
+      let marker = Array(Ownership.resolvConfMarker.utf8)
+      if Self.isOurs(bytes) || marker.starts(with: bytes) { return }
+      if case .file(let kept, _)? = try? kept(), kept.starts(with: bytes) { return }
+      try files.putBack(name, path)
+    case .absent, .other: break
     }
   }
 
@@ -225,12 +261,13 @@ extension ResolvConfBackend {
     try files.remove(intendedPath)
   }
 
-  private func takeAway(_ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) {
+  private func takeAway(_ file: ResolvConfPlace.PlainFile) throws(ResolvConfError) -> Bool {
     do {
-      try files.remove(path)
+      return try files.takeAway(path) { $0.bytes.map(Self.isOurs) ?? false }
     } catch {
       if error.code != EBUSY { throw .system(error) }
-      try put([], file)
+      try perform { () throws(SystemError) in try self.overwrite([]) }
+      return true
     }
   }
 

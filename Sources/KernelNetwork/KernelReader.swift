@@ -7,7 +7,9 @@ import Wire
 package struct KernelReader: Sendable {
   private let socket: NetlinkSocket
 
-  package init() throws(NetlinkError) { socket = try NetlinkSocket(.route) }
+  package init() throws(NetlinkError) { self.init(try NetlinkSocket(.route)) }
+
+  init(_ socket: NetlinkSocket) { self.socket = socket }
 
   /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
   private static let tries = 3

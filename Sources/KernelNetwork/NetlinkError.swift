@@ -1,5 +1,6 @@
 internal import CNetlink
 internal import Glibc
+internal import LinuxIO
 import Wire
 
 /// Something the kernel did not do: what was asked of it, why not, and in its own words where it has any.
@@ -19,8 +20,12 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
 
   init(_ answer: NetlinkAcknowledgement, what: String) { self.init(code: answer.code, what: what, kernelText: answer.text) }
 
-  /// From the negative `NLE_*` that libnl returns, which has lost the number of errno(3).
-  init(libnl result: Int32, what: String) {
+  /// From the negative `NLE_*` that libnl returns, which has lost the number of errno(3) where it knows no word of its own for it: then `system` is it.
+  init(libnl result: Int32, what: String, system: Int32 = 0) {
+    if -result == NLE_FAILURE, system != 0 {
+      self.init(code: system, what: what)
+      return
+    }
     let code =
       switch -result {
       case NLE_INTR, NLE_DUMP_INTR: EINTR
@@ -42,13 +47,10 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
   static func last(_ what: String) -> NetlinkError { NetlinkError(code: errno, what: what) }
 
   /// Whether reading again may help: the tables changed under the dump, or an answer got lost.
-  package var isTransient: Bool { [EINTR, ENOBUFS, EAGAIN, EBUSY].contains(code) }
+  package var isTransient: Bool { [EINTR, ENOBUFS, EAGAIN, EBUSY, EBADMSG].contains(code) }
 
   package var description: String { "\(what): \(reason)" }
 
   /// Why, without what was attempted: the C library's words, and the kernel's where it has some.
-  package var reason: String {
-    let words = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-    return words + (kernelText.map { " (\($0))" } ?? "")
-  }
+  package var reason: String { SystemError.words(code) + (kernelText.map { " (\($0))" } ?? "") }
 }

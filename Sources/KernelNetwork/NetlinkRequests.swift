@@ -21,11 +21,13 @@ extension NetlinkSocket {
           datagram = try state.answer(to: what)
         } catch {
           // The dump goes on in the kernel until it is read to its end; the next one would be refused.
-          guard error.code == ENOBUFS, failure == nil else { throw error }
+          guard error.code == ENOBUFS, failure == nil else { throw failure ?? error }
           failure = NetlinkError(code: ENOBUFS, what: what, kernelText: "answers were lost")
           continue
         }
-        for message in NetlinkMessages(datagram) where message.sequence == sequence {
+        var messages = NetlinkMessages(datagram)
+        while let message = messages.next() {
+          guard message.sequence == sequence else { continue }
           if message.isInterrupted, failure == nil {
             failure = NetlinkError(code: EINTR, what: what, kernelText: "the table changed while it was read")
           }
@@ -37,6 +39,7 @@ extension NetlinkSocket {
           if let failure { throw failure }
           return
         }
+        if messages.isTorn, failure == nil { failure = NetlinkError(code: EBADMSG, what: what, kernelText: "an answer was cut off") }
       }
     }
   }

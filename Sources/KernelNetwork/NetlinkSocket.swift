@@ -19,6 +19,15 @@ final class NetlinkSocket: Sendable {
     let socket: OpaquePointer
     var sequence: UInt32 = 0
     var families: [String: UInt16] = [:]
+    var carrier: Carrier?
+    var patience = NetlinkSocket.patience
+  }
+
+  /// What messages go through in the socket's place: for a test, in which the kernel is to say what it never says on demand.
+  struct Carrier: Sendable {
+    var send: @Sendable ([UInt8]) throws(NetlinkError) -> Void
+    /// `nil` where there is nothing now.
+    var receive: @Sendable () throws(NetlinkError) -> [UInt8]?
   }
 
   let descriptor: Int32
@@ -36,10 +45,12 @@ final class NetlinkSocket: Sendable {
   /// `receiveBuffer` in bytes; the kernel keeps twice that for its bookkeeping. Less where it may not be forced (no CAP_NET_ADMIN).
   init(_ family: Family, receiveBuffer: Int32 = 4 << 20) throws(NetlinkError) {
     guard let socket = nl_socket_alloc() else { throw NetlinkError(code: ENOMEM, what: "open a netlink socket") }
+    errno = 0
     let result = nl_connect(socket, family.rawValue)
+    let code = errno
     guard result >= 0 else {
       nl_socket_free(socket)
-      throw NetlinkError(libnl: result, what: "open a netlink socket")
+      throw NetlinkError(libnl: result, what: "open a netlink socket", system: code)
     }
     descriptor = nl_socket_get_fd(socket)
     // One recvmsg a message: the buffer is known to suffice, so libnl need not peek.
@@ -102,6 +113,14 @@ final class NetlinkSocket: Sendable {
     return result
   }
 
+  /// From here on requests and answers go through `carrier`; an answer may take so many milliseconds.
+  func interpose(_ carrier: Carrier, patience: Int32) {
+    state.withLock {
+      $0.carrier = carrier
+      $0.patience = patience
+    }
+  }
+
   /// The next datagram from the kernel; `nil` when there is none now. ENOBUFS: some were lost.
   func receive() throws(NetlinkError) -> [UInt8]? {
     try state.withLock { state throws(NetlinkError) in try state.receive() }
@@ -110,6 +129,7 @@ final class NetlinkSocket: Sendable {
 
 extension NetlinkSocket.State {
   func send(_ bytes: [UInt8], what: String) throws(NetlinkError) {
+    if let carrier { return try carrier.send(bytes) }
     var bytes = bytes
     let result = bytes.withUnsafeMutableBytes { nl_sendto(socket, $0.baseAddress, $0.count) }
     guard result >= 0 else { throw NetlinkError(libnl: result, what: what) }
@@ -117,6 +137,7 @@ extension NetlinkSocket.State {
 
   /// What others than the kernel send comes out empty.
   func receive() throws(NetlinkError) -> [UInt8]? {
+    if let carrier { return try carrier.receive() }
     var sender = sockaddr_nl()
     var buffer: UnsafeMutablePointer<UInt8>?
     let count = nl_recv(socket, &sender, &buffer, nil)
@@ -132,7 +153,7 @@ extension NetlinkSocket.State {
     while true {
       if let bytes = try receive() { return bytes }
       var descriptor = pollfd(fd: nl_socket_get_fd(socket), events: Int16(POLLIN), revents: 0)
-      let ready = poll(&descriptor, 1, NetlinkSocket.patience)
+      let ready = poll(&descriptor, 1, patience)
       if ready == 0 { throw NetlinkError(code: ETIMEDOUT, what: what, kernelText: "no answer from the kernel") }
       if ready < 0, errno != EINTR { throw .last(what) }
     }

@@ -78,6 +78,13 @@ package final class ChildProcess {
     }
   }
 
+  /// Ends the program's whole group now (SIGKILL). The handler is called when it has ended.
+  package func cut() {
+    guard isRunning else { return }
+    isEnding = true
+    Glibc.kill(-process, SIGKILL)
+  }
+
   private func gather() {
     guard let bytes = try? pipe.read() else { return }
     if bytes.isEmpty { reader = nil }

@@ -9,6 +9,20 @@ package final class FileDescriptor {
 
   deinit { close(number) }
 
+  /// What the kernel says where it would not open as many descriptors as a look at the machine takes at a time; `nil` where it would.
+  package static func shortage(of count: Int = 8) -> SystemError? {
+    var spare: [FileDescriptor] = []
+    for _ in 0..<count {
+      let number = spare.first.map { fcntl($0.number, F_DUPFD_CLOEXEC, 0) } ?? open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard number >= 0 else {
+        let error = SystemError.last("open a file")
+        return error.isShortage ? error : nil
+      }
+      spare.append(FileDescriptor(owning: number))
+    }
+    return nil
+  }
+
   /// Reads what is there, up to `limit` bytes. `nil` when nothing is there now; empty at the end.
   package func read(atMost limit: Int = 65_536) throws(SystemError) -> [UInt8]? {
     var count = 0

@@ -24,6 +24,21 @@ package enum TextFile {
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil
   ) throws(SystemError) {
     let temporary = path + temporarySuffix
+    _ = try prepare(path, with: bytes, mode: mode, owner: owner)
+    guard rename(temporary, path) == 0 else {
+      let error = SystemError.last("replace \(path)")
+      unlink(temporary)
+      throw error
+    }
+    syncFolder(of: path)
+    FaultPoint.pass("after writing \(path)")
+  }
+
+  /// The whole new file, on disk, beside the one that it is to replace.
+  static func prepare(
+    _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)?
+  ) throws(SystemError) -> FileDescriptor {
+    let temporary = path + temporarySuffix
     FaultPoint.pass("before writing \(path)")
     unlink(temporary)
     let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
@@ -35,13 +50,12 @@ package enum TextFile {
       fchmod(number, mode)
       try file.writeAll(bytes)
       FaultPoint.pass("before renaming to \(path)")
-      guard fsync(number) == 0, rename(temporary, path) == 0 else { throw .last("replace \(path)") }
+      guard fsync(number) == 0 else { throw .last("replace \(path)") }
     } catch {
       unlink(temporary)
       throw error
     }
-    syncFolder(of: path)
-    FaultPoint.pass("after writing \(path)")
+    return file
   }
 
   /// Makes a file that is not there yet (EEXIST), with its mode from the first instant.
@@ -85,7 +99,7 @@ package enum TextFile {
   }
 
   /// Makes names that were given or taken in the file's folder last through a power failure; as far as the file system can.
-  private static func syncFolder(of path: String) {
+  static func syncFolder(of path: String) {
     let end = path.lastIndex(of: "/")
     let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -31,6 +31,8 @@ package final class SimulatedMachine {
   package var resolverIsDeaf = false
   package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
+  /// Name servers that never answer: a look-up by them fails after five seconds.
+  package var silentServers: Set<IPAddress> = []
   package private(set) var observations = 0
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
@@ -138,6 +140,11 @@ package final class SimulatedMachine {
       }, wireGuardEngine: { [unowned self] in engine },
       resolve: { [unowned self] name, servers, link, done in
         lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
+        if servers.contains(where: silentServers.contains) {
+          let run = ProbeInFlight()
+          arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(because: "no name server answered in time")) }))
+          return run
+        }
         let addresses = names[name] ?? otherNames.map { [$0] }
         soon(life) { done(addresses.map { .addresses($0) } ?? .failed(because: "no such name")) }
         return nil

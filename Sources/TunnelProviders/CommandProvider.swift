@@ -17,7 +17,7 @@ package final class CommandProvider {
 
   /// A program that runs, or the news that it could not be started, which is told later.
   private enum Run {
-    case program(ChildProcess, for: String)
+    case program(ChildProcess, for: String, Action)
     case news(EventSource?)
   }
 
@@ -44,7 +44,7 @@ package final class CommandProvider {
       runs[id] = .program(
         try ChildProcess(arguments, environment: environment, timeout: configuration.timeout, on: loop) { outcome in
           tell(outcome.verdict(on: action, program))
-        }, for: tunnel)
+        }, for: tunnel, action)
     } catch {
       let help = error.code == ENOENT ? "is it installed, and executable by the agent?" : nil
       runs[id] = .news(try? loop.at(.now) { tell(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
@@ -53,12 +53,24 @@ package final class CommandProvider {
 
   /// Tells what runs for a tunnel to end, and makes it two seconds later. Its call back comes all the same.
   package func end(tunnel: String) {
-    for case .program(let program, for: tunnel) in runs.values { program.end() }
+    for case .program(let program, for: tunnel, _) in runs.values { program.end() }
+  }
+
+  /// Ends what runs for a tunnel now, with all that it has started, in whatever group or session. Its call back comes all the same.
+  package func cut(tunnel: String) {
+    for case .program(let program, for: tunnel, let action) in runs.values {
+      // Stopped, it starts nothing more while the rest is looked for.
+      kill(-program.process, SIGSTOP)
+      for other in MarkedProcess.all where other.marks["ROAMWARD_TUNNEL"] == tunnel && other.marks["ROAMWARD_ACTION"] == action.rawValue {
+        kill(other.process, SIGKILL)
+      }
+      program.cut()
+    }
   }
 
   /// Ends every program that still runs, without calling back.
   package func killAll() {
-    for case .program(let program, for: _) in runs.values { program.kill() }
+    for case .program(let program, for: _, _) in runs.values { program.kill() }
     runs = [:]
   }
 }

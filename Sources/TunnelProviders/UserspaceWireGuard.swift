@@ -83,6 +83,9 @@ package final class UserspaceWireGuard {
     }
   }
 
+  /// Whether an engine is being started for this link, and does not answer yet.
+  package func isStarting(_ link: String) -> Bool { starts[link] != nil || stops[link] != nil }
+
   /// Whether an engine listens for this link.
   package func isRunning(_ link: String) -> Bool {
     ((try? UAPISocket(link: link, in: socketDirectory)?.connect()) ?? nil) != nil

@@ -24,6 +24,8 @@ package enum ProtocolConstants {
   static let cookieLatency = 5 * second
   /// A peer's initiations closer together than this are dropped: 50 a second.
   static let initiationInterval = second / 50
+  /// So far apart ours are sent even where a peer is taken away and added again: the way of one may be longer than that of the other.
+  static let initiationDistance = 2 * initiationInterval
 
   package static let transportHeader = 16
   package static let tag = 16

@@ -39,6 +39,21 @@ import Testing
     #expect(life.status.tunnels.first?.state == "connected")
   }
 
+  @Test("back on a network while the look-up on the other is under way: it is asked there at once, and that look-up is forgotten")
+  func backBeforeTheLookUp() {
+    let life = WatchedAgent(on: cafe)
+    life.machine.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
+    life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))])
+    life.start()
+    life.machine.silentServers = [Sample.address("192.0.2.53")]
+    life.move(to: Sample.network(Sample.wired(servers: ["192.0.2.53"])))
+    #expect(life.status.tunnels.first?.state == "reasserting" && life.machine.renewals == 0)
+    life.move(to: cafe)
+    #expect(life.status.tunnels.first?.state == "connected" && life.machine.renewals == 1)
+    life.machine.run(for: .seconds(10))
+    #expect(life.machine.renewals == 1 && life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
+  }
+
   @Test("a kernel without WireGuard gets a userspace device, which takes its time") func userspace() {
     let life = WatchedAgent(on: cafe)
     life.machine.engine = .engine(.userspace)

@@ -221,6 +221,127 @@ struct ResolvConfBackendTests {
     #expect(host.leftovers == [])
   }
 
+  /// A backend before whose every change of resolv.conf something happens there.
+  private func disturbed(_ times: Int = 1, by disturbance: @escaping () -> Void) -> ResolvConfBackend {
+    var files = FileOperations.real
+    var left = times
+    let (exchange, takeAway) = (files.exchange, files.takeAway)
+    func disturb() {
+      if left > 0 { disturbance() }
+      left -= 1
+    }
+    files.exchange = { path, bytes, file, isExpected throws(SystemError) in
+      disturb()
+      return try exchange(path, bytes, file, isExpected)
+    }
+    files.takeAway = { path, isExpected throws(SystemError) in
+      disturb()
+      return try takeAway(path, isExpected)
+    }
+    return ResolvConfBackend(path: host.path, stateDirectory: host.state, files: files)
+  }
+
+  @Test("a link that is put there between the look and the change stays", arguments: ["nameserver 192.0.2.1\n", nil])
+  func linkInBetween(original: String?) throws {
+    if let original { try host.put(original) }
+    let putLink = { _ = try? shell("ln -sf elsewhere \(host.path)") }
+    #expect(throws: ResolvConfError.untouchable(because: "\(host.path) is a symbolic link to elsewhere")) {
+      try disturbed(by: putLink).write(tunnelServers)
+    }
+    #expect(try shell("readlink \(host.path)") == "elsewhere\n")
+    #expect(host.leftovers == [])
+
+    try shell("rm \(host.path)")
+    if let original { try host.put(original) }
+    try host.backend.write(tunnelServers)
+    try disturbed(by: putLink).restore()
+    #expect(try shell("readlink \(host.path)") == "elsewhere\n")
+    #expect(host.leftovers == [])
+  }
+
+  @Test("a file that is put there between the look and the change is the one that is given back") func fileInBetween() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    let putFile = { try? host.put("nameserver 192.0.2.2\n") }
+    try disturbed(by: { putFile() }).write(tunnelServers)
+    #expect(host.backend.observe() == .file(tunnelServers.rendered))
+    try host.backend.restore()
+    #expect(host.backend.observe() == .file("nameserver 192.0.2.2\n"))
+
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    try disturbed(by: { putFile() }).restore()
+    #expect(host.backend.observe() == .file("nameserver 192.0.2.2\n"))
+    #expect(host.leftovers == [])
+  }
+
+  @Test("somebody who writes at every moment is left alone, and told of") func everyMoment() throws {
+    try host.put("nameserver 192.0.2.250\n")
+    var count = 0
+    let busy = disturbed(100) {
+      count += 1
+      try? host.put("nameserver 192.0.2.\(count % 200)\n")
+    }
+    #expect(throws: ResolvConfError.untouchable(because: "somebody else replaces \(host.path) again and again")) {
+      try busy.write(tunnelServers)
+    }
+    #expect(host.backend.observe() == .file("nameserver 192.0.2.\(count)\n"))
+    #expect(count == 5)
+  }
+
+  @Test("killed with somebody's link, or newer file, in hand: the next start puts it back", arguments: [true, false])
+  func killedInBetween(isLink: Bool) throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    let hand = host.path + ".roamward-new"
+    if isLink {
+      try shell("ln -s elsewhere \(hand)")
+    } else {
+      try TextFile.replace(hand, with: Array("nameserver 192.0.2.2\n".utf8), mode: 0o644)
+    }
+    try host.backend.recover()
+    #expect(try shell(isLink ? "readlink \(host.path)" : "cat \(host.path)") == (isLink ? "elsewhere\n" : "nameserver 192.0.2.2\n"))
+    #expect(host.leftovers == [])
+  }
+
+  @Test(
+    "with somebody who makes it a link and a file in turn, all the while, no link is ever replaced; by rename(2) alone it would be",
+    arguments: [true, false])
+  func race(isCareful: Bool) throws {
+    var files = FileOperations.real
+    if !isCareful {
+      files.exchange = { path, bytes, file, _ throws(SystemError) in
+        try TextFile.replace(path, with: bytes, mode: file.mode)
+        return true
+      }
+    }
+    let backend = ResolvConfBackend(path: host.path, stateDirectory: host.state, files: files)
+    try host.put("nameserver 192.0.2.1\n")
+    // A link stays for 2 ms, which is many of the agent's changes; gone at the end of that, and 20 ms later still, it was replaced.
+    let racer =
+      "cd \(host.folder.path)/etc; lost=0; for i in $(seq 60); do ln -s elsewhere l; mv -T l resolv.conf; sleep 0.002; "
+      + "[ -L resolv.conf ] || { sleep 0.02; [ -L resolv.conf ] || lost=$((lost + 1)); }; "
+      + "echo nameserver 192.0.2.$((i % 200 + 1)) >f; mv -T f resolv.conf; done; echo $lost"
+    guard let stream = popen(racer, "re") else { throw SystemError.last("popen") }
+    var said = ""
+    let watched = fileno(stream)
+    var (writes, refusals) = (0, 0)
+    while true {
+      var poller = pollfd(fd: watched, events: Int16(POLLIN), revents: 0)
+      if poll(&poller, 1, 0) > 0 { break }
+      do {
+        try backend.write(tunnelServers)
+        writes += 1
+      } catch {
+        refusals += 1
+      }
+      try? backend.restore()
+    }
+    while case let byte = fgetc(stream), byte != EOF { said.append(Character(Unicode.Scalar(UInt8(truncatingIfNeeded: byte)))) }
+    pclose(stream)
+    #expect((said == "0\n") == isCareful, "\(said) of 60 links")
+    #expect(writes > 0 && refusals > 0, "\(writes) \(refusals)")
+  }
+
   @Test("a folder, or a file that cannot be written, is nobody's to touch")
   func others() throws {
     try shell("mkdir \(host.path)")

@@ -8,7 +8,8 @@ import Testing
 
 /// Lets the agent die at one of its changes to files: before the change, or in the middle of it where it has one.
 private final class Death {
-  enum Moment: CaseIterable { case before, within }
+  /// `swapped`: of two that change places, once they have, and what came out has not been dealt with yet.
+  enum Moment: CaseIterable { case before, within, swapped }
   struct Died: Error {}
 
   private let step: Int
@@ -32,6 +33,26 @@ private final class Death {
           try real.replace(name, bytes, file)
         }
       },
+      exchange: { name, bytes, file, isExpected throws(SystemError) in
+        if name == path, !self.renames { throw SystemError(code: EBUSY, operation: "replace") }
+        var isDone = false
+        try self.perform(within: {
+          if self.moment == .within {
+            try? TextFile.replace(name + ".roamward-new", with: Array(bytes.prefix(1)), mode: 0o600)
+          } else {
+            try? TextFile.replace(name + ".other", with: bytes, mode: file.mode)
+            _ = rename(name, name + ".roamward-new")
+            _ = rename(name + ".other", name)
+          }
+        }) { () throws(SystemError) in isDone = try real.exchange(name, bytes, file, isExpected) }
+        return isDone
+      },
+      takeAway: { name, isExpected throws(SystemError) in
+        if name == path, !self.renames { throw SystemError(code: EBUSY, operation: "remove") }
+        var isDone = false
+        try self.perform(within: {}) { () throws(SystemError) in isDone = try real.takeAway(name, isExpected) }
+        return isDone
+      },
       overwrite: { name, bytes throws(SystemError) in
         try self.perform(within: { try? real.overwrite(name, Array(bytes.prefix(bytes.count / 2))) }) { () throws(SystemError) in
           try real.overwrite(name, bytes)
@@ -40,6 +61,9 @@ private final class Death {
       remove: { name throws(SystemError) in
         if name == path, !self.renames { throw SystemError(code: EBUSY, operation: "remove") }
         try self.perform(within: {}) { () throws(SystemError) in try real.remove(name) }
+      },
+      putBack: { name, path throws(SystemError) in
+        try self.perform(within: {}) { () throws(SystemError) in try real.putBack(name, path) }
       })
   }
 
@@ -47,7 +71,7 @@ private final class Death {
     defer { count += 1 }
     if !hasDied, count == step {
       hasDied = true
-      if moment == .within { half() }
+      if moment != .before { half() }
     }
     // The dead do nothing any more, not even clean up.
     if hasDied { throw SystemError(code: EINTR, operation: "die") }

@@ -1,9 +1,12 @@
 import Glibc
-import KernelNetwork
 import NetworkTypes
 import RoamwardCore
+import Synchronization
 import TestSupport
 import Testing
+import Wire
+
+@testable import KernelNetwork
 
 @Suite("Reading the kernel", .needsNamespaces)
 struct KernelReaderTests {
@@ -118,6 +121,115 @@ struct KernelReaderTests {
       }
       #expect(pclose(churn) == 0)
       #expect(try reader.readRoutes(table: 21500).count == 4000)
+    }
+  }
+
+  /// A kernel whose answers are tampered with on their way.
+  private final class Tampered: Sendable {
+    enum Way {
+      case interrupted, cut, lost, silent
+      /// This many bytes of each answer are others, by a generator of this seed.
+      case noise(bytes: Int, seed: UInt64)
+    }
+
+    struct Count {
+      var requests = 0
+      /// Answers that are still to be tampered with.
+      var left = 0
+      var way = Way.lost
+      var random: UInt64 = 0
+    }
+
+    let count = Mutex(Count())
+    let reader: KernelReader
+
+    init() throws {
+      let real = try NetlinkSocket(.route)
+      let socket = try NetlinkSocket(.route)
+      reader = KernelReader(socket)
+      socket.interpose(
+        NetlinkSocket.Carrier(
+          send: { [unowned self] bytes throws(NetlinkError) in
+            self.count.withLock { $0.requests += 1 }
+            try real.state.withLock { state throws(NetlinkError) in try state.send(bytes, what: "ask") }
+          },
+          receive: { [unowned self] () throws(NetlinkError) in
+            guard let answer = try real.receive() else { return nil }
+            return try self.tamper(answer)
+          }), patience: 20)
+    }
+
+    private func tamper(_ answer: [UInt8]) throws(NetlinkError) -> [UInt8]? {
+      try count.withLock { count throws(NetlinkError) in
+        guard count.left > 0 else { return answer }
+        count.left -= 1
+        var answer = answer
+        switch count.way {
+        // NLM_F_DUMP_INTR of the first message.
+        case .interrupted: answer[6] |= 0x10
+        case .cut: answer.removeLast(answer.count / 3)
+        case .lost: throw NetlinkError(code: ENOBUFS, what: "receive from the kernel")
+        case .silent: return nil
+        case .noise(let bytes, let seed):
+          if count.random == 0 { count.random = seed | 1 }
+          for _ in 0..<bytes {
+            count.random = count.random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            answer[Int(count.random >> 33) % answer.count] = UInt8(truncatingIfNeeded: count.random >> 25)
+          }
+        }
+        return answer
+      }
+    }
+
+    /// Reads with so many answers tampered with; gives what came of it, and how often the kernel was asked.
+    func read(_ way: Way, answers: Int) -> (result: Result<KernelState, NetlinkError>, requests: Int) {
+      count.withLock { $0 = Count(left: answers, way: way) }
+      let result = Result { () throws(NetlinkError) in try reader.read() }
+      return (result, count.withLock { $0.requests })
+    }
+  }
+
+  @Test("answers that are interrupted, cut off, lost or noise: asked again a bounded number of times, whole or not at all, and no trap")
+  func tampered() throws {
+    try inNamespaces {
+      try shell(
+        """
+        set -e
+        for i in 1 2 3 4; do ip link add lan$i type veth peer name far$i; ip link set lan$i up; ip address add 192.0.2.$i/24 dev lan$i; done
+        for i in $(seq 0 499); do echo route add 10.1.$((i / 256)).$((i % 256)) dev lan1; done | ip -batch -
+        """)
+      let tampered = try Tampered()
+      let truth = try KernelReader().read()
+      let usual = tampered.read(.lost, answers: 0)
+      #expect(try usual.result.get().routes == truth.routes && usual.requests > 5)
+      for way in [Tampered.Way.interrupted, .cut, .lost] {
+        // Once or twice: made up for.
+        for answers in [1, 2] {
+          let (result, requests) = tampered.read(way, answers: answers)
+          let state = try? result.get()
+          #expect(state?.routes == truth.routes && state?.links == truth.links && state?.addresses == truth.addresses, "\(way): \(result)")
+          #expect(requests <= usual.requests + 2, "\(way)")
+        }
+        // For ever: given up, with a reason.
+        let (result, requests) = tampered.read(way, answers: .max)
+        #expect(throws: NetlinkError.self, "\(way)") { try result.get() }
+        if case .failure(let error) = result {
+          #expect(error.isTransient && error.description.contains("given up after 3 tries"), "\(error)")
+        }
+        #expect(requests == 3, "\(way)")
+      }
+      let (silence, requests) = tampered.read(.silent, answers: .max)
+      if case .failure(let error) = silence { #expect(error.code == ETIMEDOUT) } else { Issue.record("there was no answer") }
+      #expect(requests == 1)
+      for seed in UInt64(1)...150 {
+        let (_, requests) = tampered.read(.noise(bytes: Int(1 + seed % 40), seed: seed), answers: Int(seed % 30))
+        #expect(requests <= 3 * usual.requests, "seed \(seed)")
+      }
+      // What was left of broken off dumps is read away, and then all is as before.
+      var last = tampered.read(.lost, answers: 0).result
+      for _ in 0..<5 where (try? last.get()) == nil { last = tampered.read(.lost, answers: 0).result }
+      let state = try last.get()
+      #expect(state.routes == truth.routes && state.links == truth.links && state.rules == truth.rules)
     }
   }
 }

@@ -5,12 +5,50 @@ import Testing
 /// `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk; all of them with ROAMWARD_EVERY_PLACE in the environment.
 @Suite("Killed in the middle of anything", .needsLab, .enabled(if: isDebugBuild, "a release has no places to die at"))
 struct FaultWalkTests {
-  private static let tunnels: [(name: String, policy: String)] = [
-    ("split", corp),
-    (
-      "kill-switch",
-      corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"on\"")
-    ),
+  /// What is walked through: a policy, what is done to make the scene ready for it, and what happens on the way, after another network.
+  struct Walk: CustomStringConvertible {
+    let name: String
+    let policy: String
+    var prepare = ""
+    var change = ":"
+    /// Holds when the change is in force.
+    var changed = "true"
+    /// How many places are tried, where it is not all of them.
+    var samples = 10
+
+    var description: String { name }
+  }
+
+  private static let everything = "sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf"
+
+  static let walks = [
+    Walk(name: "split", policy: corp),
+    Walk(
+      name: "kill-switch", policy: corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"on\""),
+      prepare: everything),
+    Walk(
+      name: "command",
+      policy: corp.with(
+        "{ wireguard: { config: corp.conf } }", "{ command: { up: [SCENE/vpn, up], down: [SCENE/vpn, down], interface: vpn0 } }"),
+      prepare: """
+        sed -i "s|SCENE|$scene|g" $policies/corp.yaml
+        cat >vpn <<'END'
+        #!/usr/bin/env bash
+        case $1 in
+          up) ip tuntap add vpn0 mode tun && ip link set vpn0 up && ip address add 10.99.0.2/32 dev vpn0 ;;
+          down) ip link del vpn0 2>/dev/null || true ;;
+        esac
+        END
+        chmod 755 vpn
+        """, samples: 5),
+    // Other routes and other servers while it is up.
+    Walk(
+      name: "policy change", policy: corp,
+      prepare: "[[ -e original ]] && cp original $policies/corp.yaml || cp $policies/corp.yaml original",
+      change: """
+        sed 's|10.77.0.0/16|10.77.0.0/17, 10.78.0.0/16|; s|servers: .10.77.0.1.|servers: [10.77.0.2]|' original >new
+        mv new $policies/corp.yaml
+        """, changed: "[[ $(way_to 10.78.1.1) == 'dev corp' ]]", samples: 5),
   ]
 
   /// Waits until the agent has died of it, or has come to `goal`; says which.
@@ -39,9 +77,11 @@ struct FaultWalkTests {
     """
 
   /// The number of places that a walk without a death comes to: home, café, another network, home, the end.
-  private func count(_ scene: Scene) throws -> Int {
+  private func count(_ scene: Scene, _ walk: Walk) throws -> Int {
     try scene.run(
       words + """
+        changed() { \(walk.changed); }
+        \(walk.prepare)
         go home
         remember
         export ROAMWARD_FAULT_LOG=$scene/places
@@ -50,6 +90,8 @@ struct FaultWalkTests {
         tunnel_is corp connected 30s
         go mobile
         within 20 field_is corp state connected
+        \(walk.change)
+        within 20 changed
         go home
         tunnel_is corp disconnected 20s
         stop_agent >/dev/null
@@ -58,14 +100,12 @@ struct FaultWalkTests {
     return scene.read("places").lines.count
   }
 
-  @Test("the next start makes what is wanted, and cleaning up leaves nothing", arguments: tunnels.map(\.name))
-  func killed(_ name: String) throws {
-    let policy = try #require(Self.tunnels.first { $0.name == name }?.policy)
-    let scene = try Scene(["corp.yaml": policy])
-    if name != "split" { try scene.run("sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf") }
-    let count = try count(scene)
-    #expect(count > 30)
-    let step = getenv("ROAMWARD_EVERY_PLACE") == nil ? max(1, count / 10) : 1
+  @Test("the next start makes what is wanted, and cleaning up leaves nothing", arguments: walks)
+  func killed(_ walk: Walk) throws {
+    let scene = try Scene(["corp.yaml": walk.policy])
+    let count = try count(scene, walk)
+    #expect(count > 20)
+    let step = getenv("ROAMWARD_EVERY_PLACE") == nil ? max(1, count / walk.samples) : 1
     let places = Array(stride(from: 1, through: count, by: step))
     for (number, place) in places.enumerated() {
       let recovery =
@@ -86,6 +126,8 @@ struct FaultWalkTests {
         """
       try scene.run(
         words + """
+          changed() { \(walk.changed); }
+          \(walk.prepare)
           go home
           without_firewall >"$scene/before"
           doomed_agent \(place)
@@ -95,6 +137,8 @@ struct FaultWalkTests {
           go mobile
           sleep 0.3
           within 20 is connected
+          gone || { \(walk.change); }
+          within 20 eval 'gone || changed'
           go home
           within 20 is disconnected
           gone || { kill -TERM $(agent_pid); within 20 gone; }

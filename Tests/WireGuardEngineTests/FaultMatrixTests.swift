@@ -152,6 +152,30 @@ import Testing
     #expect(pair.b.peer(pair.a).endpoint == pair.a.address)
   }
 
+  @Test(
+    "F29: taken away and added again for a new session on each network, however soon after one another and though the clock was set back, it has one at once",
+    arguments: [0, 1, 3, 8, 12, 16, 19, 21, 39, 41, 500], [0, -30])
+  func beginsAnew(milliseconds: Int, clockStep: Int64) {
+    let pair = Pair()
+    pair.connect()
+    for place in ["203.0.113.7:1001", "203.0.113.8:1001", "203.0.113.9:1001"] {
+      pair.a.address = datagramAddress(place)
+      pair.a.clockStep += clockStep
+      var change = PeerChange(pair.b.publicKey)
+      change.endpoint = pair.b.address
+      change.persistentKeepalive = 5
+      change.allowedIPs = ["10.0.0.2/32", "fd00::2/128"].compactMap { IPPrefix($0) }
+      pair.a.apply(EngineChange(replacesPeers: true, peers: [change]), at: pair.network.now)
+      pair.network.run(for: Double(milliseconds) / 1000)
+    }
+    pair.network.run(for: 0.2)
+    #expect(pair.a.peer(pair.b).lastHandshakeSeconds != 0)
+    let count = pair.b.delivered.count
+    pair.network.send(pair.a, [pair.aToB])
+    pair.network.run(for: 0.1)
+    #expect(pair.b.delivered.count == count + 1 && pair.b.peer(pair.a).endpoint == pair.a.address)
+  }
+
   @Test("F29: both sides move at once: the one that is still known is reached, and the other is learnt from it") func bothMove() {
     let pair = Pair()
     pair.connect()

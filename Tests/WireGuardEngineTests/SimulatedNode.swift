@@ -10,6 +10,8 @@ final class SimulatedNode {
   let publicKey: PublicKey
   var address: DatagramAddress
   var mtu = 1420
+  /// Seconds by which its wall clock has been set.
+  var clockStep: Int64 = 0
   /// Inner packets that came out, with the peer that each came from.
   var delivered: [[UInt8]] = []
   var keepalives = 0
@@ -34,9 +36,14 @@ final class SimulatedNode {
       moment: now, wallSeconds: 1_700_000_000 + Int64(total / 1_000_000_000), wallNanoseconds: UInt32(total % 1_000_000_000))
   }
 
+  private func time(_ now: Moment) -> EngineTime {
+    let time = Self.time(now)
+    return EngineTime(moment: now, wallSeconds: time.wallSeconds + clockStep, wallNanoseconds: time.wallNanoseconds)
+  }
+
   func apply(_ change: EngineChange, at now: Moment) {
     var new: [EngineEffect] = []
-    engine.apply(change, at: Self.time(now), effects: &new)
+    engine.apply(change, at: time(now), effects: &new)
     perform(new, at: now)
   }
 
@@ -47,7 +54,7 @@ final class SimulatedNode {
 
   func up(_ isUp: Bool = true, at now: Moment) {
     var new: [EngineEffect] = []
-    engine.setUp(isUp, at: Self.time(now), effects: &new)
+    engine.setUp(isUp, at: time(now), effects: &new)
     perform(new, at: now)
   }
 
@@ -65,7 +72,7 @@ final class SimulatedNode {
 
   func advance(at now: Moment) {
     var new: [EngineEffect] = []
-    engine.advance(to: Self.time(now), effects: &new)
+    engine.advance(to: time(now), effects: &new)
     perform(new, at: now)
   }
 
@@ -118,7 +125,7 @@ final class SimulatedNode {
     case .keepalive: keepalives += 1
     case .handshake:
       var new: [EngineEffect] = []
-      datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: Self.time(now), effects: &new) }
+      datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
       perform(new, at: now)
     case .dropped: break
     }

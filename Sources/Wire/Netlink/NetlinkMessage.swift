@@ -52,6 +52,9 @@ package struct NetlinkMessages: Sequence, IteratorProtocol {
   package init(_ datagram: some Collection<UInt8>) { rest = ArraySlice(datagram) }
   package init(_ datagram: [UInt8]) { rest = datagram[...] }
 
+  /// Whether, at the end, something is left that is no message: the datagram was cut off, or is none.
+  package var isTorn: Bool { !rest.isEmpty }
+
   package mutating func next() -> NetlinkMessage? {
     guard let length = rest.host32(at: 0), let type = rest.host16(at: 4), let flags = rest.host16(at: 6),
       let sequence = rest.host32(at: 8), let port = rest.host32(at: 12),

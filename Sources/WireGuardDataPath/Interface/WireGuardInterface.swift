@@ -30,6 +30,7 @@ package final class WireGuardInterface {
   private var nextOpening: EventSource?
   private var openingPause = Duration.milliseconds(100)
   private var isUp = false
+  private var isAtWork = false
 
   /// Begins to work at once. `listener` is a listening unix socket; `sockets` is asked when the interface comes up, or when another port or
   /// mark is set.
@@ -153,11 +154,20 @@ package final class WireGuardInterface {
       guard nowUp != isUp else { return }
       isUp = nowUp
       openSockets()
-      var effects: [EngineEffect] = []
-      engine.setUp(isUp, at: .now, effects: &effects)
-      perform(&effects)
-      advance()
+      work()
     }
+  }
+
+  /// The engine is up when the link is, and has sockets: what it sent without any would be lost, and waited for.
+  private func work() {
+    let isToWork = isUp && hasSockets
+    if isToWork != isAtWork {
+      isAtWork = isToWork
+      var effects: [EngineEffect] = []
+      engine.setUp(isToWork, at: .now, effects: &effects)
+      perform(&effects)
+    }
+    advance()
   }
 
   private func reconsiderWays() {
@@ -172,7 +182,7 @@ package final class WireGuardInterface {
     guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }
     nextOpening = try? loop.at(.now + openingPause) { [weak self] in
       self?.openSockets()
-      self?.advance()
+      self?.work()
     }
     openingPause = min(.seconds(10), openingPause * 2)
   }
@@ -206,7 +216,7 @@ package final class WireGuardInterface {
     var effects: [EngineEffect] = []
     engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
     perform(&effects)
-    advance()
+    work()
     return UAPIReplyText(code: 0)
   }
 }

@@ -32,6 +32,8 @@ package final class Engine: @unchecked Sendable {
   var peers: [PublicKey: Peer] = [:]
   var places: [Peer?] = []
   var freePlaces: [Int] = []
+  /// What was sent last to peers that were taken away: where one comes back, as it does when its sessions are to begin anew, its first initiation has to be later.
+  var farewells: [PublicKey: Farewell] = [:]
   /// Whose each local index is, of initiations and sessions.
   var owners: [UInt32: PeerIndex] = [:]
   var queue = DeadlineQueue()

@@ -13,6 +13,10 @@ extension Engine {
       if peer.retransmitAt == nil, hasStaged(peer) { peer.retransmitAt = last + ProtocolConstants.rekeyTimeout + entropy.jitter() }
       return
     }
+    if now < peer.initiatesFrom {
+      peer.retransmitAt = peer.initiatesFrom
+      return
+    }
     peer.hasHurried = false
     sendInitiation(peer, at: time, effects: &effects)
   }
@@ -35,6 +39,7 @@ extension Engine {
       return
     }
     peer.lastTimestampSent = timestamp
+    peer.lastInitiationSent = now
     peer.initiation = initiation
     peer.lastHandshakeMessage = now
     peer.retransmitAt = now + ProtocolConstants.rekeyTimeout + entropy.jitter()
@@ -69,7 +74,7 @@ extension Engine {
     effects.append(.transmit(message, to: endpoint, peer: peer.index))
   }
 
-  private func hasStaged(_ peer: Peer) -> Bool {
+  func hasStaged(_ peer: Peer) -> Bool {
     var hasStaged = false
     inSendingSection { hasStaged = peer.send.pointee.hasStaged }
     return hasStaged

@@ -9,6 +9,11 @@ extension Engine {
     for case let peer? in places {
       if up {
         startPersistentKeepalive(peer, at: time, effects: &effects)
+        // What was to be sent before waits for a session.
+        if peer.initiation == nil, peer.current == nil, hasStaged(peer) {
+          initiate(peer, isRetry: false, at: time, effects: &effects)
+          rearm(peer)
+        }
       } else {
         stop(peer)
         effects.append(.dropStaged(peer.index))
@@ -118,6 +123,11 @@ extension Engine {
     let slot = freePlaces.popLast() ?? places.count
     let index = PeerIndex(slot: Int32(slot))
     let peer = Peer(PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, jitter: entropy.jitter())
+    if let farewell = farewells.removeValue(forKey: key) {
+      peer.lastTimestampSent = farewell.timestamp
+      peer.lastInitiationSent = farewell.at
+      peer.initiatesFrom = farewell.at + ProtocolConstants.initiationDistance
+    }
     if slot == places.count { places.append(peer) } else { places[slot] = peer }
     peers[key] = peer
     inBothSections {
@@ -128,6 +138,10 @@ extension Engine {
   }
 
   private func remove(_ peer: Peer, effects: inout [EngineEffect]) {
+    if peer.lastTimestampSent != .zero {
+      if farewells.count >= Farewell.most { farewells = [:] }
+      farewells[peer.identity.publicKey] = Farewell(timestamp: peer.lastTimestampSent, at: peer.lastInitiationSent)
+    }
     forgetKeys(peer)
     inBothSections {
       for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }

@@ -151,8 +151,9 @@ extension Engine {
   }
 
   private func retransmit(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    let isFirst = peer.lastHandshakeMessage == nil
     peer.retransmitAt = nil
-    peer.attempts += 1
+    if !isFirst { peer.attempts += 1 }
     guard peer.attempts < ProtocolConstants.maximumAttempts else { return giveUp(peer, at: time, effects: &effects) }
     initiate(peer, isRetry: true, at: time, effects: &effects)
   }

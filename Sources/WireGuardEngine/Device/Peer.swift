@@ -1,6 +1,15 @@
 internal import NetworkTypes
 internal import Synchronization
 
+/// Of a peer that was taken away: the timestamp of the last initiation that it was sent, and when that was.
+struct Farewell {
+  /// More are not kept: a stranger is no reason to.
+  static let most = 1024
+
+  let timestamp: Timestamp
+  let at: UInt64
+}
+
 /// A peer as control sees it. Its lanes are freed with it: take them out of the shared state first.
 final class Peer {
   let index: PeerIndex
@@ -27,6 +36,9 @@ final class Peer {
   var lastConsumed: UInt64?
   /// Of ours.
   var lastTimestampSent = Timestamp.zero
+  var lastInitiationSent: UInt64 = 0
+  /// The peer would drop an initiation that is sent earlier, for it comes too soon after one before.
+  var initiatesFrom: UInt64 = 0
 
   // Sessions: what we send with, the one before it, and, as responder, the one that the initiator has not confirmed yet.
   var current: Session?
