@@ -11,6 +11,7 @@ extension HostCondition {
     isRoot = geteuid() == 0
     self.agent = agent
     policyErrors = loaded.diagnostics.count { $0.severity == .error }
+    closedTables = machine.closedTables
     clock = Int64(time(nil))
     kernel = KernelCondition(of: machine)
     let files = InstalledFiles()

@@ -203,6 +203,8 @@ package final class LinuxMachine {
   /// Our table as it is, for who only looks.
   var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(because: "libnftables cannot be started") }
 
+  var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
+
   private var requiredFirewall: NftablesBackend {
     get throws(NftablesError) {
       if let firewall { return firewall }

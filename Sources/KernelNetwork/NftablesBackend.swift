@@ -41,6 +41,9 @@ package final class NftablesBackend {
   /// Our table as the kernel lists it, a line each; `nil` where there is none, or where it may not be asked.
   package var lines: [String]? { (try? run("list table \(FirewallTable.name)"))?.split(separator: "\n").map(String.init) }
 
+  /// Others' tables that drop by default what leaves; none where nobody may ask.
+  package var closedTables: [ClosedTable] { (try? run("list chains")).map(ClosedTable.all) ?? [] }
+
   /// Puts the table in the place of whatever there is, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
     listing = nil

@@ -130,7 +130,7 @@ struct NftablesBackendTests {
       _ = try leaves(to: "198.51.100.5")
       #expect(firewall.observe().isSatisfied(by: wanted), "counters are no change")
       #expect(try !NftablesBackend().observe().isSatisfied(by: wanted), "another agent's is put up anew")
-      try shell("nft insert rule inet roamward output accept")
+      try shell("nft insert rule inet roamward output accept; nft insert rule inet roamward postrouting accept")
       #expect(try leaves(to: "198.51.100.5"))
       #expect(firewall.observe() == .table(digest: wanted.digest, isIntact: false, isGuarding: true))
       try firewall.replace(wanted)

@@ -50,6 +50,12 @@ struct DoctorTests {
     },
     Ill(check: "resolv-conf", severity: .problem, cure: "chattr -i") { $0.resolvConf = .file(isImmutable: true) },
     Ill(check: "flush-ruleset", severity: .risk, cure: "delete table") { $0.flushesRuleset = "/etc/nftables.conf" },
+    Ill(check: "other-firewall", severity: .risk, cure: "Mullvad's kill switch is on") {
+      $0.closedTables = [ClosedTable(name: "inet mullvad", chain: "output")]
+    },
+    Ill(check: "other-firewall", severity: .risk, cure: "nft insert rule inet filter out meta mark and 0xff000000 == 0x52000000 accept") {
+      $0.closedTables = [ClosedTable(name: "inet filter", chain: "out")]
+    },
     Ill(check: "policies", severity: .problem, cure: "roamward check") { $0.policyErrors = 2 },
     Ill(check: "agent", severity: .problem, cure: "systemctl enable --now roamwardd") { $0.agent = .absent(because: "nobody listens") },
     Ill(check: "unit", severity: .risk, cure: "systemctl enable roamwardd") { $0.enabledUnits.remove("roamwardd.service") },

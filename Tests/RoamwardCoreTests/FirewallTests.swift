@@ -60,6 +60,19 @@ import Testing
     #expect(one.transaction.contains("ip daddr { 10.9.0.0/16 } accept") && !one.guardsAll)
   }
 
+  @Test("two tunnels with one address, as one provider gives them: it is inside of both") func sharedAddress() throws {
+    let both = try #require(table(setup("a"), setup("b")))
+    let alone = try #require(table(setup("a")))
+    for (table, links) in [(both, "{ \"lo\", \"a\", \"b\" }"), (alone, "{ \"lo\", \"a\" }")] {
+      let rules = (table.transaction + table.neighbourTransaction).split(separator: "\n").filter { $0.contains("10.77.0.2") }
+      #expect(
+        rules.map { $0.drop { $0 == " " } } == [
+          "oifname != \(links) ip saddr { 10.77.0.2 } counter drop", "iifname != \(links) ip daddr { 10.77.0.2 } counter drop",
+          "iifname != \(links) arp daddr ip { 10.77.0.2 } counter drop",
+        ])
+    }
+  }
+
   @Test("a portal's window is for everybody, or for one control group and the resolver; what is forwarded has no program") func portal()
     throws
   {
@@ -96,10 +109,14 @@ import Testing
         delete table inet roamward
         table inet roamward {
           comment "roamward \(found.digest)"
+          chain marked {
+            meta skuid != 0 return
+            accept
+          }
           chain output {
             type filter hook output priority filter; policy accept;
             oifname "lo" accept
-            meta mark & 0xff000000 == 0x52000000 accept
+            meta mark & 0xff000000 == 0x52000000 jump marked
             oifname { "corp" } accept
             udp sport 68 udp dport 67 accept
             ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept
@@ -145,6 +162,28 @@ import Testing
             ip saddr { 169.254.0.0/16 } accept
             ip6 saddr { fe80::/10 } accept
             drop
+          }
+          chain postrouting {
+            type filter hook postrouting priority filter; policy accept;
+            oifname "lo" accept
+            meta mark & 0xff000000 == 0x52000000 jump marked
+            oifname != { "lo", "corp" } ip saddr { 10.77.0.2 } counter drop
+            oifname { "corp" } accept
+            iifname { "corp" } accept
+            udp sport 68 udp dport 67 accept
+            ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept
+            icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
+            icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept
+            ip daddr { 203.0.113.0/24 } accept
+            ip daddr { 192.168.7.0/24 } accept
+            ip daddr { 169.254.0.0/16 } accept
+            ip6 daddr { fe80::/10 } accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
+            ip6 daddr ff02::/16 accept
+            meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv4 counter drop
+            meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop
+            meta nfproto ipv6 counter drop
           }
           chain prerouting {
             type filter hook prerouting priority raw; policy accept;

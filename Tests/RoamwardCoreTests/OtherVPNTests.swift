@@ -75,6 +75,32 @@ import Testing
     #expect(sing.all.map(\.name) == ["sing-box"] && sing.all[0].rules.map(\.priority) == [9000, 9001])
   }
 
+  @Test("tables of nftables that drop what leaves, from the kernel's list: Mullvad's while its kill switch is on") func closedTables() {
+    let listing = """
+      table inet mullvad {
+      \tchain prerouting {
+      \t\ttype filter hook prerouting priority -199; policy accept;
+      \t}
+      \tchain output {
+      \t\ttype filter hook output priority 0; policy drop;
+      \t}
+      \tchain forward {
+      \t\ttype filter hook forward priority 0; policy drop;
+      \t}
+      }
+      table ip filter {
+      \tchain ts-input {
+      \t}
+      \tchain OUTPUT {
+      \t\ttype filter hook output priority 0; policy accept;
+      \t}
+      }
+      """
+    #expect(ClosedTable.all(in: listing) == [ClosedTable(name: "inet mullvad", chain: "output")])
+    #expect(ClosedTable.all(in: listing).first?.product == "Mullvad")
+    #expect(ClosedTable.all(in: "table\nchain\ntype\n\n}") == [])
+  }
+
   @Test(
     "a split tunnel of somebody else routes by the main table, and stays reachable past a full tunnel of ours, but not past an enforced one"
   )

@@ -25,6 +25,10 @@ struct DoctorTests {
       say "$(checks)"
       visit | jq -r '.findings[] | select(.check == "rp-filter") | .cure'
       sysctl -qw net.ipv4.conf.wlan0.rp_filter=0
+      nft 'table inet mullvad { chain output { type filter hook output priority 0; policy drop; meta mark 0x52000000 accept; }; }'
+      say "$(checks)"
+      visit | jq -r '.findings[] | select(.check == "other-firewall") | .message' | cut -d : -f 1
+      nft delete table inet mullvad
       cp vpn.yaml $policies/
       say "$(checks)"
       roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state >text || say "status $?"
@@ -37,8 +41,11 @@ struct DoctorTests {
       """)
     let lines = seen.lines
     #expect(
-      lines.filter { $0.hasPrefix("[") } == ["[]", "[rp-filter]", "[programs]", "[status 1]", "[agent]", "[policies agent]"], "\(lines)")
+      lines.filter { $0.hasPrefix("[") } == [
+        "[]", "[rp-filter]", "[other-firewall]", "[programs]", "[status 1]", "[agent]", "[policies agent]",
+      ], "\(lines)")
     #expect(lines.contains { $0.contains("net.ipv4.conf.wlan0.rp_filter=2") })
+    #expect(lines.contains("Mullvad's kill switch is on"))
     #expect(lines.contains("problem  vpn cannot be brought up: there is no /nonexistent/vpn  [programs]"))
   }
 }

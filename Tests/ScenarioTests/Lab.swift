@@ -19,6 +19,12 @@ enum Lab {
   /// The lab's script, with our programs, for a shell.
   static let command = "env ROAMWARD_BIN='\(programs)' '\(script)'"
 
+  /// What `scripts/setup --vm` unpacks beside the machine's own programs.
+  static let unpacked: String = {
+    let cache = getenv("XDG_CACHE_HOME").map { String(cString: $0) } ?? (getenv("HOME").map { String(cString: $0) } ?? "") + "/.cache"
+    return cache + "/roamward-vm/unpacked"
+  }()
+
   /// Why not; `nil` where it can be.
   static let refusal: String? = {
     for program in ["roamward", "roamwardd"] where access("\(programs)/\(program)", X_OK) != 0 { return "no \(program) in \(programs)" }

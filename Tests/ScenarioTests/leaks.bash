@@ -56,6 +56,16 @@ start_strays() {
   strays=$!
 }
 
+# Takes the streams of strays.
+listen_to_strays() {
+  on internet perl -MSocket=:all -e 'socket(my $s, AF_INET6, SOCK_STREAM, 0); bind($s, pack_sockaddr_in6(8888, IN6ADDR_ANY)); listen($s, 64); sleep' \
+    >/dev/null 2>&1 &
+  within 10 eval 'on internet ss -Hltn sport = :8888 | grep -q .'
+}
+
+# How many of them are open.
+streams() { on internet ss -Htn state established sport = :8888 | wc -l; }
+
 stop_strays() {
   kill "$strays" 2>/dev/null || { cat "$scene/strays.log"; return 1; }
   wait "$strays" 2>/dev/null || true

@@ -15,6 +15,8 @@ package struct HostCondition: Hashable, Sendable {
   package var agent = AgentCondition.absent(because: "")
   /// Whether the file that nftables.service loads begins by removing everybody's tables.
   package var flushesRuleset: String?
+  /// Others' tables that drop by default what leaves.
+  package var closedTables: [ClosedTable] = []
   /// Seconds since 1970.
   package var clock: Int64 = 0
 

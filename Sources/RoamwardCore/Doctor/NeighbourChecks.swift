@@ -53,6 +53,21 @@ extension HostCheck {
           cure: "remove only your own tables there: `table inet filter; delete table inet filter` in place of `flush ruleset`")
       ]
     },
+    HostCheck("other-firewall", "nobody else's firewall drops the tunnels' own packets") { host, policies in
+      let names = policies.enabled.map(\.name)
+      guard !names.isEmpty else { return [] }
+      return host.closedTables.map { table in
+        let mark = FirewallMark(Ownership.mark, mask: Ownership.markMask)
+        let whose = table.product.map { "\($0)'s kill switch is on: its table \(table.name)" } ?? "the table \(table.name)"
+        return HostFinding(
+          "other-firewall", .risk,
+          "\(whose) drops what leaves this machine unless it knows it, and the packets of \(list(names)) may be among that; a drop is final, "
+            + "whatever another table says",
+          cure: table.product.map { "switch it off in \($0)" }
+            ?? "nft insert rule \(table.name) \(table.chain) meta mark and 0x\(String(mark.mask, radix: 16)) == 0x\(String(mark.value, radix: 16)) accept, "
+            + "unless it lets them through already; \(mark) is the mark of the tunnels' own packets")
+      }
+    },
   ]
 }
 

@@ -12,9 +12,10 @@ extension FirewallTable {
   /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a transaction
   /// of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
   package var neighbourTransaction: String {
-    let rules = insides.compactMap { inside -> String? in
-      let own = inside.addresses.filter { $0.family == .v4 }
-      return own.isEmpty ? nil : "iifname != { \"lo\", \"\(inside.link)\" } arp daddr ip \(set(own.map(\.description))) counter drop"
+    let rules = insideAddresses.compactMap { links, addresses -> String? in
+      let own = addresses.filter { $0.family == .v4 }
+      return own.isEmpty
+        ? nil : "iifname != \(set((["lo"] + links).map { "\"\($0)\"" })) arp daddr ip \(set(own.map(\.description))) counter drop"
     }
     if rules.isEmpty { return Self.neighbourRemoval }
     let hook = chain("input", "type filter hook input priority filter", rules)
@@ -36,42 +37,65 @@ extension FirewallTable {
 
   private var chains: [String] {
     var chains: [String] = []
+    let leaving = postrouting
+    if !leaving.isEmpty { chains.append(chain("marked", nil, marked)) }
     if !guards.isEmpty {
       chains.append(chain("output", "type filter hook output priority filter", output))
       chains.append(chain("forward", "type filter hook forward priority filter", forward))
       if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
     }
     if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules)) }
-    let inside = insides.flatMap(insideRules)
-    if !inside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", inside)) }
+    if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
+    let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
+    if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }
     return chains
   }
 
-  private func chain(_ name: String, _ hook: String, _ rules: [String]) -> String {
-    "  chain \(name) {\n    \(hook); policy accept;\n" + rules.map { "    \($0)\n" }.joined() + "  }"
+  private func chain(_ name: String, _ hook: String?, _ rules: [String]) -> String {
+    "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }"
   }
 
   // MARK: What leaves
 
   private var output: [String] {
-    return ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules + between(outgoing: true) + refusals
+    ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules(of: portal?.programs) + between(outgoing: true)
+      + refusals(Self.refusal)
   }
 
   /// 2.
-  private var ownMark: String { "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) accept" }
+  private var ownMark: String {
+    "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
+  }
+
+  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has.
+  private var marked: [String] { ["meta skuid != 0 return", "accept"] }
 
   /// 9.
-  private var gatewayRules: [String] {
-    ["oifname \"lo\" accept", ownMark] + intoTunnels
-      + IPAddress.Family.allCases.compactMap { family in
-        let own = gateways.filter { $0.family == family }
-        return own.isEmpty ? nil : "\(word(family)) daddr \(set(own.map(\.description))) counter reject with icmpx admin-prohibited"
-      }
+  private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
+
+  private func toGateways(_ verdict: String) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = gateways.filter { $0.family == family }
+      return own.isEmpty ? nil : "\(word(family)) daddr \(set(own.map(\.description))) \(verdict)"
+    }
+  }
+
+  private static let refusal = "counter reject with icmpx admin-prohibited"
+
+  /// What leaves in the end, whoever has sent it: in the hook `output` a packet is still seen on the way that it was to go at first, and another
+  /// table may change its destination, or its mark and so its route, before ours is asked. Nothing can be refused here, only dropped. Which
+  /// programs a portal's window is for has been asked before.
+  private var postrouting: [String] {
+    let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
+    if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
+    let rules = ["oifname \"lo\" accept", ownMark] + fromInside + intoTunnels + toGateways("counter drop")
+    if guards.isEmpty { return rules }
+    return rules + outOfTunnels + network + portalRules(of: nil) + between(outgoing: true) + refusals("counter drop")
   }
 
   private var forward: [String] {
     // What is forwarded has no program here.
-    intoTunnels + outOfTunnels + (portal?.programs == nil ? portalRules : []) + between(outgoing: true) + refusals
+    intoTunnels + outOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true) + refusals(Self.refusal)
   }
 
   private var input: [String] {
@@ -100,12 +124,12 @@ extension FirewallTable {
     ]
   }
 
-  /// The situation "portal".
-  private var portalRules: [String] {
+  /// The situation "portal", for these programs; `nil`: for all.
+  private func portalRules(of programs: ControlGroup?) -> [String] {
     guard let portal else { return [] }
     let dns = "meta l4proto { tcp, udp } th dport 53 accept"
     let web = "tcp dport { 80, 443 } accept"
-    guard let programs = portal.programs else { return [dns, web] }
+    guard let programs else { return [dns, web] }
     return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + (portal.resolver.map { ["\($0.match) \(dns)"] } ?? [])
   }
 
@@ -113,7 +137,7 @@ extension FirewallTable {
   private func between(outgoing: Bool) -> [String] {
     var rules: [String] = []
     rules += addresses(excluded, outgoing: outgoing)
-    if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853 } counter drop") }
+    if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853, 5355 } counter drop") }
     if allowsLAN {
       rules += addresses(neighbours, outgoing: outgoing)
       rules += addresses([IPPrefix("169.254.0.0/16"), IPPrefix("fe80::/10")].compactMap { $0 }, outgoing: outgoing)
@@ -125,7 +149,7 @@ extension FirewallTable {
   }
 
   /// What is guarded, after everything that may flow. Quickly told, so that programs need not wait; but see 7 for DNS.
-  private var refusals: [String] {
+  private func refusals(_ verdict: String) -> [String] {
     var rules: [String] = []
     for family in IPAddress.Family.allCases {
       let prefixes = guards.flatMap(\.prefixes).filter { $0.family == family }.uniqued().sorted()
@@ -133,19 +157,29 @@ extension FirewallTable {
       let condition =
         guardsAll(family) ? "meta nfproto \(family == .v4 ? "ipv4" : "ipv6")" : "\(word(family)) daddr \(set(minimal(prefixes)))"
       rules.append("\(condition) meta l4proto { tcp, udp } th dport 53 counter drop")
-      rules.append("\(condition) counter reject with icmpx admin-prohibited")
+      rules.append("\(condition) \(verdict)")
     }
     return rules
   }
 
-  // MARK: What comes in
+  // MARK: The tunnels' own addresses
 
-  /// 8.
-  private func insideRules(_ inside: Inside) -> [String] {
+  /// The addresses, by the links that have them: two tunnels of one provider may have the same.
+  private var insideAddresses: [(links: [String], addresses: [IPAddress])] {
+    var links: [IPAddress: [String]] = [:]
+    for inside in insides {
+      for address in inside.addresses { links[address, default: []].append(inside.link) }
+    }
+    return Dictionary(grouping: links.keys) { links[$0, default: []].uniqued().sorted() }
+      .map { ($0.key, $0.value.sorted()) }.sorted { $0.links.lexicographicallyPrecedes($1.links) }
+  }
+
+  /// 8: nothing to them but what comes out of the tunnel, nothing from them but into it.
+  private func addressed(_ by: String, _ links: [String], _ end: String, _ addresses: [IPAddress]) -> [String] {
     IPAddress.Family.allCases.compactMap { family in
-      let own = inside.addresses.filter { $0.family == family }
+      let own = addresses.filter { $0.family == family }
       if own.isEmpty { return nil }
-      return "iifname != { \"lo\", \"\(inside.link)\" } \(word(family)) daddr \(set(own.map(\.description))) counter drop"
+      return "\(by) != \(set((["lo"] + links).map { "\"\($0)\"" })) \(word(family)) \(end) \(set(own.map(\.description))) counter drop"
     }
   }
 

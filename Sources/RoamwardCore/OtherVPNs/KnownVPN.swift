@@ -8,12 +8,14 @@ struct KnownVPN {
   var priorities: ClosedRange<UInt32>?
   /// How its links' names begin.
   var links: [String] = []
+  /// Its table of nftables.
+  var firewallTable: String?
 
   /// From their sources and manuals; wg-quick's numbers count up from the first free one, so it is told by its trick (`isLikeWgQuick`).
   static let all = [
     KnownVPN(name: "Tailscale", mark: FirewallMark(0x80000, mask: 0xff0000), table: 52, priorities: 5200...5299, links: ["tailscale"]),
     KnownVPN(name: "NetBird", mark: FirewallMark(0x1bd00), table: 7120, links: ["wt0"]),
-    KnownVPN(name: "Mullvad", mark: FirewallMark(0x6d6f_6c65), table: 0x6d6f_6c65, links: ["wg0-mullvad"]),
+    KnownVPN(name: "Mullvad", mark: FirewallMark(0x6d6f_6c65), table: 0x6d6f_6c65, links: ["wg0-mullvad"], firewallTable: "inet mullvad"),
     KnownVPN(name: "NordVPN", mark: FirewallMark(0xe1f1), table: 205, links: ["nordlynx"]),
     KnownVPN(name: "Cloudflare WARP", mark: FirewallMark(0x100cf), table: 65743, links: ["CloudflareWARP"]),
     KnownVPN(name: "sing-box", table: 2022, priorities: 9000...9010),
