@@ -64,6 +64,8 @@ extension World {
     world.endRun = commands.end
     world.controlGroup = populatedControlGroup
     world.trials = trial.trials
+    let notice = LoginNotice()
+    world.tellAtLogin = notice.say
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
   }
