@@ -24,8 +24,9 @@ extension HostCondition {
     missingPrograms = missing(loaded.policies)
     let addresses = (try? machine.observe(Need(facts: [])).state.kernel.addresses) ?? []
     // What containers that nobody runs were given does not matter; podman's are gone when they are not running.
-    containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address }
-      .filter { $0.program != .docker || programs.contains("dockerd") }
+    containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
+    }
+    .filter { $0.program != .docker || programs.contains("dockerd") }
     if enabledUnits.contains("nftables.service") { flushesRuleset = files.flushingRuleset }
   }
 }

@@ -79,7 +79,9 @@ extension NameQuestion.Answer {
     let found = values.first?.list ?? []
     let flags = values.dropFirst(2).first?.unsigned ?? 0
     self.init(addresses: found.compactMap { $0[2]?.bytes.flatMap { IPAddress(bytes: $0) } })
-    guard flags & (1 << 20 | 1 << 19) == 0, let index = found.first?[0]?.unsigned.flatMap({ UInt32(exactly: $0) }), index > 0 else { return }
+    guard flags & (1 << 20 | 1 << 19) == 0, let index = found.first?[0]?.unsigned.flatMap({ UInt32(exactly: $0) }), index > 0 else {
+      return
+    }
     var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
     by = if_indextoname(index, &buffer).map { String(cString: $0) }
   }

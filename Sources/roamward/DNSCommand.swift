@@ -37,9 +37,18 @@ struct DNS: ParsableCommand {
     }
     let choice = forecast.resolverChoice
     let fate = forecast.desired.fate(of: name, on: snapshot, by: choice)
-    let outcome = ask ? inquire(about: fate, by: choice) : nil
+    let outcome = ask ? inquire(about: fate, by: choice, servers: forecast.observed.listedServers) : nil
     write(json ? fate.json(by: choice, outcome).text(indented: true) + "\n" : fate.text(by: choice, outcome))
     if case .failure? = outcome { throw ExitStatus.refused }
+  }
+}
+
+extension ObservedState {
+  /// The servers that programs find in resolv.conf.
+  fileprivate var listedServers: [IPAddress] {
+    if !resolver.effectiveServers.isEmpty { return resolver.effectiveServers }
+    if case .file(let text) = resolvConf { return ResolvConf(parsing: text).nameServers }
+    return []
   }
 }
 

@@ -60,9 +60,10 @@ struct InstalledFilesTests {
       "run/containers/storage/overlay-containers/c/userdata/resolv.conf": "search corp.example\nnameserver 127.0.0.11\n",
     ])
     let found = files.containerResolvers { $0 == "docker0" ? IPAddress("172.18.0.1") : nil }
-    #expect(found.map { "\($0.program.rawValue) \($0.count) \($0.servers) \($0.host)" } == [
-      "docker 2 [192.0.2.1, 192.0.2.2] 172.18.0.1", "podman 1 [127.0.0.11] 10.88.0.1",
-    ])
+    #expect(
+      found.map { "\($0.program.rawValue) \($0.count) \($0.servers) \($0.host)" } == [
+        "docker 2 [192.0.2.1, 192.0.2.2] 172.18.0.1", "podman 1 [127.0.0.11] 10.88.0.1",
+      ])
     withExtendedLifetime(folder) {}
   }
 

@@ -130,6 +130,38 @@ import Testing
     }
   }
 
+  // MARK: Whom a name is asked of
+
+  func fate(_ name: String, _ setups: [TunnelSetup], _ facts: ResolverFacts = resolved, file: ObservedResolvConf = .file("")) -> NameFate {
+    var wifi = Sample.wifi("Cafe", domains: ["cafe.example"])
+    wifi.dnsServers = .known([Sample.address("198.51.100.1")])
+    return desired(setups, facts, file: file)
+      .fate(of: Sample.domain(name), on: Sample.network(wifi), by: ResolverChoice(facts, file: file))
+  }
+
+  @Test("by systemd-resolved the longest domain decides, and what nobody claims goes to the network") func fates() {
+    let all = DNSPolicy(servers: [Sample.address("10.1.0.53")])
+    let inside = fate("intranet.corp.example", [setup("corp", corp), setup("home", all, slot: 501)])
+    #expect(
+      inside.askees == [.init(tunnel: "corp", link: "corp", servers: corp.servers, because: "the servers of corp answer for corp.example")])
+    let other = fate("www.example", [setup("corp", corp), setup("home", all, slot: 501)])
+    #expect(other.askees.map(\.tunnel) == ["home"] && other.askees.first?.because == "the servers of home answer for every name")
+    #expect(fate("printer.cafe.example", [setup("home", all)]).askees.map(\.link) == ["wlan0"])
+    let outside = fate("www.example", [setup("corp", corp)])
+    #expect(outside.askees.map(\.servers) == [[Sample.address("198.51.100.1")]] && outside.refusal == nil)
+    let refused = fate("intranet.corp.example", [down(setup("corp", refusing))])
+    #expect(refused.askees.isEmpty && refused.refusal?.contains("corp.example") == true)
+    #expect(fate("www.example", [down(setup("corp", refusing))]).askees.map(\.link) == ["wlan0"])
+  }
+
+  @Test("one list has all names; Debian's resolvconf keeps the network's servers at its end") func fatesByList() {
+    let plain = ResolverFacts(original: ResolvConfWords(parsing: "nameserver 198.51.100.1\n"))
+    #expect(fate("www.example", [setup("corp", corp)], plain).askees.map(\.tunnel) == ["corp"])
+    #expect(fate("www.example", [], plain).askees.map(\.servers) == [[Sample.address("198.51.100.1")]])
+    #expect(
+      fate("www.example", [setup("corp", corp)], Self.debian, file: .untouchable(because: "a link")).askees.map(\.tunnel) == ["corp", nil])
+  }
+
   @Test("two tunnels that claim the same names: the first has them, and it is told") func rivals() {
     let all = DNSPolicy(servers: [Sample.address("10.0.0.53")])
     let other = DNSPolicy(servers: [Sample.address("10.1.0.53")], searchDomains: [Sample.domain("home.example")])

@@ -54,7 +54,8 @@ extension DesiredState {
     for link in network.links {
       guard let servers = link.dnsServers.value, !servers.isEmpty, let domains = link.searchDomains.value else { continue }
       guard let best = domains.filter(name.isWithin).max(by: { $0.weight < $1.weight }) else { continue }
-      claims.append((best.weight, NameFate.Askee(link: link.name, servers: servers, because: "the network on \(link.name) is in \(best.text)")))
+      claims.append(
+        (best.weight, NameFate.Askee(link: link.name, servers: servers, because: "the network on \(link.name) is in \(best.text)")))
     }
     claims += rivals.map { (0, NameFate.Askee(link: $0, servers: [], because: "\($0) claims every name")) }
     guard let longest = claims.map(\.weight).max() else {
@@ -82,7 +83,8 @@ extension DesiredState {
     let keeper = choice.backend == .file ? "resolv.conf" : "\(choice.backend)"
     var askees = [
       NameFate.Askee(
-        tunnel: listOwner, servers: own.nameServers, because: "\(keeper) knows no names apart, and names the servers of \(listOwner ?? "a tunnel")")
+        tunnel: listOwner, servers: own.nameServers,
+        because: "\(keeper) knows no names apart, and names the servers of \(listOwner ?? "a tunnel")")
     ]
     if record?.program == .debian, own.nameServers.count < ResolvConf.maximumNameServers {
       let because = "resolvconf lists the network's servers after the tunnel's, for when those do not answer"
