@@ -24,6 +24,8 @@ extension LinuxMachine {
       lines.append("rm \(UserspaceWireGuard.socketPath(of: link))")
     }
     lines += notes.notes.keys.sorted().filter { $0.hasPrefix("link-") || $0.hasPrefix("command-") }.map { "rm \(stateDirectory)/\($0)" }
+    let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
+    if !isHeldBack, let path = LoginNotice().path { lines.append("rm \(path)") }
     if FileDescriptor.isDeadSocket(socket) { lines.append("rm \(socket)") }
     return lines
   }

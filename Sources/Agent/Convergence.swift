@@ -19,7 +19,8 @@ extension Reconciler {
       let plan = Plan(from: observation.state, to: desired)
       counters.plans += 1
       judgeResolver(plan, desired)
-      let steps = pacingRepairs(plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) }, towards: desired)
+      let possible = plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) && !isAwaitingRefusal($0, in: plan) }
+      let steps = pacingRepairs(possible, towards: desired)
       noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 } + world.journal.troubles())
       if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
@@ -45,7 +46,10 @@ extension Reconciler {
 
   var desiredState: DesiredState {
     var desired = DesiredState(of: guardedSetups, on: underlayFit, portal: portalWindow)
-    if generation == 0 { desired.firewall = .asItIs }
+    if generation == 0 {
+      desired.firewall = .asItIs
+      if let state = observation?.state, !isStopping { desired.keepRefusal(of: state) }
+    }
     return desired
   }
 
@@ -65,6 +69,7 @@ extension Reconciler {
           continue
         }
       }
+      if case .addDummyLink(let link) = step { world.journal.noteLink(link) }
       if step.isOfResolverProgram {
         forResolver.append(step)
         continue

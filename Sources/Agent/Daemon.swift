@@ -152,7 +152,7 @@ package final class Daemon {
     resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
       guard let self else { return }
       watchFacts()
-      reconciler.resolverFileChanged(isOurs: machine.resolvConf.observe().isOurs)
+      reconciler.resolverFileChanged(to: machine.resolvConf.observe())
     }
     watchPolicies()
     watchFacts()

@@ -25,10 +25,12 @@ extension Logger {
       let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
       debug("timer", metadata: ["tunnel": "\(tunnel)", "timer": "\(what)", "in": "\(when)"])
     case .firewall(let status):
-      let metadata: Logger.Metadata = [
+      var metadata: Logger.Metadata = [
         "situation": "\(status.situation.rawValue)", "guards": "\(status.guards.joined(separator: ","))",
         "blocking": "\(status.blocking.joined(separator: ","))",
       ]
+      metadata[JournalMessage.key] = "\(JournalMessage(status).rawValue)"
+      if let words = status.wordsOfBlocking { metadata["what"] = "\(words)" }
       let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
       isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
     case .snapshot: break

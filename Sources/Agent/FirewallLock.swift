@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import Glibc
 internal import KernelNetwork
 package import Logging
@@ -28,6 +29,8 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
   } catch {
     throw WorldError("what must not flow cannot be held back: \(error)")
   }
+  let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
+  LoginNotice().say(status.wordsOfBlocking)
   logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
 }
 
@@ -38,5 +41,6 @@ package func releaseFirewall(logger: Logger) throws(WorldError) {
   } catch {
     throw WorldError("the firewall cannot be opened: \(error)")
   }
+  LoginNotice().say(nil)
   logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])
 }

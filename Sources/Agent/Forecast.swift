@@ -9,6 +9,8 @@ package struct Forecast {
   package var others: OtherVPNs
   /// By which way name servers are set; `nil` where none are.
   package var resolver: ResolverChoice?
+  /// The same, whether there is anything to set or not.
+  package var resolverChoice: ResolverChoice
   package var observed: ObservedState
   package var desired: DesiredState
 
@@ -21,9 +23,10 @@ package struct Forecast {
     let links = policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName)
     let served = policies.tunnels.compactMap(\.linkName)
     let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }
-    if bringsDNS { machine.settleResolver(served) }
+    if bringsDNS { machine.settleResolver(served + [Ownership.refusalLink]) }
     let need = Need(
-      facts: [], everywhere: true, wireGuardLinks: links, firewall: .name, resolverLinks: bringsDNS ? Set(served) : nil)
+      facts: [], everywhere: true, wireGuardLinks: links, firewall: .name,
+      resolverLinks: bringsDNS ? Set(served + [Ownership.refusalLink]) : nil)
     observed = try machine.observe(need).state
     let observed = observed
     let setups = Self.setups(policies, engine: machine.likelyWireGuardEngine, on: observed.kernel)
@@ -32,6 +35,7 @@ package struct Forecast {
       setup.isGuarding = setup.policy.guarding == .always && setup.policy.isEnabled
       setup.isOnLANNetwork = evaluator.isOn(anyOf: setup.policy.routes?.lanNetworks ?? [], snapshot)
       let decision = evaluator.decide(setup.policy, on: snapshot, patience: .isOver, explaining: .none)
+      setup.refusesNames = setup.policy.isEnabled && setup.policy.dnsInForce.refusesWhenDown && decision.outcome != .disconnect
       let isThere = observed.kernel.links.contains { $0.name == setup.link && Ownership.tunnel(ofAlias: $0.alias) == setup.policy.name }
       switch up == setup.policy.name ? .up : Intent(setup.policy, decision: decision, hold: holds[setup.policy.name]) {
       case .up:
@@ -40,7 +44,7 @@ package struct Forecast {
       case .unchanged where isThere:
         setup.level = .full
         setup.isGuarding = setup.policy.guarding != .off
-      case .unchanged, .down: return setup.isGuarding ? setup : nil
+      case .unchanged, .down: return setup.isGuarding || setup.policy.dnsInForce.refusesWhenDown ? setup : nil
       }
       return setup
     }
@@ -52,6 +56,7 @@ package struct Forecast {
     notes = desired.notes + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
     claims = routeClaims(on: wanted.filter { $0.level == .full }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
+    resolverChoice = choice
   }
 
   /// A tunnel that is there keeps its slot; the others are given theirs in the order of the policies, as a starting agent gives them.

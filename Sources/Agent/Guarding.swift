@@ -9,6 +9,8 @@ extension Reconciler {
     return orderedSupervisors.map { supervisor in
       var setup = supervisor.setup
       setup.isGuarding = guarding.isGuarding(supervisor.policy)
+      setup.refusesNames = refusesNames(supervisor.policy)
+      if isStopping { setup.policy.dns?.whenDown = .ask }
       setup.isOnLANNetwork = evaluator.isOn(
         anyOf: supervisor.policy.routes?.lanNetworks ?? [], observation?.snapshot ?? NetworkSnapshot())
       return setup
@@ -38,9 +40,19 @@ extension Reconciler {
   /// Tells, once, of a situation that is another one.
   func tellOfFirewall() {
     let status = firewallStatus
+    tellAtLogin(status)
     guard status != toldFirewall else { return }
     toldFirewall = status
     tell(.firewall(status))
+  }
+
+  /// What an earlier agent holds back is still so, and is still said, where nobody knows yet what is wanted.
+  private func tellAtLogin(_ status: FirewallStatus) {
+    if generation == 0, case .table(_, _, isGuarding: true) = observation?.state.firewall { return }
+    let words = status.wordsOfBlocking
+    guard toldAtLogin != .some(words) else { return }
+    toldAtLogin = .some(words)
+    world.tellAtLogin(words)
   }
 
   /// Who the web and DNS are open to.

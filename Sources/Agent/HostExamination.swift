@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KernelNetwork
 internal import LinuxIO
+internal import NetworkTypes
 package import PolicySource
 package import RoamwardCore
 
@@ -22,6 +23,11 @@ extension HostCondition {
     enabledUnits = files.enabledUnits
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
+    let addresses = (try? machine.observe(Need(facts: [])).state.kernel.addresses) ?? []
+    // What containers that nobody runs were given does not matter; podman's are gone when they are not running.
+    containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
+    }
+    .filter { $0.program != .docker || programs.contains("dockerd") }
     if enabledUnits.contains("nftables.service") { flushesRuleset = files.flushingRuleset }
   }
 }

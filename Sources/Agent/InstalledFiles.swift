@@ -1,4 +1,5 @@
 internal import LinuxIO
+package import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
 
@@ -48,6 +49,21 @@ package struct InstalledFiles {
         else { return nil }
         return OtherTunnel(owner: .connection(value("connection", "id")?.value ?? name), publicKey: key, file: "\(folder)/\(name)")
       }
+    }
+  }
+
+  /// What containers ask, by the resolv.conf that each was given. `address`: this machine's own on a link, which is the containers' bridge.
+  package func containerResolvers(address: (String) -> IPAddress?) -> [ContainerResolvers] {
+    // Where dockerd and podman keep them, and the address of their bridges unless told otherwise.
+    let places: [(program: ContainerResolvers.Program, folder: String, file: String, bridge: String, usual: String)] = [
+      (.docker, "/var/lib/docker/containers", "resolv.conf", "docker0", "172.17.0.1"),
+      (.podman, "/run/containers/storage/overlay-containers", "userdata/resolv.conf", "podman0", "10.88.0.1"),
+    ]
+    return places.compactMap { place in
+      let files = Folder.names(in: root + place.folder).map { text("\(root)\(place.folder)/\($0)/\(place.file)") }.filter { !$0.isEmpty }
+      guard !files.isEmpty, let host = address(place.bridge) ?? IPAddress(place.usual) else { return nil }
+      let servers = files.flatMap { ResolvConf(parsing: $0).nameServers }.uniqued()
+      return ContainerResolvers(program: place.program, count: files.count, servers: servers, host: host)
     }
   }
 

@@ -65,6 +65,8 @@ extension World {
     world.cutRun = commands.cut
     world.controlGroup = populatedControlGroup
     world.trials = trial.trials
+    let notice = LoginNotice()
+    world.tellAtLogin = notice.say
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
   }

@@ -1,9 +1,11 @@
 internal import Glibc
+internal import LinuxIO
 package import Logging
 
 /// Writes a line an entry to standard error: `level message key=value …`, keys sorted, values quoted where they have to be.
 ///
-/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself.
+/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What has a
+/// MESSAGE_ID goes to the journal's own socket, with its values as fields.
 package struct LogfmtLogHandler: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]
@@ -20,12 +22,27 @@ package struct LogfmtLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    let values = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
-    let words = values.map { "\($0.key)=\(quoted("\($0.value)"))" }
+    var values = metadata.merging(event.metadata ?? [:]) { _, new in new }
+    let identity = values.removeValue(forKey: JournalMessage.key).map { "\($0)" }
+    let words = values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted("\($0.value)"))" }
+    if isJournal, let identity, tellJournal(([event.message.description] + words).joined(separator: " "), identity, values, event.level) {
+      return
+    }
     let head = isJournal ? "<\(event.level.journalPriority)>\(event.message)" : "\(timestamp()) \(event.level) \(event.message)"
     let line = Array((([head] + words).joined(separator: " ") + "\n").utf8)
     // One write a line, so that lines of several programs do not mix.
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+
+  /// With `ROAMWARD_SITUATION=guarded` and the like beside the line.
+  private func tellJournal(_ line: String, _ identity: String, _ values: Logger.Metadata, _ level: Logger.Level) -> Bool {
+    var entry = JournalEntry()
+    entry.add("MESSAGE", line)
+    entry.add("MESSAGE_ID", identity)
+    entry.add("PRIORITY", String(level.journalPriority))
+    entry.add("SYSLOG_IDENTIFIER", "roamwardd")
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) { entry.add("ROAMWARD_\(key)", "\(value)") }
+    return entry.send()
   }
 
   private func timestamp() -> String {

@@ -71,6 +71,9 @@ extension LinuxMachine {
       files.append(OwnedObject(kind: .file, what: "\(folder)/\(name)", tunnel: tunnel, purpose: purpose))
     }
     if access(socket, F_OK) == 0 { files.append(OwnedObject(kind: .file, what: socket, tunnel: nil, purpose: "the agent's socket")) }
+    if let notice = LoginNotice().path {
+      files.append(OwnedObject(kind: .file, what: notice, tunnel: nil, purpose: "tells whoever logs in that traffic is held back"))
+    }
     for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
       files.append(
         OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the socket of what runs the link"))
@@ -87,7 +90,9 @@ extension ObservedState {
     for link in kernel.links {
       guard let tunnel = Ownership.tunnel(ofAlias: link.alias) ?? (unfinishedLinks.contains(link.name) ? link.name : nil) else { continue }
       tunnels[link.name] = tunnel
-      let purpose = link.alias == nil ? "was being made when the agent ended" : "carries the tunnel"
+      let purpose =
+        link.alias == nil
+        ? "was being made when the agent ended" : tunnel == Ownership.refusalOwner ? "leads refused names nowhere" : "carries the tunnel"
       objects.append(OwnedObject(kind: .link, what: "\(link.name) (\(link.kind ?? "?"))", tunnel: tunnel, purpose: purpose))
     }
     for address in kernel.addresses where tunnels[address.link] != nil {
@@ -116,7 +121,8 @@ extension ObservedState {
     for (link, settings) in resolver.links.sorted(by: { $0.key < $1.key }) where tunnels[link] != nil && !settings.isEmpty {
       objects.append(
         OwnedObject(
-          kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link], purpose: "name servers inside the tunnel"))
+          kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link],
+          purpose: tunnels[link] == Ownership.refusalOwner ? "names that are refused" : "name servers inside the tunnel"))
     }
     for name in resolver.records.keys.sorted() {
       objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "name servers inside the tunnel"))

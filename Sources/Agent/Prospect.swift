@@ -26,6 +26,7 @@ extension Reconciler {
       let isGuarding = !isReleased && policy.isEnabled && (policy.guarding == .always || policy.guarding == .on && isUp)
       var setup = TunnelSetup(
         policy: policy, level: isUp ? .full : .nothing, slot: slot, link: policy.linkName, device: .foreign, isGuarding: isGuarding)
+      setup.refusesNames = policy.isEnabled && policy.dnsInForce.refusesWhenDown && decision.outcome != .disconnect
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
       return setup
     }

@@ -1,6 +1,6 @@
 internal import ControlProtocol
 internal import NetworkTypes
-internal import RoamwardCore
+package import RoamwardCore
 
 /// Name servers: by whom they are set, and that it does not become a war.
 extension Reconciler {
@@ -15,7 +15,8 @@ extension Reconciler {
     let brings = policies.tunnels.contains { $0.bringsServers } || supervisors.values.contains { $0.policy.bringsServers }
     // What was set is still to be taken back.
     let isLeft = resolverChange != nil || observation?.state.resolver.links.contains { !$0.value.isEmpty } ?? false
-    return brings || isLeft ? Set(supervisors.values.filter(\.machine.isRunning).compactMap(\.linkName)) : nil
+    let refusals = observation.map { $0.state.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
+    return brings || isLeft ? Set(supervisors.values.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
   }
 
   /// Notes whether what was wanted is there, and who may have taken it away.
@@ -29,27 +30,56 @@ extension Reconciler {
       return isSilent && resolverLinks != nil ? contest.obstructed(at: world.now()) : contest.interrupted()
     }
     let open = plan.steps.filter(\.isOfResolver)
-    contest.see(.init(desired), isSatisfied: open.isEmpty, rival: rival(observation), at: world.now())
+    contest.see(.init(desired), isSatisfied: open.isEmpty, rival: rival(observation.state.resolvConf), at: world.now())
     if let step = changeToVerify, open.contains(step) {
       contest.failed(because: "`\(step)` was accepted, and does not show", at: world.now())
     }
     changeToVerify = nil
   }
 
-  private func rival(_ observation: Observation) -> String? {
-    guard case .file(let text) = observation.state.resolvConf, !observation.state.resolvConf.isOurs else { return nil }
+  private func rival(_ file: ObservedResolvConf) -> String? {
+    guard case .file(let text) = file, !file.isOurs else { return nil }
     return ResolvConfWords(parsing: text).writer
   }
 
   /// Somebody has written the resolver's file: the agent, or another. Where ours stood, that does not wait for the network to settle: names of a tunnel
   /// would be asked elsewhere meanwhile.
-  package func resolverFileChanged(isOurs: Bool) {
-    if !isOurs, settledState?.resolvConf != nil { damaged() } else { networkChanged() }
+  package func resolverFileChanged(to file: ObservedResolvConf) {
+    guard !file.isOurs, let settledState, settledState.resolvConf != nil else { return networkChanged() }
+    putBack(settledState, inPlaceOf: file)
+    damaged()
+  }
+
+  /// On the way to another network a pass begins with looks, decisions and new sessions, and programs read the new network's file meanwhile. So ours is put
+  /// back before it, while the tunnel is as it was; what the pass then finds is as good as if it had not been. Counts as any other repair.
+  private func putBack(_ settled: DesiredState, inPlaceOf file: ObservedResolvConf) {
+    if case .untouchable = file { return }
+    guard let wanted = settled.resolvConf, !isStopping, desiredState.resolvConf == wanted, resolverChange == nil else { return }
+    contest.see(.init(settled), isSatisfied: false, rival: rival(file), at: world.now())
+    guard contest.mayAct(at: world.now()) else { return }
+    let failures = world.apply([.writeResolvConf(wanted)])
+    if failures.isEmpty { counters.steps += 1 }
+    _ = takeResolverFailures(failures)
   }
 
   /// Whether it has to wait: for the change before it, or for the end of a pause.
   func isResolverHeldBack(_ step: Step) -> Bool {
     step.isOfResolver && (resolverChange != nil || !contest.mayAct(at: world.now()))
+  }
+
+  /// Whether it takes away what leads names into a tunnel, and has to wait until they are refused in its place; not where that does not succeed.
+  func isAwaitingRefusal(_ step: Step, in plan: Plan) -> Bool {
+    switch step {
+    case .deleteLink(let link, _), .revertLinkResolver(let link): if link == Ownership.refusalLink { return false }
+    default: return false
+    }
+    guard let refusal = plan.steps.first(where: { $0.refusesNames }) else { return false }
+    return !isResolverHeldBack(refusal) || resolverChange != nil
+  }
+
+  /// Whether the tunnel's names are not to be asked elsewhere while it is not up: not where a rule says that this place needs no tunnel.
+  func refusesNames(_ policy: TunnelPolicy) -> Bool {
+    policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && deliberation.decisions[policy.name]?.outcome != .disconnect
   }
 
   /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is bounded, and whatever comes of it will do.
@@ -88,10 +118,16 @@ extension Reconciler {
   var resolverReport: StatusReport.Resolver? {
     guard resolverLinks != nil else { return nil }
     let choice = resolverChoice
-    return StatusReport.Resolver(
+    var report = StatusReport.Resolver(
       backend: "\(choice.backend)", because: choice.because, splits: choice.splits,
       candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, because: $0.because) })
+    report.refused = desiredState.refusedDomains.map(\.text)
+    return report
   }
+}
+
+extension Step {
+  fileprivate var refusesNames: Bool { if case .setLinkResolver(_, Ownership.refusalLink) = self { true } else { false } }
 }
 
 extension TunnelPolicy {

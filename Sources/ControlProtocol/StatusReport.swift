@@ -78,6 +78,8 @@ package struct StatusReport: Hashable, Sendable {
     package var because: String
     /// Some names can go to some servers, and the others elsewhere.
     package var splits: Bool
+    /// Domains whose names are asked nowhere, because their tunnel is not up.
+    package var refused: [String] = []
     package var candidates: [Candidate]
 
     package init(backend: String, because: String, splits: Bool, candidates: [Candidate]) {

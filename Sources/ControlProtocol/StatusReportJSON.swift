@@ -57,7 +57,10 @@ extension StatusReport.Resolver {
     let considered = candidates.map { candidate -> JSON in
       ["backend": .string(candidate.backend), "chosen": .bool(candidate.isChosen), "because": .string(candidate.because)]
     }
-    return ["backend": .string(backend), "because": .string(because), "split": .bool(splits), "candidates": .array(considered)]
+    return [
+      "backend": .string(backend), "because": .string(because), "split": .bool(splits), "candidates": .array(considered),
+      "refused": JSON(refused),
+    ]
   }
 
   /// `nil` for what an older agent does not say.
@@ -68,6 +71,7 @@ extension StatusReport.Resolver {
       candidates: (json["candidates"]?.array ?? []).map {
         Candidate(backend: $0["backend"]?.string ?? "", isChosen: $0["chosen"]?.bool ?? false, because: $0["because"]?.string ?? "")
       })
+    refused = (json["refused"]?.array ?? []).compactMap(\.string)
   }
 }
 

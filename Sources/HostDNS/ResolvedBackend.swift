@@ -103,14 +103,18 @@ package final class ResolvedBackend {
     watched[index] = link
     lastServers.formUnion(resolver.servers)
     let number = BusArgument.int32(Int32(bitPattern: index))
-    let servers = resolver.servers.map { BusArgument.structure([.int32($0.family == .v4 ? AF_INET : AF_INET6), .bytes($0.bytes)]) }
+    let servers = resolver.servers.map { server -> BusArgument in
+      let address: [BusArgument] = [.int32(server.family == .v4 ? AF_INET : AF_INET6), .bytes(server.bytes)]
+      return .structure(resolver.port.map { address + [.uint16($0), .string("")] } ?? address)
+    }
+    let setServers = resolver.port == nil ? ("SetLinkDNS", "(iay)") : ("SetLinkDNSEx", "(iayqs)")
     let domains = resolver.domains.map { BusArgument.structure([.string($0.name?.text ?? "."), .bool($0.isRoutingOnly)]) }
     // What the tunnel carries needs no second cover, and names of the local link are not the tunnel's.
     change(
       [
         ("SetLinkLLMNR", [number, .string("no")]), ("SetLinkMulticastDNS", [number, .string("no")]),
         ("SetLinkDNSOverTLS", [number, .string("no")]), ("SetLinkDomains", [number, .array(of: "(sb)", domains)]),
-        ("SetLinkDefaultRoute", [number, .bool(resolver.isDefaultRoute)]), ("SetLinkDNS", [number, .array(of: "(iay)", servers)]),
+        ("SetLinkDefaultRoute", [number, .bool(resolver.isDefaultRoute)]), (setServers.0, [number, .array(of: setServers.1, servers)]),
         ("FlushCaches", []),
       ], of: link, then: done)
   }
@@ -137,7 +141,7 @@ package final class ResolvedBackend {
     changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
     for (method, arguments) in calls {
       bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
-        if case .failure(let error) = result, !(error.isUnknownMethod && method != "SetLinkDNS" && method != "SetLinkDomains") {
+        if case .failure(let error) = result, !(error.isUnknownMethod && !method.hasPrefix("SetLinkDNS") && method != "SetLinkDomains") {
           problem = problem ?? "systemd-resolved refuses \(method) for \(link): \(error)\(error.cure(of: link))"
         }
         open -= 1

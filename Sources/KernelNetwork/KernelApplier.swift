@@ -62,7 +62,8 @@ package struct KernelApplier: Sendable {
 
   private func apply(alone step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
     switch step {
-    case .addWireGuardLink(let name, .kernel): return try addWireGuardLink(name, step, &links)
+    case .addWireGuardLink(let name, .kernel): return try addLink(name, kind: "wireguard", step, &links)
+    case .addDummyLink(let name): return try addLink(name, kind: "dummy", step, &links)
     case .configureWireGuard(let name, let device) where device.engine == .kernel:
       return try wireGuard.configure(link: name, device) ? .done : .alreadySo
     case .deleteLink(let name, _): return try deleteLink(name, step, &links)
@@ -71,14 +72,16 @@ package struct KernelApplier: Sendable {
   }
 
   /// A link of the name that is ours already will do; anybody else's is left alone.
-  private func addWireGuardLink(_ name: String, _ step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
+  private func addLink(
+    _ name: String, kind: String, _ step: Step, _ links: inout LinkTable
+  ) throws(NetlinkError) -> StepResult.Outcome {
     links.forget()
     do throws(NetlinkError) {
-      try socket.request(step.description) { $0.addLink(named: name, kind: "wireguard", sequence: $1, flags: $2) }
+      try socket.request(step.description) { $0.addLink(named: name, kind: kind, sequence: $1, flags: $2) }
       return .done
     } catch {
       guard error.code == EEXIST, let link = try links.link(named: name, socket) else { throw error }
-      if link.kind == "wireguard", Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
+      if link.kind == kind, Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
       throw NetlinkError(code: EEXIST, what: error.what, kernelText: "a link of this name is there and is not ours")
     }
   }
@@ -126,7 +129,8 @@ extension Step {
   fileprivate var isBatched: Bool {
     switch self {
     case .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .addRoute, .removeRoute, .addRule, .removeRule: true
-    case .addWireGuardLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall,
+    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall,
+      .removeFirewall,
       .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
       false
     }

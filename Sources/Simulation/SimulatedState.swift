@@ -44,6 +44,9 @@ package struct SimulatedState {
       }
       nextIndex += 1
       observed.wireGuard[name] = WireGuardState(engine: engine)
+    case .addDummyLink(let name):
+      if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "dummy", mtu: 1500)) }
+      nextIndex += 1
     case .setAlias(let link, let alias): change(link) { $0.alias = alias }
     case .configureWireGuard(let link, let device): configure(link, device, anew: false)
     case .setMTU(let link, let mtu, _): change(link) { $0.mtu = mtu }

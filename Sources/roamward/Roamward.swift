@@ -18,7 +18,7 @@ struct Roamward: ParsableCommand {
       CommandGroup(name: "What is there", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Without the agent",
-        subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, Network.self, Check.self, Doctor.self]),
+        subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
       CommandGroup(name: "From and to other forms", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)

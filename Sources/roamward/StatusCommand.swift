@@ -38,6 +38,9 @@ extension StatusReport {
     lines.append("network: \(network ?? "none")")
     if let resolver {
       lines.append("dns:     \(resolver.backend), because \(resolver.because)" + (resolver.splits ? "" : "; no split DNS"))
+      if !resolver.refused.isEmpty {
+        lines.append("         names of \(resolver.refused.joined(separator: ", ")) are refused, until the tunnel is up")
+      }
     }
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
     if !probes.isEmpty { lines += ["", "probes:"] + probes.map { "  " + $0.line(at: time) } }

@@ -1,5 +1,6 @@
 import Agent
 import LinuxIO
+import NetworkTypes
 import RoamwardCore
 import TestSupport
 import Testing
@@ -49,6 +50,20 @@ struct InstalledFilesTests {
     let publicKey = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
     let hex = files.quickTunnels.first?.publicKey.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(hex == publicKey && files.managedTunnels.first?.publicKey == files.quickTunnels.first?.publicKey)
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test("name servers of containers are those that each was given") func containers() throws {
+    let (folder, files) = try host([
+      "var/lib/docker/containers/a/resolv.conf": "nameserver 192.0.2.1\n", "var/lib/docker/containers/a/hosts": "nameserver 192.0.2.9\n",
+      "var/lib/docker/containers/b/resolv.conf": "nameserver 192.0.2.1\nnameserver 192.0.2.2\n",
+      "run/containers/storage/overlay-containers/c/userdata/resolv.conf": "search corp.example\nnameserver 127.0.0.11\n",
+    ])
+    let found = files.containerResolvers { $0 == "docker0" ? IPAddress("172.18.0.1") : nil }
+    #expect(
+      found.map { "\($0.program.rawValue) \($0.count) \($0.servers) \($0.host)" } == [
+        "docker 2 [192.0.2.1, 192.0.2.2] 172.18.0.1", "podman 1 [127.0.0.11] 10.88.0.1",
+      ])
     withExtendedLifetime(folder) {}
   }
 

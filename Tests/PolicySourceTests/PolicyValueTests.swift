@@ -121,6 +121,16 @@ import Testing
     #expect(load(Self.tunnel("dns: { match-domains: corp.example }")).hasErrors)
   }
 
+  @Test("names can be refused where only some are the tunnel's")
+  func refusedNames() {
+    let loaded = load(Self.tunnel("dns: { servers: 10.0.0.53, match-domains: corp.example, when-down: refuse }"))
+    #expect(!loaded.hasErrors && loaded.policies.tunnels.first?.dns?.whenDown == .refuse)
+    for domains in ["", "match-domains: [corp.example, .], "] {
+      let loaded = load(Self.tunnel("dns: { servers: 10.0.0.53, \(domains)when-down: refuse }"))
+      #expect(loaded.diagnostics.contains { $0.message.contains("needs `match-domains`") && $0.help?.contains("kill-switch") == true })
+    }
+  }
+
   @Test(
     "names of tunnels",
     arguments: [

@@ -49,6 +49,11 @@ struct DoctorTests {
       $0.otherTunnels = [OtherTunnel(owner: .connection("The office"), publicKey: Sample.key(2), file: "office.nmconnection")]
     },
     Ill(check: "resolv-conf", severity: .problem, cure: "chattr -i") { $0.resolvConf = .file(isImmutable: true) },
+    Ill(check: "containers", severity: .risk, cure: "DNSStubListenerExtra=172.17.0.1") {
+      $0.containers = [
+        ContainerResolvers(program: .docker, count: 2, servers: [Sample.address("192.0.2.1")], host: Sample.address("172.17.0.1"))
+      ]
+    },
     Ill(check: "flush-ruleset", severity: .risk, cure: "delete table") { $0.flushesRuleset = "/etc/nftables.conf" },
     Ill(check: "other-firewall", severity: .risk, cure: "Mullvad's kill switch is on") {
       $0.closedTables = [ClosedTable(name: "inet mullvad", chain: "output")]
@@ -98,6 +103,17 @@ struct DoctorTests {
     let diagnosis = Diagnosis(of: host, with: Self.policies, forecasts: ["corp": ["a note; cure: sleep"], "lab": ["a note; cure: sleep"]])
     #expect(diagnosis.findings.map(\.check) == ["policies", "rp-filter", "forecast"])
     #expect(diagnosis.findings.last?.message == "a note" && diagnosis.findings.last?.cure == "sleep")
+  }
+
+  @Test(
+    "containers that ask the machine itself, their own network or the tunnel's server are well",
+    arguments: ["172.17.0.1", "127.0.0.11", "10.77.0.1"])
+  func containers(server: String) {
+    var host = Self.well
+    host.containers = [
+      ContainerResolvers(program: .podman, count: 1, servers: [Sample.address(server)], host: Sample.address("172.17.0.1"))
+    ]
+    #expect(Diagnosis(of: host, with: Self.policies).findings == [])
   }
 
   @Test("reads networkd's configuration as networkd does: the last word counts, in its section alone") func networkd() {

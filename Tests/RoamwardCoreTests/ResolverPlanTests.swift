@@ -57,6 +57,111 @@ import Testing
     #expect(resolverLines(plan) == ["resolvectl: dns corp 10.0.0.53; domain corp corp.example ~.; default-route corp yes"])
   }
 
+  // MARK: when-down: refuse
+
+  var refusing: DNSPolicy {
+    var dns = corp
+    dns.whenDown = .refuse
+    return dns
+  }
+
+  func down(_ setup: TunnelSetup, refusing: Bool = true) -> TunnelSetup {
+    var setup = setup
+    (setup.level, setup.refusesNames) = (.nothing, refusing)
+    return setup
+  }
+
+  @Test("names of a tunnel that is not up are led nowhere, and the plan verifies itself") func refusedNames() {
+    var state = observed(Self.resolved)
+    let wanted = desired([down(setup("corp", refusing))], Self.resolved)
+    let plan = Plan(from: state.observed, to: wanted)
+    #expect(
+      plan.steps.map(\.description) == [
+        "ip link add dev roamward-refuse type dummy", "ip link set dev roamward-refuse alias roamward:(refused names)",
+        "ip address add 192.0.0.8/32 dev roamward-refuse", "ip link set dev roamward-refuse up",
+        "resolvectl: dns roamward-refuse 192.0.0.8:9; domain roamward-refuse ~corp.example ~10.in-addr.arpa; default-route roamward-refuse no",
+      ])
+    #expect(plan.steps.allSatisfy { $0.isOfResolver && !$0.concerns(link: "corp", table: 21_500) })
+    state.apply(plan.steps)
+    #expect(Plan(from: state.observed, to: wanted).isEmpty)
+    #expect(Plan(from: state.observed, to: DesiredState()).steps.contains(.deleteLink(Ownership.refusalLink, .kernel)))
+    #expect(wanted.refusedDomains == [Sample.domain("corp.example"), Sample.domain("10.in-addr.arpa")])
+  }
+
+  @Test("they are refused before the tunnel lets go of them, and until it has them") func refusalOrder() throws {
+    var state = observed(Self.resolved)
+    let (up, gone) = (desired([setup("corp", refusing)], Self.resolved), desired([down(setup("corp", refusing))], Self.resolved))
+    state.apply(Plan(from: state.observed, to: gone).steps)
+    func claimed() -> Set<DomainName?> { Set(state.observed.resolver.links.values.flatMap(\.domains).map(\.name)) }
+    let names: Set<DomainName?> = [Sample.domain("corp.example"), Sample.domain("10.in-addr.arpa")]
+    for wanted in [up, gone, up] {
+      var rounds = 0
+      while case let plan = Plan(from: state.observed, to: wanted), !plan.isEmpty, rounds < 4 {
+        rounds += 1
+        for step in plan.steps {
+          state.apply([step])
+          #expect(names.isSubset(of: claimed()), "after \(step)")
+        }
+      }
+      #expect(Plan(from: state.observed, to: wanted).isEmpty)
+    }
+    #expect(state.observed.resolver.links[Ownership.refusalLink]?.domains == [])
+  }
+
+  @Test("nothing is refused where a rule says that this place needs no tunnel, nor what another tunnel answers") func notRefused() {
+    let here = desired([down(setup("corp", refusing), refusing: false)], Self.resolved)
+    #expect(here.refusedDomains == [] && here.resolvedLinks[Ownership.refusalLink] != nil)
+    let other = DNSPolicy(servers: corp.servers, matchDomains: [Sample.pattern("corp.example")])
+    let beside = desired([down(setup("corp", refusing)), setup("lab", other, slot: 501)], Self.resolved)
+    #expect(beside.refusedDomains == [Sample.domain("10.in-addr.arpa")])
+    #expect(desired([down(setup("corp", corp))], Self.resolved).links.isEmpty)
+  }
+
+  @Test("where names cannot be kept apart that is told, with the cure") func cannotRefuse() {
+    for level in [TunnelMachine.Level.nothing, .full] {
+      var tunnel = setup("corp", refusing)
+      (tunnel.level, tunnel.refusesNames) = (level, true)
+      let state = desired([tunnel], ResolverFacts(original: ResolvConfWords(parsing: "nameserver 192.0.2.1\n")), file: .file(""))
+      #expect(!state.links.contains { $0.name == Ownership.refusalLink })
+      #expect(
+        state.notes.contains(
+          "corp: `when-down: refuse` cannot be kept, so its names are asked at the network's servers while it is not up: resolv.conf knows no names apart; "
+            + "cure: apt install systemd-resolved"), "\(state.notes)")
+    }
+  }
+
+  // MARK: Whom a name is asked of
+
+  func fate(_ name: String, _ setups: [TunnelSetup], _ facts: ResolverFacts = resolved, file: ObservedResolvConf = .file("")) -> NameFate {
+    var wifi = Sample.wifi("Cafe", domains: ["cafe.example"])
+    wifi.dnsServers = .known([Sample.address("198.51.100.1")])
+    return desired(setups, facts, file: file)
+      .fate(of: Sample.domain(name), on: Sample.network(wifi), by: ResolverChoice(facts, file: file))
+  }
+
+  @Test("by systemd-resolved the longest domain decides, and what nobody claims goes to the network") func fates() {
+    let all = DNSPolicy(servers: [Sample.address("10.1.0.53")])
+    let inside = fate("intranet.corp.example", [setup("corp", corp), setup("home", all, slot: 501)])
+    #expect(
+      inside.askees == [.init(tunnel: "corp", link: "corp", servers: corp.servers, because: "the servers of corp answer for corp.example")])
+    let other = fate("www.example", [setup("corp", corp), setup("home", all, slot: 501)])
+    #expect(other.askees.map(\.tunnel) == ["home"] && other.askees.first?.because == "the servers of home answer for every name")
+    #expect(fate("printer.cafe.example", [setup("home", all)]).askees.map(\.link) == ["wlan0"])
+    let outside = fate("www.example", [setup("corp", corp)])
+    #expect(outside.askees.map(\.servers) == [[Sample.address("198.51.100.1")]] && outside.refusal == nil)
+    let refused = fate("intranet.corp.example", [down(setup("corp", refusing))])
+    #expect(refused.askees.isEmpty && refused.refusal?.contains("corp.example") == true)
+    #expect(fate("www.example", [down(setup("corp", refusing))]).askees.map(\.link) == ["wlan0"])
+  }
+
+  @Test("one list has all names; Debian's resolvconf keeps the network's servers at its end") func fatesByList() {
+    let plain = ResolverFacts(original: ResolvConfWords(parsing: "nameserver 198.51.100.1\n"))
+    #expect(fate("www.example", [setup("corp", corp)], plain).askees.map(\.tunnel) == ["corp"])
+    #expect(fate("www.example", [], plain).askees.map(\.servers) == [[Sample.address("198.51.100.1")]])
+    #expect(
+      fate("www.example", [setup("corp", corp)], Self.debian, file: .untouchable(because: "a link")).askees.map(\.tunnel) == ["corp", nil])
+  }
+
   @Test("two tunnels that claim the same names: the first has them, and it is told") func rivals() {
     let all = DNSPolicy(servers: [Sample.address("10.0.0.53")])
     let other = DNSPolicy(servers: [Sample.address("10.1.0.53")], searchDomains: [Sample.domain("home.example")])

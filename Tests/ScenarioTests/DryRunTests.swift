@@ -18,9 +18,10 @@ struct DryRunTests {
       trace() { strace -f -qq -s 64 -e trace='!read,mmap,munmap,mprotect,futex,clock_gettime' -o "$@"; }
       remember
       touch stamp
-      for command in evaluate plan network check; do
+      for command in evaluate plan dns network check; do
         case $command in
           check) trace check.trace $bin/roamward check $policies >/dev/null ;;
+          dns) trace dns.trace $bin/roamward dns intranet.corp.example --policies $policies "${inputs[@]}" --state-dir state >/dev/null ;;
           network) trace network.trace $bin/roamward network "${inputs[@]}" --state-dir state >/dev/null ;;
           *) trace $command.trace $bin/roamward $command --policies $policies "${inputs[@]}" --state-dir state >/dev/null ;;
         esac
@@ -30,7 +31,7 @@ struct DryRunTests {
       find . $laptop -newer stamp -type f ! -name '*.trace' ! -name after ! -name touched ! -name 'output-*' >touched
       """)
     #expect(scene.read("touched") == "")
-    for command in ["evaluate", "plan", "network", "check", "plan-up"] {
+    for command in ["evaluate", "plan", "dns", "network", "check", "plan-up"] {
       let calls = scene.read("\(command).trace").lines
       #expect(calls.contains { $0.contains("openat(") }, "\(command) is traced")
       let written = calls.filter { call in

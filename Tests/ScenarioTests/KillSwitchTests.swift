@@ -54,7 +54,10 @@ struct KillSwitchTests {
         "$lab" on laptop curl --silent --max-time 1 --interface wlan0 http://203.0.113.80/ >/dev/null 2>&1 || true
         (( $(clear) == before )) && say held
         roamward status | head -n 1 | cut -d ' ' -f 1
+        # What pam_motd shows, through the agent's death too, until something flows again.
+        grep -q 'because corp is not up' /run/motd.d/* && say 'told at login'
         kill_agent
+        ls /run/motd.d/* >/dev/null
         try_web
         (( $(clear) == before )) && say 'held without an agent'
         on gateway nft delete table inet deaf
@@ -62,12 +65,13 @@ struct KillSwitchTests {
         tunnel_is corp connected
         within 5 intranet_loads
         (( $(clear) == before )) && say 'nothing in clear'
+        within 5 not test -e /run/motd.d
         nft flush ruleset
         within 2 nft list table inet roamward
         stop_agent
         nft list table inet roamward >/dev/null 2>&1 || say open
         """, limit: 400)
-    #expect(seen == "[watched]\n[held]\nblocked:\n[held without an agent]\n[nothing in clear]\n0\n[open]")
+    #expect(seen == "[watched]\n[held]\nblocked:\n[told at login]\n[held without an agent]\n[nothing in clear]\n0\n[open]")
   }
 
   @Test("is released by hand and for a portal, and outlives the agent where it is for always")
@@ -88,7 +92,9 @@ struct KillSwitchTests {
         stop_agent
         cleanup_agent
         fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say 'held for always'
+        test -e /run/motd.d
         "$bin/roamwardd" --release 2>>"$scene/agent.log"
+        not test -e /run/motd.d
         fetch http://203.0.113.80/ | grep -q Hello && say open
         "$bin/roamwardd" --lock --policies "$policies" 2>>"$scene/agent.log"
         fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say locked

@@ -66,6 +66,36 @@ struct NameTests {
     print("Names, while resolv.conf is written by others: \(seen.lines.last ?? "")")
   }
 
+  @Test("`roamward dns` says whom a name is asked of and why, and who answers; without an answer its status is 1")
+  func inquiry() throws {
+    let scene = try leakScene(corp, "names.bash")
+    let seen = try scene.run(
+      """
+      dns() { "$lab" on laptop env "ROAMWARD_SOCKET=$ROAMWARD_SOCKET" "$bin/roamward" dns "$1" --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" "${@:2}"; }
+      witness_names
+      go home
+      dns www.example | sed -n 2,3p
+      dns intranet.corp.example --up corp | sed -n 2p
+      dns www.example --ask | grep -o 'answered by .* in' || true
+      go cafe
+      dns www.example --ask | tail -n 1
+      start_agent; tunnel_is corp connected
+      dns intranet.corp.example --ask --json | jq -r '.asked[0].tunnel, .backend, .answer' | sed 's/ in .*:/:/'
+      unreachable() { dns www.example --ask >/dev/null || echo "status $?"; }
+      on gateway nft 'table inet deaf { chain c { type filter hook input priority 0; iifname "gw0" drop; }; }'
+      unreachable
+      dns 'not a name' 2>/dev/null || echo "status $?"
+      """, limit: 120)
+    #expect(
+      seen.lines == [
+        "  asked at 192.0.2.1 of the network on eth0, because no tunnel that is up brings servers",
+        "  by file, because nobody else keeps it",
+        "  asked at 10.77.0.1 of corp, because resolv.conf knows no names apart, and names the servers of corp",
+        "answered by 192.0.2.1 in", "  that is nobody whom the plan would ask: what it would set is not there now", "corp", "file",
+        "answered by 10.77.0.1 (corp): 10.77.0.77", "status 1", "status 2",
+      ])
+  }
+
   @Test(
     "without one they follow the tunnel: the place's server before, the tunnel's from when it is connected, the next place's after; none is lost"
   )

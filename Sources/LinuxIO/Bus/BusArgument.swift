@@ -4,6 +4,10 @@ internal import CSystemd
 package enum BusArgument: Hashable, Sendable {
   /// `s`.
   case string(String)
+  /// `q`.
+  case uint16(UInt16)
+  /// `t`.
+  case uint64(UInt64)
   /// `i`.
   case int32(Int32)
   /// `b`.
@@ -18,6 +22,8 @@ package enum BusArgument: Hashable, Sendable {
   package var signature: String {
     switch self {
     case .string: "s"
+    case .uint16: "q"
+    case .uint64: "t"
     case .int32: "i"
     case .bool: "b"
     case .bytes: "ay"
@@ -30,6 +36,8 @@ package enum BusArgument: Hashable, Sendable {
   func append(to message: OpaquePointer) -> Int32 {
     switch self {
     case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), text)
+    case .uint16(var number): return sd_bus_message_append_basic(message, Self.code("q"), &number)
+    case .uint64(var number): return sd_bus_message_append_basic(message, Self.code("t"), &number)
     case .int32(var number): return sd_bus_message_append_basic(message, Self.code("i"), &number)
     case .bool(let flag):
       var number: Int32 = flag ? 1 : 0

@@ -6,6 +6,7 @@ struct DNSDraft {
   var servers: [IPAddress]?
   var searchDomains: [DomainName]?
   var matchDomains: [DomainPattern] = []
+  var whenDown = NamesWhenDown.ask
   var location: SourceLocation?
   /// Nothing more is to be said of keys that could not be read.
   var hasErrors = false
@@ -19,6 +20,12 @@ struct DNSDraft {
     if let servers { policy.servers = servers }
     if let searchDomains { policy.searchDomains = searchDomains }
     policy.matchDomains = matchDomains
+    policy.whenDown = whenDown
+    if whenDown == .refuse, !policy.isSplit, !hasErrors, let location {
+      reading.error(
+        "`when-down: refuse` needs `match-domains`: refusing every name would leave the machine without any",
+        help: "add `match-domains:`, or hold everything back with `kill-switch: on`", at: location)
+    }
     if policy.servers.isEmpty, !matchDomains.isEmpty, provider != nil, !hasErrors, let location {
       reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: location)
     }
@@ -38,6 +45,11 @@ let dnsKeys = Mapping(
       "match-domains", .oneOrMore(.matchDomain), "The names that these servers answer for; absent, or `.`: every name.",
       example: "[corp.example, 10.in-addr.arpa]"
     ) { $0.matchDomains = $1 },
+    Key(
+      "when-down", ValueReader<NamesWhenDown>.word(),
+      "Whether the names of `match-domains` are asked at the network's servers while the tunnel is not up; `refuse`: not, unless a rule says `disconnect`.",
+      standard: "ask", example: "refuse"
+    ) { $0.whenDown = $1 },
   ])
 
 extension ValueReader where Value == DNSDraft {

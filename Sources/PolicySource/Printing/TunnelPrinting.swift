@@ -95,6 +95,7 @@ extension PolicyPrinter {
   private static func yaml(of dns: DNSPolicy) -> YAMLMapping {
     var mapping = YAMLMapping([("servers", texts(dns.servers)), ("search-domains", texts(dns.searchDomains))])
     if !dns.matchDomains.isEmpty { mapping.add("match-domains", texts(dns.matchDomains)) }
+    if dns.whenDown != .ask { mapping.add("when-down", .word(dns.whenDown.rawValue)) }
     return mapping
   }
 

@@ -11,6 +11,8 @@ package struct DesiredState: Hashable, Sendable {
   package var resolvedLinks: [String: LinkResolver] = [:]
   /// What resolvconf(8) is to know.
   package var record: ResolverRecord?
+  /// The tunnel whose servers `resolvConf` or `record` names.
+  package var listOwner: String?
   package var firewall = DesiredFirewall.open
   /// What a policy asks for and this host cannot give, for people.
   package var notes: [String]
@@ -43,6 +45,8 @@ package struct DesiredLink: Hashable, Sendable {
     case wireGuard(WireGuardDevice)
     /// Made and removed by somebody else (a command): only settings are ours.
     case foreign
+    /// Nothing is behind it.
+    case dummy
   }
 
   package var name: String
@@ -57,6 +61,17 @@ package struct DesiredLink: Hashable, Sendable {
     self.device = device
     self.mtu = mtu
     self.addresses = addresses
+  }
+}
+
+extension DesiredLink {
+  /// The step that makes it; `nil`: somebody else does.
+  package var creation: Step? {
+    switch device {
+    case .wireGuard(let device): .addWireGuardLink(name, device.engine)
+    case .dummy: .addDummyLink(name)
+    case .foreign: nil
+    }
   }
 }
 

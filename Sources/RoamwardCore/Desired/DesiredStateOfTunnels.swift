@@ -23,7 +23,9 @@ extension DesiredState {
       }
     }
     addRulesForOthers(ordered, underlay.others)
-    applyDNS(of: ordered.filter { $0.level == .full && refusals[$0.policy.name] == nil }, on: underlay)
+    let up = ordered.filter { $0.level == .full && refusals[$0.policy.name] == nil }
+    applyDNS(of: up, on: underlay)
+    refuseNames(of: ordered, down: ordered.filter { !up.contains($0) }, on: underlay)
   }
 
   /// Other VPNs' own packets go by the main table, as they would without our tunnels; but not where a tunnel has to keep everything inside.

@@ -13,6 +13,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var isGuarding: Bool
   /// The machine is on one of the networks that `lan-networks` names. What is not known counts as no.
   package var isOnLANNetwork = false
+  /// Its names are not to be asked elsewhere while it is not up.
+  package var refusesNames = false
 
   package init(
     policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false
@@ -45,7 +47,7 @@ package struct TunnelSetup: Hashable, Sendable {
 
   /// The link's name for a tunnel: its own name where the kernel takes that, else a short form that stays the same.
   package static func linkName(forTunnel name: String) -> String {
-    if InterfaceName(name) != nil { return name }
+    if InterfaceName(name) != nil, name != Ownership.refusalLink { return name }
     let hash = name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
     return "rw-" + String(hash, radix: 16)
   }

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// What an examination of a host has found: the material that the doctor judges. Pure values, so that a host can be made up.
 package struct HostCondition: Hashable, Sendable {
   /// Whether who examines may look everywhere.
@@ -7,6 +9,8 @@ package struct HostCondition: Hashable, Sendable {
   package var resolvConf = ResolvConfCondition.file(isImmutable: false)
   /// Units that are enabled, with their suffix.
   package var enabledUnits: Set<String> = []
+  /// Containers that have name servers of their own, by who runs them.
+  package var containers: [ContainerResolvers] = []
   /// WireGuard tunnels that others bring up by themselves.
   package var otherTunnels: [OtherTunnel] = []
   /// The program that each tunnel's commands begin with and that is not there.
@@ -87,6 +91,27 @@ package struct OtherTunnel: Hashable, Sendable {
     self.owner = owner
     self.publicKey = publicKey
     self.file = file
+  }
+}
+
+/// The name servers in the resolv.conf that the containers of one program were given when they were started.
+package struct ContainerResolvers: Hashable, Sendable {
+  package enum Program: String, Hashable, Sendable, CaseIterable {
+    case docker, podman
+  }
+
+  package var program: Program
+  /// How many containers ask them.
+  package var count: Int
+  package var servers: [IPAddress]
+  /// The host's own address on the containers' network.
+  package var host: IPAddress
+
+  package init(program: Program, count: Int, servers: [IPAddress], host: IPAddress) {
+    self.program = program
+    self.count = count
+    self.servers = servers
+    self.host = host
   }
 }
 

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 extension HostCheck {
   /// What other programs on the host would do to tunnels.
   static let neighbourChecks = [
@@ -42,6 +44,21 @@ extension HostCheck {
           cure: "chattr -i /etc/resolv.conf, or `dns: none` in the policy")
       ]
     },
+    HostCheck("containers", "containers ask for names as the machine does") { host, policies in
+      let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }
+      let theirs = Set(tunnels.flatMap(\.dnsInForce.servers))
+      return host.containers.compactMap { containers in
+        // The machine itself, and what answers inside the container's own network (127.0.0.11), ask as the machine does, or not at all.
+        let strangers = containers.servers.uniqued().filter { $0 != containers.host && !$0.isLoopback && !theirs.contains($0) }
+        guard !tunnels.isEmpty, !strangers.isEmpty else { return nil }
+        let which = containers.count == 1 ? "a container" : "\(containers.count) containers"
+        return HostFinding(
+          "containers", .risk,
+          "\(which) of \(containers.program.rawValue) ask \(list(strangers.map(\.description))) by themselves, so names of \(list(tunnels.map(\.name))) "
+            + "are not asked inside the tunnel there, and go to servers that should not see them",
+          cure: containers.cure)
+      }
+    },
     HostCheck("flush-ruleset", "nobody removes others' firewall tables") { host, policies in
       let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
       guard !names.isEmpty, let file = host.flushesRuleset else { return [] }
@@ -69,6 +86,18 @@ extension HostCheck {
       }
     },
   ]
+}
+
+extension ContainerResolvers {
+  /// systemd-resolved answers where containers reach it, and they are told so.
+  fileprivate var cure: String {
+    let stub = "DNSStubListenerExtra=\(host) below [Resolve] in /etc/systemd/resolved.conf.d/containers.conf"
+    return switch program {
+    case .docker: "\(stub), and \"dns\": [\"\(host)\"] in /etc/docker/daemon.json; then restart systemd-resolved, docker and the containers"
+    case .podman:
+      "\(stub), and dns_servers = [\"\(host)\"] below [containers] in /etc/containers/containers.conf; then restart systemd-resolved and the containers"
+    }
+  }
 }
 
 private func quoted(_ name: String) -> String { name.contains(" ") ? "\"\(name)\"" : name }

@@ -40,24 +40,26 @@ private struct Changes {
       guard let existing else { return false }
       if let mtu = link.mtu, mtu != existing.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing.mtu)) }
       return true
-    case .wireGuard(let device):
+    case .wireGuard, .dummy:
       if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
         let text = "a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link"
         conflicts.append("\(link.tunnel): \(text)")
         obstacles[link.tunnel] = text
         return false
       }
-      addWireGuard(link, device, existing: existing, observed)
+      addOwn(link, existing: existing, observed)
       return true
     }
   }
 
-  private mutating func addWireGuard(_ link: DesiredLink, _ device: WireGuardDevice, existing: Link?, _ observed: ObservedState) {
-    if existing == nil { make.append(.addWireGuardLink(link.name, device.engine)) }
+  private mutating func addOwn(_ link: DesiredLink, existing: Link?, _ observed: ObservedState) {
+    if existing == nil, let step = link.creation { make.append(step) }
     let alias = Ownership.alias(ofTunnel: link.tunnel)
     if existing?.alias != alias { make.append(.setAlias(link: link.name, alias: alias)) }
-    let isConfigured = existing != nil && observed.wireGuard[link.name].map(device.isSatisfied) ?? false
-    if !isConfigured { make.append(.configureWireGuard(link: link.name, device)) }
+    if case .wireGuard(let device) = link.device {
+      let isConfigured = existing != nil && observed.wireGuard[link.name].map(device.isSatisfied) ?? false
+      if !isConfigured { make.append(.configureWireGuard(link: link.name, device)) }
+    }
     if let mtu = link.mtu, mtu != existing?.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing?.mtu ?? mtu)) }
     let present = Set(observed.kernel.addresses.lazy.filter { $0.link == link.name }.map(\.address))
     let wanted = Set(link.addresses)
@@ -115,7 +117,7 @@ private struct Changes {
     let wanted = Set(desired.links.map(\.name))
     for link in observed.kernel.links where !wanted.contains(link.name) {
       let isOurs = Ownership.tunnel(ofAlias: link.alias) != nil || observed.unfinishedLinks.contains(link.name)
-      if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" ? .kernel : .userspace)) }
+      if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" || link.kind == "dummy" ? .kernel : .userspace)) }
     }
   }
 }

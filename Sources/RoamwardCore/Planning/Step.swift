@@ -3,6 +3,7 @@ package import NetworkTypes
 /// One change to the machine. Reads like the command an administrator would type, and knows how to take itself back.
 package enum Step: Hashable, Sendable {
   case addWireGuardLink(String, WireGuardEngine)
+  case addDummyLink(String)
   case setAlias(link: String, alias: String)
   case configureWireGuard(link: String, WireGuardDevice)
   case setMTU(link: String, mtu: UInt32, was: UInt32)
@@ -32,6 +33,7 @@ package enum Step: Hashable, Sendable {
   package var undo: Step? {
     switch self {
     case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
+    case .addDummyLink(let link): .deleteLink(link, .kernel)
     case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
       .removeRecord:
       nil
@@ -55,6 +57,7 @@ extension Step: CustomStringConvertible {
     switch self {
     case .addWireGuardLink(let link, .kernel): "ip link add dev \(link) type wireguard"
     case .addWireGuardLink(let link, .userspace): "roamward-wireguard \(link)"
+    case .addDummyLink(let link): "ip link add dev \(link) type dummy"
     case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
     case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
     case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"
@@ -72,7 +75,7 @@ extension Step: CustomStringConvertible {
     case .removeFirewall: "nft delete table \(FirewallTable.name)"
     case .restoreResolvConf: "resolv.conf: put back the file that stood there"
     case .setLinkResolver(let resolver, let link):
-      "resolvectl: dns \(link) \(resolver.servers.map(\.description).joined(separator: " "))"
+      "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
         + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
         + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
     case .revertLinkResolver(let link): "resolvectl revert \(link)"

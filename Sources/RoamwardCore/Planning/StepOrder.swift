@@ -14,7 +14,7 @@ extension Step {
   package var stage: StepStage {
     switch self {
     case .replaceFirewall: .firewall
-    case .addWireGuardLink, .setAlias: .links
+    case .addWireGuardLink, .addDummyLink, .setAlias: .links
     case .configureWireGuard, .setMTU, .addAddress, .removeAddress, .setUp: .settings
     // A route that takes another's place travels with its removal.
     case .addRoute, .removeRoute: .routes

@@ -2,7 +2,8 @@ extension Step {
   /// The link that the step changes; `nil` for routes, rules and DNS.
   package var link: String? {
     switch self {
-    case .addWireGuardLink(let link, _), .setAlias(let link, _), .configureWireGuard(let link, _), .setMTU(let link, _, _),
+    case .addWireGuardLink(let link, _), .addDummyLink(let link), .setAlias(let link, _), .configureWireGuard(let link, _),
+      .setMTU(let link, _, _),
       .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link), .deleteLink(let link, _):
       link
     case .addRoute, .removeRoute, .addRule, .removeRule, .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall,
@@ -29,7 +30,7 @@ extension Step {
   package var isOfResolver: Bool {
     switch self {
     case .writeResolvConf, .restoreResolvConf: true
-    default: isOfResolverProgram
+    default: isOfResolverProgram || link == Ownership.refusalLink
     }
   }
 

@@ -173,13 +173,25 @@ package struct DNSPolicy: Hashable, Sendable {
   package var searchDomains: [DomainName]
   /// The names that these servers answer for; empty means every name.
   package var matchDomains: [DomainPattern]
+  package var whenDown: NamesWhenDown
 
-  package init(servers: [IPAddress] = [], searchDomains: [DomainName] = [], matchDomains: [DomainPattern] = []) {
+  package init(
+    servers: [IPAddress] = [], searchDomains: [DomainName] = [], matchDomains: [DomainPattern] = [], whenDown: NamesWhenDown = .ask
+  ) {
     self.servers = servers
     self.searchDomains = searchDomains
     self.matchDomains = matchDomains
+    self.whenDown = whenDown
   }
 
   /// Whether only some names are meant for these servers.
   package var isSplit: Bool { !matchDomains.isEmpty && !matchDomains.contains(.any) }
+}
+
+/// What becomes of the names that are the tunnel's while it is not up.
+package enum NamesWhenDown: String, Hashable, Sendable, CaseIterable {
+  /// They are asked where all others are.
+  case ask
+  /// Nobody is asked, but where a rule says `disconnect`: that place needs no tunnel for them.
+  case refuse
 }

@@ -34,6 +34,7 @@ extension Step {
     switch self {
     case .addWireGuardLink(let link, let engine):
       return Discrepancy(.kernel, wanted: ["link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))"])
+    case .addDummyLink(let link): return Discrepancy(.kernel, wanted: ["link \(link) (dummy)"])
     case .setAlias(let link, let alias):
       return setting(link, "alias \(alias)", observed.kernel.link(named: link)?.alias.map { "alias \($0)" })
     case .configureWireGuard(let link, _):

@@ -21,11 +21,14 @@ package struct LinkResolver: Hashable, Sendable {
   package var domains: [Domain]
   /// Names that no link claims go to this link's servers too.
   package var isDefaultRoute: Bool
+  /// Of all the servers; `nil`: the usual one.
+  package var port: UInt16?
 
-  package init(servers: [IPAddress] = [], domains: [Domain] = [], isDefaultRoute: Bool = false) {
+  package init(servers: [IPAddress] = [], domains: [Domain] = [], isDefaultRoute: Bool = false, port: UInt16? = nil) {
     self.servers = servers
     self.domains = domains
     self.isDefaultRoute = isDefaultRoute
+    self.port = port
   }
 
   /// Nothing was ever set, or all of it was taken back.

@@ -83,6 +83,7 @@ extension DesiredState {
     }
     guard let tunnel = tunnels.first else { return nil }
     let name = tunnel.policy.name
+    listOwner = name
     if tunnel.dns.isSplit {
       let names = tunnel.dns.matchDomains.map(\.description).joined(separator: ", ")
       notes.append(

@@ -9,9 +9,12 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
     let staying = Set(desired.links.filter { $0.device != .foreign }.map(\.name))
     // A link that a command brings may not be there (yet).
     for (link, wanted) in desired.resolvedLinks.sorted(by: { $0.key < $1.key })
-    where (staying.contains(link) || observed.kernel.link(named: link) != nil) && !(resolver.links[link]?.isSame(as: wanted) ?? false) {
+    where (staying.contains(link) || observed.kernel.link(named: link) != nil) && !(resolver.links[link]?.isSame(as: wanted) ?? false)
+      && link != Ownership.refusalLink
+    {
       make.append(.setLinkResolver(wanted, link: link))
     }
+    if let step = refusalStep(from: resolver, to: desired, others: make) { make.insert(step, at: 0) }
     for (link, found) in resolver.links.sorted(by: { $0.key < $1.key })
     where desired.resolvedLinks[link] == nil && !found.isEmpty && (staying.contains(link) || resolver.touched.contains(link)) {
       unmake.append(.revertLinkResolver(link: link))
@@ -23,4 +26,12 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
   }
   unmake += resolver.records.keys.sorted().filter { $0 != desired.record?.name }.map { .removeRecord($0) }
   return (make, unmake)
+}
+
+/// Names are refused before a tunnel lets go of them, and until another has them: what is let go of comes after all `others`, in a plan of its own.
+private func refusalStep(from resolver: ObservedResolver, to desired: DesiredState, others: [Step]) -> Step? {
+  guard var wanted = desired.resolvedLinks[Ownership.refusalLink] else { return nil }
+  let found = resolver.links[Ownership.refusalLink]
+  if !others.isEmpty { wanted.domains += (found?.domains ?? []).filter { !wanted.domains.contains($0) } }
+  return found?.isSame(as: wanted) ?? false ? nil : .setLinkResolver(wanted, link: Ownership.refusalLink)
 }

@@ -1,0 +1,93 @@
+import Agent
+import ArgumentParser
+import ControlProtocol
+import NetworkTypes
+import RoamwardCore
+
+struct DNS: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dns",
+    abstract: "Whom a question for a name goes to on this machine, and why.",
+    discussion: """
+      By the plan that the agent would make here, as `roamward plan` does; nothing is changed. With --ask the question is sent, in the way in which
+      programs of this machine send it, and who answered is told.
+
+      Exit status: 0 told, and with --ask answered; 1 there was no answer; 2 usage.
+      """)
+
+  @Argument(help: "The name.") var name: String
+  @Option(help: ArgumentHelp("As if this tunnel were wanted, whatever the rules say.", valueName: "tunnel")) var up: String?
+  @Flag(help: "Send the question.") var ask = false
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var facts: FactOptions
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() throws {
+    guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no name") }
+    let set = try policies.load()
+    if let up, set.tunnel(named: up) == nil { throw ValidationError("no policy describes a tunnel named \"\(up)\"") }
+    let snapshot = try facts.snapshot()
+    let machine = try facts.sources.machine()
+    let forecast: Forecast
+    do throws(WorldError) {
+      forecast = try Forecast(of: set, on: snapshot, up: up, machine: machine)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+    let choice = forecast.resolverChoice
+    let fate = forecast.desired.fate(of: name, on: snapshot, by: choice)
+    let outcome = ask ? inquire(about: fate, by: choice, servers: forecast.observed.listedServers) : nil
+    write(json ? fate.json(by: choice, outcome).text(indented: true) + "\n" : fate.text(by: choice, outcome))
+    if case .failure? = outcome { throw ExitStatus.refused }
+  }
+}
+
+extension ObservedState {
+  /// The servers that programs find in resolv.conf.
+  fileprivate var listedServers: [IPAddress] {
+    if !resolver.effectiveServers.isEmpty { return resolver.effectiveServers }
+    if case .file(let text) = resolvConf { return ResolvConf(parsing: text).nameServers }
+    return []
+  }
+}
+
+extension NameFate {
+  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> String {
+    var lines = [name.text]
+    if let refusal { lines.append("  asked nowhere: \(refusal)") }
+    lines += askees.map { askee in
+      let servers = askee.servers.isEmpty ? "servers that are not known" : askee.servers.map(\.description).joined(separator: ", ")
+      let whose = askee.tunnel.map { "of \($0)" } ?? "of the network" + (askee.link.map { " on \($0)" } ?? "")
+      return "  asked at \(servers) \(whose), because \(askee.because)"
+    }
+    if refusal == nil, askees.isEmpty { lines.append("  asked nowhere: no server is known") }
+    lines.append("  by \(choice.backend), because \(choice.because)")
+    switch outcome {
+    case .success(let words)?: lines += words.map { "  \($0)" }
+    case .failure(let error)?: lines.append("  not answered: \(error)")
+    case nil: break
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  fileprivate func json(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> JSON {
+    let asked = askees.map { askee -> JSON in
+      [
+        "tunnel": JSON(askee.tunnel), "link": JSON(askee.link), "servers": JSON(askee.servers.map(\.description)),
+        "because": .string(askee.because),
+      ]
+    }
+    var answer: String?
+    var problem: String?
+    switch outcome {
+    case .success(let words)?: answer = words.joined(separator: "; ")
+    case .failure(let error)?: problem = "\(error)"
+    case nil: break
+    }
+    return [
+      "version": 1, "name": .string(name.text), "asked": .array(asked), "refused": JSON(refusal), "backend": .string("\(choice.backend)"),
+      "because": .string(choice.because), "answer": JSON(answer), "problem": JSON(problem),
+    ]
+  }
+}
