@@ -110,11 +110,26 @@ package final class Reconciler {
     // The first event begins the wait; more of them do not put it off.
     if settleUntil == nil {
       firstEventAt = now
+      glance(at: now)
       let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
       settleUntil = pace.look(after: settle, at: now)
     }
     // Without a time to settle there is nothing to wait for.
     if let until = settleUntil, until <= now { pass() } else { schedule() }
+  }
+
+  /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at once, and
+  /// the rules have their say later.
+  private func glance(at now: Moment) {
+    guard !isPassing, !isStopping, guarding.isOpenHereAlone(policies, holds: deliberation.holds), pace.look(after: .zero, at: now) <= now
+    else { return }
+    isPassing = true
+    let before = guardedSetups.map(\.isGuarding)
+    observe()
+    if guardedSetups.map(\.isGuarding) != before { converge() }
+    isPassing = false
+    isObservationStale = true
+    tellOfFirewall()
   }
 
   /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
@@ -255,7 +270,12 @@ package final class Reconciler {
       isPassDue = true
     }
     let (before, after) = (network, NetworkIdentity(of: new))
-    if before.isSame(as: after) { network.learn(after) } else { network = after }
+    if before.isSame(as: after) {
+      network.learn(after)
+    } else {
+      network = after
+      guarding.leaveNetwork(policies, holds: deliberation.holds)
+    }
     if !before.isSame(as: after) || before.type != network.type {
       let primary = new.primaryLink
       tell(.network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description))
@@ -296,7 +316,9 @@ package final class Reconciler {
       }
       guard let supervisor = supervisors[name] else { continue }
       let intent = isStopping ? .down : verdict.intent
-      guarding.note(intent, isPending: decision.outcome == .pending, of: name)
+      let isSettling = intent == .unchanged && [.connect, .disconnect].contains(decision.outcome)
+      guarding.note(
+        intent, isPending: !isStopping && (decision.outcome == .pending || isSettling), isOnline: isStopping || !network.isNone, of: name)
       drive(supervisor) { $0.want(intent, on: snapshot.primaryLink, usedSlots: self.usedSlots) }
     }
     removeSupervisorsWithoutPolicy()

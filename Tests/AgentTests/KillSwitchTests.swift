@@ -72,6 +72,66 @@ import Testing
     #expect(isStopped && isGuarded(life) == (killSwitch == .always))
   }
 
+  @Test("on the way to another network all is held back from the first sign on, until the rules have had their say there") func arrival()
+    throws
+  {
+    let life = WatchedAgent(tunnel(.on), on: home)
+    life.start()
+    #expect(!isGuarded(life))
+    // At once, though the network is left to settle.
+    life.machine.network = NetworkSnapshot()
+    life.agent.networkChanged()
+    #expect(isGuarded(life))
+    life.machine.run(for: .seconds(60))
+    #expect(try life.tunnel().state == "disconnected" && isGuarded(life))
+    life.move(to: home)
+    #expect(!isGuarded(life) && life.machine.applied.last == .removeFirewall)
+    // From one to the next with nothing in between.
+    life.machine.network = cafe
+    life.agent.networkChanged()
+    #expect(try isGuarded(life) && life.tunnel().state == "disconnected")
+    life.machine.run(for: .seconds(1))
+    #expect(try isGuarded(life) && life.tunnel().state == "connected")
+    // A fact that the rules wait for is waited for behind the table.
+    life.move(to: home)
+    #expect(!isGuarded(life))
+    life.move(to: NetworkSnapshot())
+    var unknown = Sample.wifi(gateway: "198.51.100.1", address: "198.51.100.23/24")
+    unknown.ssid = .unknown(because: "not reported")
+    life.move(to: Sample.network(unknown))
+    #expect(isGuarded(life))
+    // The same network with another lease is no other network.
+    life.move(to: home)
+    var other = Sample.wifi("Home")
+    other.addresses.append(contentsOf: Sample.wifi("Home", address: "192.0.2.99/24").addresses)
+    life.machine.network = Sample.network(other)
+    life.agent.networkChanged()
+    #expect(!isGuarded(life))
+  }
+
+  @Test("who holds the tunnel down until he says otherwise, or has rules that never want it, is held back nowhere") func heldDown() throws {
+    var ignoring = tunnel(.on)
+    ignoring.onDemand.rules = [Sample.rule(.always, .disconnect)]
+    for (policy, isHeld) in [(tunnel(.on), true), (ignoring, false)] {
+      let life = WatchedAgent(policy, on: home)
+      life.start()
+      if isHeld { try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .resume)) }
+      life.move(to: NetworkSnapshot())
+      #expect(!isGuarded(life))
+    }
+  }
+
+  @Test("stopped on the way, it leaves nothing") func stoppedOnTheWay() {
+    let life = WatchedAgent(tunnel(.on), on: home)
+    life.start()
+    life.move(to: NetworkSnapshot())
+    #expect(isGuarded(life))
+    var isStopped = false
+    life.agent.stop { isStopped = true }
+    life.machine.run(for: .seconds(5))
+    #expect(isStopped && !isGuarded(life))
+  }
+
   @Test("after a crash what was held back stays held back until a decision says otherwise") func crash() throws {
     let first = WatchedAgent(tunnel(.on), on: cafe)
     first.start()

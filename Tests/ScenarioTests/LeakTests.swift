@@ -46,6 +46,30 @@ struct LeakTests {
     #expect(seen.lines == ["[seen]"] + stages.map { "[\($0) \(none)]" })
   }
 
+  @Test("none on arrival, though at home the tunnel is not wanted and nothing is held back") func arrival() throws {
+    let rules = "[{ match: { interface-name: \"eth*\" }, action: disconnect }, { action: connect }]"
+    let scene = try leakScene(guarded.with("always", "\"on\"").with("[{ action: connect }]", rules))
+    let seen = try scene.run(
+      """
+      watch_places
+      go home
+      start_agent
+      within 5 field_is corp state disconnected
+      start_strays
+      within 20 all_leaked
+      for place in cafe mobile; do
+        go nothing
+        within 5 nft list table inet roamward >/dev/null
+        sleep 0.1; forget_leaks
+        go $place; tunnel_is corp connected
+        say "$place $(leaked)"
+        go home; within 10 not nft list table inet roamward
+      done
+      stop_strays
+      """)
+    #expect(seen.lines == ["[cafe \(none)]", "[mobile \(none)]"])
+  }
+
   @Test(
     "none from programs that bind to the link, raw sockets and forwarded machines, and whatever rules and tables others put beside ours")
   func waysAround() throws {

@@ -27,7 +27,7 @@ struct PortalTests {
     leave_group() { while read -r process; do kill -KILL $process; done <$group/cgroup.procs; within 5 rmdir $group; }
     trap leave_group EXIT
     in_browser() { bash -c 'echo $BASHPID >$0/cgroup.procs; exec "$@"' $group "$@"; }
-    open_browser() { bash -c 'echo $BASHPID >$0/cgroup.procs; exec sleep 1000' $group & browser=$!; within 5 grep -q . $group/cgroup.procs; }
+    open_browser() { bash -c 'echo $BASHPID >$0/cgroup.procs; exec sleep 1000' $group & browser=$!; disown $browser; within 5 grep -q . $group/cgroup.procs; }
     page() { curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
     browser_page() { in_browser curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
 

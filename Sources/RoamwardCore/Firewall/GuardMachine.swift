@@ -2,14 +2,38 @@
 package struct GuardMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
   private var wanted: [String: Bool] = [:]
+  /// Tunnels that may be wanted on the network that the machine is on now: it has left the one on which their rules were judged.
+  private var undecided = Set<String>()
   package private(set) var release: FirewallRelease?
   /// An earlier agent's table was there at the start: until a decision says otherwise, what it held back stays held back.
   package var beganGuarded = false
 
   package init() {}
 
-  /// Notes what is wanted of a tunnel. A decision that waits for a fact leaves things as they were.
-  package mutating func note(_ intent: Intent, isPending: Bool, of tunnel: String) {
+  /// The machine has left the network. What rules may want on the next one is held back until they have been judged there.
+  package mutating func leaveNetwork(_ policies: PolicySet, holds: [String: Hold]) {
+    undecided.formUnion(Self.open(policies, holds).map(\.name))
+  }
+
+  /// Whether something is open now that would have to be held back at once on another network.
+  package func isOpenHereAlone(_ policies: PolicySet, holds: [String: Hold]) -> Bool {
+    Self.open(policies, holds).contains { !isGuarding($0) }
+  }
+
+  /// Tunnels with a kill switch while they are wanted, which their rules may want. Who holds one down means it, but for a hold that ends with the network.
+  private static func open(_ policies: PolicySet, _ holds: [String: Hold]) -> [TunnelPolicy] {
+    policies.tunnels.filter { tunnel in
+      guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }
+      switch holds[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
+      case (false, .time)?, (false, .resume)?: return false
+      case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect }
+      }
+    }
+  }
+
+  /// Notes what is wanted of a tunnel. A decision that waits for a fact leaves things as they were. `isOnline`: it was made on a network.
+  package mutating func note(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
+    if isOnline, !isPending { undecided.remove(tunnel) }
     switch intent {
     case .up: wanted[tunnel] = true
     case .down: wanted[tunnel] = false
@@ -17,14 +41,17 @@ package struct GuardMachine: Hashable, Sendable {
     }
   }
 
-  package mutating func forget(_ tunnel: String) { wanted[tunnel] = nil }
+  package mutating func forget(_ tunnel: String) {
+    wanted[tunnel] = nil
+    undecided.remove(tunnel)
+  }
 
   package func isGuarding(_ tunnel: TunnelPolicy) -> Bool {
     if let release, !release.isPortal { return false }
     guard tunnel.isEnabled else { return false }
     return switch tunnel.guarding {
     case .off: false
-    case .on: wanted[tunnel.name] ?? beganGuarded
+    case .on: (wanted[tunnel.name] ?? beganGuarded) || undecided.contains(tunnel.name)
     case .always: true
     }
   }
