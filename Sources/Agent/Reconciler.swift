@@ -121,7 +121,7 @@ package final class Reconciler {
   /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at once, and
   /// the rules have their say later.
   private func glance(at now: Moment) {
-    guard !isPassing, !isStopping, guarding.isOpenHereAlone(policies, holds: deliberation.holds), pace.look(after: .zero, at: now) <= now
+    guard !isPassing, !isStopping, guarding.isOpenHereAlone(policies, holds: deliberation.holds), pace.looksAtOnce(at: now)
     else { return }
     isPassing = true
     let before = guardedSetups.map(\.isGuarding)

@@ -79,22 +79,7 @@ struct LeakTests {
       watch_places
       go cafe
       nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
-      ip netns add box
-      ip link add box0 type veth peer name eth0 netns box
-      ip -batch - <<IP
-      address add 10.99.0.1/24 dev box0
-      address add 2001:db8:99::1/64 dev box0 nodad
-      link set box0 up
-      IP
-      ip -n box -batch - <<IP
-      link set lo up
-      address add 10.99.0.2/24 dev eth0
-      address add 2001:db8:99::2/64 dev eth0 nodad
-      link set eth0 up
-      route add default via 10.99.0.1
-      route add default via 2001:db8:99::1
-      IP
-      echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+      make_box
       # Headers and all written by the program itself, and echoes, bound to the link: seen by themselves.
       raw() {
         "$tests/forge" 198.51.100.23 203.0.113.80 wlan0; "$tests/forge" 2001:db8:2::23 2001:db8::80 wlan0
@@ -182,14 +167,17 @@ struct LeakTests {
       """
       watch_places
       go cafe
-      as=(setpriv --reuid nobody --regid nogroup --clear-groups)
-      see_leaks
+      make_box
+      as=(nsenter --net=/run/netns/box); see_leaks
+      as=(setpriv --reuid nobody --regid nogroup --clear-groups); see_leaks
       for file in all wlan0; do echo \(reversePath) >/proc/sys/net/ipv4/conf/$file/rp_filter; done
       start_agent
       tunnel_is corp connected
       forget_leaks
-      start_strays
-      sleep 1; stop_strays
+      start_strays; own=$strays
+      as=(nsenter --net=/run/netns/box); start_strays; forwarded=$strays
+      sleep 1
+      for strays in $own $forwarded; do stop_strays; done
       leaked
       say "$(seen_by 203.0.113.80)"
       """)

@@ -50,6 +50,26 @@ all_leaked() { [[ $(leaked) != *=0* ]]; }
 # As whom: a command to put before, such as `setpriv` or `nsenter`.
 as=()
 
+# A container's namespace, `box`, that sends through this machine.
+make_box() {
+  ip netns add box
+  ip link add box0 type veth peer name eth0 netns box
+  ip -batch - <<IP
+address add 10.99.0.1/24 dev box0
+address add 2001:db8:99::1/64 dev box0 nodad
+link set box0 up
+IP
+  ip -n box -batch - <<IP
+link set lo up
+address add 10.99.0.2/24 dev eth0
+address add 2001:db8:99::2/64 dev eth0 nodad
+link set eth0 up
+route add default via 10.99.0.1
+route add default via 2001:db8:99::1
+IP
+  echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+}
+
 # The script comes by its standard input, for not everybody may read where it lies.
 start_strays() {
   "${as[@]}" perl - "$@" <"$tests/strays" >/dev/null 2>>"$scene/strays.log" &

@@ -17,4 +17,10 @@ package struct Pace: Hashable, Sendable {
     granted.append(moment)
     return moment
   }
+
+  /// Whether there may be one at once, besides those that are granted.
+  package mutating func looksAtOnce(at now: Moment) -> Bool {
+    guard granted.count < Self.looksPerSecond || granted.first.map({ $0 + .seconds(1) <= now }) ?? true else { return false }
+    return look(after: .zero, at: now) <= now
+  }
 }
