@@ -35,7 +35,10 @@ extension Reconciler {
 
   private var guards: [TunnelSupervisor] { orderedSupervisors.filter { guarding.isGuarding($0.policy) } }
 
-  private var blocking: [String] { guards.filter { $0.machine.level != .full }.map(\.policy.name) }
+  /// Without a network nothing flows anyway: what may be wanted on the next one is not told of there.
+  private var blocking: [String] {
+    guards.filter { $0.machine.level != .full && !(network.isNone && guarding.isUndecided($0.policy)) }.map(\.policy.name)
+  }
 
   /// Tells, once, of a situation that is another one.
   func tellOfFirewall() {

@@ -84,6 +84,7 @@ import Testing
     #expect(isGuarded(life))
     life.machine.run(for: .seconds(60))
     #expect(try life.tunnel().state == "disconnected" && isGuarded(life))
+    #expect(life.status.firewall == FirewallStatus(situation: .guarded, guards: ["corp"]), "where nothing flows anyway, nothing is told")
     life.move(to: home)
     #expect(!isGuarded(life) && life.machine.applied.last == .removeFirewall)
     // From one to the next with nothing in between.

@@ -51,10 +51,17 @@ package struct GuardMachine: Hashable, Sendable {
     guard tunnel.isEnabled else { return false }
     return switch tunnel.guarding {
     case .off: false
-    case .on: (wanted[tunnel.name] ?? beganGuarded) || undecided.contains(tunnel.name)
+    case .on: isWanted(tunnel.name) || undecided.contains(tunnel.name)
     case .always: true
     }
   }
+
+  /// Whether it only may be wanted on the next network.
+  package func isUndecided(_ tunnel: TunnelPolicy) -> Bool {
+    tunnel.guarding == .on && undecided.contains(tunnel.name) && !isWanted(tunnel.name)
+  }
+
+  private func isWanted(_ tunnel: String) -> Bool { wanted[tunnel] ?? beganGuarded }
 
   /// The release that is for a captive portal.
   package var portal: FirewallRelease? { release.flatMap { $0.isPortal ? $0 : nil } }
