@@ -133,7 +133,7 @@ struct OperationsTests {
         within 10 routed 10.78.1.1
         say kept
         sed -i 's/10.78/nonsense/' new/corp.yaml
-        roamward apply new 2>&1 | grep -c 'error:' || true
+        roamward apply new 2>&1 | grep -c '^corp.yaml:.*error:' || true
         within 2 routed 10.78.1.1
         roamward confirm 2>&1 | grep -o 'no policies are on trial' || true
         """, limit: 120)
