@@ -110,7 +110,12 @@ package final class Daemon {
   // MARK: Events
 
   private func watchKernel() throws(SystemError) {
-    guard let watch = try? KernelWatch(machine) else { throw SystemError(code: EACCES, operation: "listen to the kernel's events") }
+    let watch: KernelWatch
+    do throws(NetlinkError) {
+      watch = try KernelWatch(machine)
+    } catch {
+      throw SystemError(code: error.code, operation: "listen to the kernel's events")
+    }
     self.watch = watch
     let host = HostWatch(loop) { [weak self] in self?.reconciler.networkChanged() }
     hostWatch = host

@@ -102,6 +102,25 @@ seen_by() { fetch "http://$1/cgi-bin/whoami"; }
 
 intranet_loads() { fetch http://10.77.0.1/ | grep -q intranet; }
 
+# Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has for it, and no link is missing.
+network_is_right() {
+  diff <(kernel_network) <(
+    roamward network --json | jq -S '.links
+      | map_values({addresses: (.addresses // [] | sort), gateways: (.gateways // [] | sort), mtu} | select(.addresses != []))'
+  )
+}
+
+# The same, as ip(8) tells it.
+kernel_network() {
+  jq -S --null-input --argjson links "$(ip -j -details link)" --argjson addresses "$(ip -j address)" \
+    --argjson routes "$(ip -j -4 route show default)" --argjson routes6 "$(ip -j -6 route show default)" '
+    [$links[] | select(.ifname != "lo" and ((.ifalias // "") | startswith("roamward:") | not)) | . as $link
+      | {key: .ifname, value: {
+          addresses: [$addresses[] | select(.ifname == $link.ifname) | .addr_info[] | "\(.local)/\(.prefixlen)"] | sort,
+          gateways: [($routes + $routes6)[] | select(.dev == $link.ifname) | .gateway // empty] | sort, mtu: .mtu}}]
+    | from_entries | map_values(select(.addresses != []))'
+}
+
 way_to() { ip route get "$1" 2>&1 | grep -o 'dev [^ ]*' || echo none; }
 
 way_is() { [[ $(way_to "$1") == "${2:+dev }$2" ]]; }
