@@ -57,6 +57,14 @@ import Testing
     #expect(resolverLines(plan) == ["resolvectl: dns corp 10.0.0.53; domain corp corp.example ~.; default-route corp yes"])
   }
 
+  @Test("a tunnel without a link of its own has no names there, and that is told") func noLink() {
+    var tunnel = setup("ipsec", corp)
+    (tunnel.link, tunnel.device) = (nil, .foreign)
+    let state = desired([tunnel], Self.resolved)
+    #expect(state.resolvedLinks.isEmpty)
+    #expect(state.notes == ["ipsec: its name servers are not applied, because its provider names no interface"])
+  }
+
   // MARK: when-down: refuse
 
   var refusing: DNSPolicy {
