@@ -282,7 +282,7 @@ package final class Reconciler {
     }
     guard UnderlayPath(old) != UnderlayPath(new) else { return }
     deliberation.restartWaits()
-    contest.networkChanged()
+    if counters.observations > 1 { contest.networkChanged(at: world.now()) }
     underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
     isPassDue = true
   }

@@ -57,6 +57,14 @@ import Testing
     #expect(resolverLines(plan) == ["resolvectl: dns corp 10.0.0.53; domain corp corp.example ~.; default-route corp yes"])
   }
 
+  @Test("a tunnel without a link of its own has no names there, and that is told") func noLink() {
+    var tunnel = setup("ipsec", corp)
+    (tunnel.link, tunnel.device) = (nil, .foreign)
+    let state = desired([tunnel], Self.resolved)
+    #expect(state.resolvedLinks.isEmpty)
+    #expect(state.notes.contains("ipsec: its name servers are not applied, because its provider names no interface"))
+  }
+
   // MARK: when-down: refuse
 
   var refusing: DNSPolicy {
@@ -277,10 +285,30 @@ import Testing
     var contest = ResolverContest()
     for second in Int64(0)..<10 {
       contest.see(wish, isSatisfied: true, at: at(second))
-      if second % 2 == 0 { contest.networkChanged() } else { contest.interrupted() }
+      if second % 2 == 0 { contest.networkChanged(at: at(second)) } else { contest.interrupted() }
       contest.see(wish, isSatisfied: second % 2 == 0, at: at(second))
     }
     #expect(contest.mayAct(at: at(10)) && contest.note == nil)
+  }
+
+  @Test("what is written over on the way to another network, before or after it is noticed, is no loss; what goes on is") func onTheWay() {
+    var contest = ResolverContest()
+    contest.see(wish, isSatisfied: true, at: at(0))
+    // There and back again, every two seconds: the lease's file comes before and after.
+    for second in stride(from: Int64(1), to: 20, by: 2) {
+      contest.see(wish, isSatisfied: false, at: at(second))
+      #expect(contest.mayAct(at: at(second)))
+      contest.see(wish, isSatisfied: true, at: at(second))
+      contest.networkChanged(at: at(second))
+      contest.see(wish, isSatisfied: false, at: at(second + 1))
+      #expect(contest.mayAct(at: at(second + 1)) && contest.note == nil)
+      contest.see(wish, isSatisfied: true, at: at(second + 1))
+    }
+    for second in Int64(21)..<26 {
+      contest.see(wish, isSatisfied: false, at: at(second))
+      contest.see(wish, isSatisfied: true, at: at(second))
+    }
+    #expect(contest.note?.contains("taken away") == true)
   }
 
   @Test("what cannot be set is tried more and more slowly, at most once a minute") func failing() {

@@ -18,6 +18,9 @@ package struct ResolverContest: Hashable, Sendable {
 
   /// So long after a loss it is forgotten.
   package static let memory = Duration.seconds(30)
+  /// On another network whoever keeps the network writes anew, once or for each family, and rightly: so often within this time that is no loss.
+  package static let pardons = 3
+  package static let pardonTime = Duration.seconds(10)
   private static let firstPause = Duration.seconds(2)
   private static let longestPause = Duration.seconds(60)
   private static let pauseBetweenLooks = Duration.seconds(10)
@@ -26,6 +29,8 @@ package struct ResolverContest: Hashable, Sendable {
   /// It was seen in its place.
   private var isHeld = false
   private var losses: [Moment] = []
+  private var pardonsLeft = 0
+  private var pardonedUntil: Moment?
   private var failures = 0
   private var lastFailure: String?
   /// What is in the way may go without a word: it is looked at again then.
@@ -39,11 +44,11 @@ package struct ResolverContest: Hashable, Sendable {
   /// What is wanted, and whether it is so now. `rival`: who seems to have changed it, where that can be told.
   package mutating func see(_ wish: Wish, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
     if wish != self.wish {
-      let before = losses
+      let before = self
       self = ResolverContest()
       self.wish = wish
-      // The same rival fights the next wish.
-      losses = before
+      // The same rival fights the next wish, which another network may have brought.
+      (losses, pardonsLeft, pardonedUntil) = (before.losses, before.pardonsLeft, before.pardonedUntil)
     }
     losses.removeAll { $0 + Self.memory <= now }
     if isSatisfied {
@@ -54,6 +59,10 @@ package struct ResolverContest: Hashable, Sendable {
       notBefore = nil
     } else if isHeld {
       isHeld = false
+      if pardonsLeft > 0, let pardonedUntil, now < pardonedUntil {
+        pardonsLeft -= 1
+        return
+      }
       losses.append(now)
       lastRival = rival
       // The first is repaired at once.
@@ -78,9 +87,9 @@ package struct ResolverContest: Hashable, Sendable {
     notBefore = now + Self.pause(after: failures)
   }
 
-  /// On another network whoever keeps the network writes anew, and rightly.
-  package mutating func networkChanged() {
+  package mutating func networkChanged(at now: Moment) {
     losses = []
+    (pardonsLeft, pardonedUntil) = (Self.pardons, now + Self.pardonTime)
     failures = 0
     notBefore = nil
   }
