@@ -15,6 +15,8 @@ package final class Reconciler {
   private(set) var loaded = LoadedPolicies()
   private(set) var policies = PolicySet()
   private(set) var generation = 0
+  /// Not before what an earlier agent had begun has been ended.
+  private(set) var hasPolicies = false
   private var toldFallback: [String] = []
   var observation: Observation?
   private(set) var observedAt = Moment(nanoseconds: 0)
@@ -159,6 +161,7 @@ package final class Reconciler {
   /// Policy files, or files that they name, have changed.
   package func policiesChanged() {
     loaded = world.loadPolicies()
+    hasPolicies = true
     let errors = loaded.diagnostics.count { $0.severity == .error }
     let warnings = loaded.diagnostics.count - errors
     // Errors that leave what is in force as it is are no new set.

@@ -62,6 +62,10 @@ extension Reconciler {
   }
 
   func noSuchTunnel(_ name: String) -> RequestError {
+    guard hasPolicies else {
+      let words = "the agent has just started, and still ends what the one before it had begun (a tunnel's `down`): ask again in a moment"
+      return RequestError(code: .starting, message: words)
+    }
     let known = policies.tunnels.map(\.name).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
   }

@@ -74,6 +74,8 @@ package struct RequestError: Error, Hashable, Sendable {
     case wouldCut = "would-cut"
     /// Policies have errors.
     case badPolicy = "bad-policy"
+    /// The policies have not been read yet: the agent still ends what another has left.
+    case starting
     /// There is no trial, or there is one already.
     case trial
     /// The machine would not do it.

@@ -210,6 +210,8 @@ package struct StatusReport: Hashable, Sendable {
   /// Counts the policy sets that took force since the agent started.
   package var generation: Int
   package var policyFiles: Int
+  /// The policies have not been read yet: the agent still ends what another has left. No tunnel is known meanwhile.
+  package var isStarting: Bool { generation == 0 && problems.isEmpty }
   /// With an error among them, what was good last is in force.
   package var problems: [Problem]
   /// What that is.

@@ -25,6 +25,7 @@ extension StatusReport {
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
       lines += standIns.map { "  " + $0.words }
     }
+    if isStarting { lines.append("starting: the agent still ends what the one before it had begun; no policy is in force yet") }
     if let words = firewall.words { lines.append(words) }
     if let trialUntil {
       let left = age(max(0, trialUntil - time))

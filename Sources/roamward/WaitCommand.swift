@@ -36,7 +36,14 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
     writeError("roamward: \(error)\n")
     throw ExitStatus.refused
   }
-  let report = StatusReport(try agent.ask(.status))
+  var report = StatusReport(try agent.ask(.status))
+  while report.isStarting {
+    guard let event = try nextEvent(client, before: deadline) else {
+      writeError("roamward: the agent did not finish what the one before it had begun within \(seconds) s\n")
+      throw ExitStatus.timedOut
+    }
+    if event["event"]?.string == "policy" { report = StatusReport(try agent.ask(.status)) }
+  }
   guard let now = report.tunnels.first(where: { $0.name == tunnel }) else {
     writeError("roamward: no tunnel is named \"\(tunnel)\"\n")
     throw ExitStatus.refused

@@ -144,9 +144,15 @@ import Testing
     ])
     life.machine.unfinishedLinks = ["half"]
     life.machine.startedCommands = [left.name: CommandProviderConfiguration(up: ["up"], down: ["down"])]
-    life.start()
+    life.agent.start()
+    // Until the command has ended, nobody is told that there is no such tunnel.
+    #expect(life.agent.status(at: 0, process: 1).isStarting)
+    let refusal = #expect(throws: RequestError.self) { try life.agent.hold("corp", HoldRequest(wantsUp: true)) }
+    #expect(refusal?.code == .starting)
+    life.machine.run(for: .seconds(1))
     #expect(life.machine.state.observed == SimulatedState().observed)
     #expect(life.machine.commands == ["old down"])
+    #expect(!life.agent.status(at: 0, process: 1).isStarting)
   }
 
   @Test("stopping takes everything down, then says so") func stops() throws {
