@@ -101,6 +101,18 @@ import Testing
     arguments: ["", "/", "//", "a", "/a/../b", "/a\" accept #", "/a b", "/a\n", "/\u{e9}"])
   func controlGroup(_ name: String) { #expect(ControlGroup(name) == nil) }
 
+  @Test("the kernel's own datagrams pass, which it says to be of whoever sent what is inside") func kernelTunnel() throws {
+    var carried = setup()
+    let key = try #require(WireGuardKey(bytes: Array(repeating: 7, count: 32)))
+    func marked(_ engine: WireGuardEngine) throws -> Bool {
+      carried.device = .wireGuard(WireGuardDevice(engine: engine, privateKey: key, publicKey: key))
+      return try #require(table(carried, on: Sample.network(Sample.wifi("Home")))).transaction.contains(
+        "meta l4proto udp accept\n    meta skuid")
+    }
+    #expect(try marked(.kernel))
+    #expect(try !marked(.userspace))
+  }
+
   @Test("the text, as an administrator reads it") func text() throws {
     let found = try #require(table(setup(exclude: ["203.0.113.0/24"]), on: Sample.network(Sample.wifi("Home", address: "192.168.7.20/24"))))
     #expect(

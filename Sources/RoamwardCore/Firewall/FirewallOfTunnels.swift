@@ -10,6 +10,7 @@ extension FirewallTable {
       allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
     gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
+    hasKernelTunnel = tunnels.contains { if case .wireGuard(let device) = $0.device { device.engine == .kernel } else { false } }
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }

@@ -40,6 +40,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var portal: PortalWindow?
   /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
   package var gateways: [IPAddress] = []
+  /// The kernel's WireGuard carries a tunnel. Its packets keep the socket, and so the user, of what is inside them.
+  package var hasKernelTunnel = false
 
   package init(
     guards: [Guard] = [], insides: [Inside] = [], neighbours: [IPPrefix] = [], allowsLAN: Bool = false, portal: PortalWindow? = nil

@@ -67,8 +67,9 @@ extension FirewallTable {
     "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
   }
 
-  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has.
-  private var marked: [String] { ["meta skuid != 0 return", "accept"] }
+  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has. What the kernel's WireGuard sends is still
+  /// said to be of whoever sent what is inside.
+  private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
 
   /// 9.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
