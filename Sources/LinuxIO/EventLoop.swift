@@ -118,21 +118,27 @@ private func block(_ signal: Int32) {
   pthread_sigmask(SIG_BLOCK, &mask, nil)
 }
 
-/// A registration with the loop: lasts as long as the value is kept.
+/// A registration with the loop: lasts as long as the value is kept, not a moment longer, also where its own callback drops it. What its
+/// descriptor's number stands for next is not touched by its end.
 package final class EventSource {
   enum Occurrence {
     case descriptor(UInt32), timer, signal, child(Int32), file(String, UInt32)
   }
 
-  private var source: OpaquePointer?
-  private let handler: (Occurrence) -> Void
+  /// What the loop holds on to while it calls back; the source itself may go meanwhile.
+  private final class Callback {
+    let handler: (Occurrence) -> Void
+    init(_ handler: @escaping (Occurrence) -> Void) { self.handler = handler }
+  }
 
-  init(handler: @escaping (Occurrence) -> Void) { self.handler = handler }
+  private var source: OpaquePointer?
+  private let callback: Callback
+
+  init(handler: @escaping (Occurrence) -> Void) { callback = Callback(handler) }
 
   deinit { cancel() }
 
-  /// Ends the registration now. Dropping the value does the same, but a source dropped within its own callback lasts until that returns:
-  /// too long where its descriptor is closed, or watched anew, before then.
+  /// Ends the registration now, as dropping the value does.
   package func cancel() {
     // With a pending child the reference alone would keep the registration.
     if let source { sd_event_source_disable_unref(source) }
@@ -142,15 +148,14 @@ package final class EventSource {
   func attach(
     _ operation: String, _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
   ) throws(SystemError) {
-    let result = add(&source, Unmanaged.passUnretained(self).toOpaque())
+    let result = add(&source, Unmanaged.passUnretained(callback).toOpaque())
     if result < 0 { throw SystemError(code: -result, operation: operation) }
   }
 
   static func fire(_ context: UnsafeMutableRawPointer?, _ occurrence: Occurrence) -> Int32 {
     guard let context else { return 0 }
-    // Keeps the source through its own callback, which may drop it.
-    let source = Unmanaged<EventSource>.fromOpaque(context).takeUnretainedValue()
-    withExtendedLifetime(source) { source.handler(occurrence) }
+    let callback = Unmanaged<Callback>.fromOpaque(context).takeUnretainedValue()
+    withExtendedLifetime(callback) { callback.handler(occurrence) }
     return 0
   }
 }

@@ -69,4 +69,27 @@ struct EventLoopTests {
     }
     #expect(bytes == [7])
   }
+
+  @Test("a source dropped in its own callback leaves alone what takes its descriptor's number")
+  func dropWithinCallback() throws {
+    func makePipe() throws -> (FileDescriptor, FileDescriptor) {
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+    }
+    let (first, second) = (try makePipe(), try makePipe())
+    _ = try first.1.write([1])
+    _ = try second.1.write([2])
+    let bytes: [UInt8]? = try onLoop(limit: .seconds(10)) { loop, done in
+      var source: EventSource?
+      source = try loop.whenReadable(first.0.number) {
+        source = nil
+        // Closes the number and gives it away, in one step.
+        dup2(second.0.number, first.0.number)
+        source = try? loop.whenReadable(first.0.number) { done((try? first.0.read()) ?? nil) }
+      }
+      return { source }
+    }
+    #expect(bytes == [2])
+  }
 }

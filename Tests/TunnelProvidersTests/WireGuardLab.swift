@@ -74,7 +74,10 @@ func engine(_ body: (UserspaceWireGuard) throws -> Void) throws { try body(Users
 /// Links, sockets and engines of this network namespace.
 func remains() throws -> [String] {
   // A process that has been told to end needs a moment.
-  for _ in 0..<100 where try !lookForRemains().isEmpty { usleep(20_000) }
+  for _ in 0..<100 {
+    if try lookForRemains().isEmpty { return [] }
+    usleep(20_000)
+  }
   return try lookForRemains()
 }
 
