@@ -46,7 +46,7 @@ vm-wifi: build
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
 vm-boot:
-	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/boot
+	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 600 -- Tests/VM/boot
 
 vm-unit:
 	scripts/vm --systemd --module veth --module tun --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/unit
