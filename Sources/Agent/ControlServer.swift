@@ -128,8 +128,9 @@ private final class Client {
   private let longestRequest: Int
   private var input: [UInt8] = []
   private var output: [UInt8] = []
-  private var reading: EventSource?
-  private var writing: EventSource?
+  /// Of both directions: the loop watches a descriptor once.
+  private var source: EventSource?
+  private var awaitsRoom = false
 
   init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, loop: EventLoop, longestRequest: Int) {
     self.connection = connection
@@ -139,12 +140,19 @@ private final class Client {
     self.longestRequest = longestRequest
   }
 
-  func start() -> Bool {
-    reading = try? loop.whenReadable(connection.number) { [weak self] in self?.receive() }
-    return reading != nil
+  func start() -> Bool { watch() }
+
+  private func watch() -> Bool {
+    source = nil
+    source = try? loop.whenReadable(connection.number, orWritable: awaitsRoom) { [weak self] canRead, canWrite in
+      if canWrite { self?.flush() }
+      if canRead, self?.source != nil { self?.receive() }
+    }
+    return source != nil
   }
 
   func send(_ text: String) {
+    guard source != nil else { return }
     output += Array(text.utf8)
     flush()
   }
@@ -176,16 +184,13 @@ private final class Client {
       return hangUp()
     }
     if output.count > Self.longestBacklog { return hangUp() }
-    if output.isEmpty {
-      writing = nil
-    } else if writing == nil {
-      writing = try? loop.whenWritable(connection.number) { [weak self] in self?.flush() }
-    }
+    guard awaitsRoom == output.isEmpty else { return }
+    awaitsRoom = !output.isEmpty
+    if !watch() { hangUp() }
   }
 
   func hangUp() {
-    reading = nil
-    writing = nil
+    source = nil
     whenGone()
   }
 }

@@ -44,7 +44,18 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold.
+  /// Calls back while the descriptor is readable, or has ended; and, `orWritable`, while it takes more.
+  package func whenReadable(
+    _ descriptor: Int32, orWritable: Bool, _ handler: @escaping (_ canRead: Bool, _ canWrite: Bool) -> Void
+  ) throws(SystemError) -> EventSource {
+    let writable = UInt32(EPOLLOUT.rawValue)
+    return try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue) | (orWritable ? writable : 0)) { bits in
+      handler(bits & ~writable != 0, bits & writable != 0)
+    }
+  }
+
+  /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks for both here,
+  /// and who wants other events drops the source before.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
     try source.attach("watch a descriptor") { slot, context in

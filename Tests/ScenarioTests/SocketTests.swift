@@ -1,5 +1,6 @@
 import Glibc
 import LinuxIO
+import NetworkTypes
 import Testing
 
 @Suite("The local socket", .needsLab)
@@ -52,6 +53,30 @@ struct SocketTests {
       """)
     #expect(try #require(Int(seen.lines[0])) < 40, "descriptors are given back")
     #expect(try #require(Int(seen.lines[1])) < 100_000, "kB of memory")
+  }
+
+  @Test("waits for a client that reads slowly, and then tells it all the rest")
+  func slowReader() throws {
+    let scene = try Scene()
+    try scene.run("go cafe; start_agent; tunnel_is corp connected")
+    let connection = try FileDescriptor.connect(to: "\(scene.folder)/agent.socket", nonBlocking: true)
+    // More answers than the kernel keeps for a socket, all asked for before the first is read.
+    let count = 500
+    let questions = Array(String(repeating: "{\"command\":\"status\"}\n", count: count).utf8)
+    #expect(try connection.write(questions[...]) == questions.count)
+    let seen = try scene.run("roamward status --json | wc -c")
+    #expect(try #require(Int(seen)) * count > 400_000, "bytes that wait")
+    var lines = 0
+    let end = Moment.now + .seconds(60)
+    while lines < count, Moment.now < end {
+      guard let bytes = try connection.read() else {
+        usleep(10_000)
+        continue
+      }
+      if bytes.isEmpty { break }
+      lines += bytes.count { $0 == UInt8(ascii: "\n") }
+    }
+    #expect(lines == count)
   }
 
   @Test("is not taken from root by another user's many clients", .enabled(if: geteuid() == 0, "other users are root's to become"))
