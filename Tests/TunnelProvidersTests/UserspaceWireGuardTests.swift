@@ -143,6 +143,36 @@ struct UserspaceWireGuardTests {
     }
   }
 
+  @Test("one question after another on a connection is answered, however long the answer before had to wait for its reader")
+  func questionsInARow() throws {
+    try lab { _ in
+      try start("rw0")
+      let connection = try FileDescriptor.connect(to: UserspaceWireGuard.socketPath(of: "rw0"), nonBlocking: true)
+      // Answers of half a mebibyte, more than the kernel keeps for a socket.
+      let prefixes = (0..<20_000).map { "allowed_ip=10.\($0 >> 8).\($0 & 255).0/24\n" }.joined()
+      let key = String(repeating: "5", count: 64)
+      let texts = ["set=1\npublic_key=\(key)\n\(prefixes)\n", "get=1\n\nget=1\n\n"]
+      // Each answer ends with an empty line.
+      var (answers, bytes, last) = (0, 0, UInt8(0))
+      for (text, count) in zip(texts, [1, 3]) {
+        var rest = Array(text.utf8)[...]
+        let end = Moment.now + .seconds(60)
+        while answers < count, Moment.now < end {
+          if !rest.isEmpty { rest = rest.dropFirst(try connection.write(rest)) }
+          usleep(5_000)
+          while let part = try connection.read(), let first = part.first {
+            answers += zip(part, part.dropFirst()).count { $0 == 10 && $1 == 10 } + (last == 10 && first == 10 ? 1 : 0)
+            (bytes, last) = (bytes + part.count, part.last ?? 0)
+          }
+        }
+      }
+      #expect(answers == 3)
+      #expect(bytes > 800_000)
+      try stop("rw0")
+      #expect(try remains() == [])
+    }
+  }
+
   @Test("an engine that hangs holds the agent up for a second, not for ever")
   func hangs() throws {
     try lab { folder in

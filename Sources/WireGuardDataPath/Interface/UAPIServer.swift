@@ -95,7 +95,10 @@ final class UAPIServer {
         if count == 0 {
           connection.source?.cancel()
           connection.source = try loop.whenWritable(connection.descriptor.number) { [weak self, weak connection] in
-            if let connection { self?.write(connection) }
+            guard let connection else { return }
+            self?.write(connection)
+            // What was asked for meanwhile is here already: nothing more may come that would call.
+            self?.answer(connection)
           }
           return
         }
