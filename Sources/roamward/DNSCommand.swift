@@ -16,25 +16,13 @@ struct DNS: ParsableCommand {
       """)
 
   @Argument(help: "The name.") var name: String
-  @Option(help: ArgumentHelp("As if this tunnel were wanted, whatever the rules say.", valueName: "tunnel")) var up: String?
+  @OptionGroup var plan: ForecastOptions
   @Flag(help: "Send the question.") var ask = false
-  @OptionGroup var policies: PolicyOptions
-  @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
     guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no name") }
-    let set = try policies.load()
-    if let up, set.tunnel(named: up) == nil { throw ValidationError("no policy describes a tunnel named \"\(up)\"") }
-    let snapshot = try facts.snapshot()
-    let machine = try facts.sources.machine()
-    let forecast: Forecast
-    do throws(WorldError) {
-      forecast = try Forecast(of: set, on: snapshot, up: up, machine: machine)
-    } catch {
-      writeError("roamward: \(error)\n")
-      throw ExitStatus.refused
-    }
+    let (forecast, snapshot) = try plan.forecast()
     let choice = forecast.resolverChoice
     let fate = forecast.desired.fate(of: name, on: snapshot, by: choice)
     let outcome = ask ? inquire(about: fate, by: choice, servers: forecast.observed.listedServers) : nil

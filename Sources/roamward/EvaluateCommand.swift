@@ -23,8 +23,7 @@ struct Evaluate: ParsableCommand {
     let set = try policies.load()
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
-    let chosen = set.tunnels.filter { tunnel == nil || $0.name == tunnel }
-    if let tunnel, chosen.isEmpty { throw ValidationError("no policy describes a tunnel named \"\(tunnel)\"") }
+    let chosen = try tunnel.map { [try set.described($0)] } ?? set.tunnels
     if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
     let decisions = chosen.map { evaluator.decide($0, on: snapshot) }
     let hosts = try host.map { text in

@@ -15,10 +15,7 @@ struct Explain: ParsableCommand {
 
   func run() throws {
     let set = try policies.load()
-    guard let policy = set.tunnel(named: tunnel) else {
-      let known = set.tunnels.map(\.name).joined(separator: ", ")
-      throw ValidationError("no policy describes a tunnel named \"\(tunnel)\"; there are: \(known.isEmpty ? "none" : known)")
-    }
+    let policy = try set.described(tunnel)
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
     let decision = evaluator.decide(policy, on: snapshot)

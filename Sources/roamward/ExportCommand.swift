@@ -30,10 +30,9 @@ struct Export: ParsableCommand {
 
   func run() throws {
     let set = try policies.load()
-    let chosen = set.tunnels.filter { tunnel == nil || $0.name == tunnel }
+    let chosen = try tunnel.map { [try set.described($0)] } ?? set.tunnels
     guard let one = chosen.first, chosen.count == 1 else {
-      let names = set.tunnels.map(\.name).joined(separator: ", ")
-      throw ValidationError(tunnel.map { "no policy describes a tunnel named \"\($0)\"" } ?? "name one of the tunnels: \(names)")
+      throw ValidationError("name one of the tunnels: \(set.tunnels.map(\.name).joined(separator: ", "))")
     }
     let export = exportProfile(one, networks: set.networks, form: form == .mobileconfig ? .mobileconfig : .declaration)
     for problem in export.problems {

@@ -8,23 +8,11 @@ struct Plan: ParsableCommand {
     abstract: "Every change that the agent would make on this machine, in order, each with its undo.",
     discussion: "Changes nothing. The agent executes exactly the plan that is made here.")
 
-  @OptionGroup var policies: PolicyOptions
-  @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Plan as if this tunnel were wanted, whatever the rules say.", valueName: "name")) var up: String?
+  @OptionGroup var plan: ForecastOptions
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    let set = try policies.load()
-    if let up, set.tunnel(named: up) == nil { throw ValidationError("no policy describes a tunnel named \"\(up)\"") }
-    let snapshot = try facts.snapshot()
-    let machine = try facts.sources.machine()
-    let forecast: Forecast
-    do throws(WorldError) {
-      forecast = try Forecast(of: set, on: snapshot, up: up, machine: machine)
-    } catch {
-      writeError("roamward: \(error)\n")
-      throw ExitStatus.refused
-    }
+    let (forecast, _) = try plan.forecast()
     write(json ? forecast.json.text(indented: true) + "\n" : forecast.text)
   }
 }

@@ -27,3 +27,12 @@ struct PolicyOptions: ParsableArguments {
     loadPolicies(layers: policies.isEmpty ? PolicyLayers.standard : policies, requireRootOwnership: policies.isEmpty && geteuid() == 0)
   }
 }
+
+extension PolicySet {
+  /// The tunnel of this name, which somebody has asked for.
+  func described(_ name: String) throws -> TunnelPolicy {
+    if let policy = tunnel(named: name) { return policy }
+    let known = tunnels.map(\.name).joined(separator: ", ")
+    throw ValidationError("no policy describes a tunnel named \"\(name)\"; there are: \(known.isEmpty ? "none" : known)")
+  }
+}
