@@ -5,46 +5,9 @@ struct CommandTests {
   /// Its program notes each call in `calls`, makes the link vpn0, and is connected once the file `answer` is there.
   private func scene(more: String = "", timeout: String = "5s") throws -> Scene {
     let scene = try Scene([:])
-    try scene.write(
-      "vpn",
-      """
-      #!/usr/bin/env bash
-      cd '\(scene.folder)'
-      echo "$1 $ROAMWARD_TUNNEL $ROAMWARD_ACTION $(env | cut -d = -f 1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ')" >>calls
-      \(more)
-      case $1 in
-        up)
-          ip tuntap add vpn0 mode tun
-          ip link set vpn0 up
-          ip address add 10.99.0.2/32 dev vpn0
-          ;;
-        down) ip link del vpn0 2>/dev/null || true ;;
-        status) test -e answer ;;
-      esac
-
-      """)
-    try scene.write(
-      "policies/vpn.yaml",
-      """
-      version: 1
-      tunnels:
-        vpn:
-          provider:
-            command:
-              up: ["\(scene.folder)/vpn", up]
-              down: ["\(scene.folder)/vpn", down]
-              status: ["\(scene.folder)/vpn", status]
-              interface: vpn0
-              timeout: \(timeout)
-          on-demand:
-            timing: { release-delay: 0s }
-            rules:
-              - { match: { interface-name: "eth*" }, action: disconnect }
-              - { action: connect }
-          routes: { include: [10.99.0.0/16] }
-
-      """)
-    try scene.run("chmod 755 vpn; touch calls")
+    let note =
+      "echo \"$1 $ROAMWARD_TUNNEL $ROAMWARD_ACTION $(env | cut -d = -f 1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ')\" >>calls"
+    try CommandTunnel(first: note + "\n" + more, status: "test -e answer", timeout: timeout).write(in: scene)
     return scene
   }
 
@@ -151,7 +114,7 @@ struct CommandTests {
       start_agent
       tunnel_is vpn connected
       sed 's/>>calls/>>calls2/' vpn >vpn2 && chmod 755 vpn2
-      sed -i "s|$scene/vpn\\"|$scene/vpn2\\"|" $policies/vpn.yaml
+      sed -i "s|$scene/vpn\\"|$scene/vpn2\\"|g" $policies/vpn.yaml
       within 4 grep -q '^up' calls2
       tunnel_is vpn connected
       say "$(tail -n 1 calls | cut -d ' ' -f 1) $(head -n 1 calls2 | cut -d ' ' -f 1)"

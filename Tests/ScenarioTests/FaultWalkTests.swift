@@ -9,6 +9,8 @@ struct FaultWalkTests {
   struct Walk: CustomStringConvertible {
     let name: String
     let policy: String
+    /// What brings the tunnel, where that is not WireGuard.
+    var commands: CommandTunnel?
     var prepare = ""
     var change = ":"
     /// Holds when the change is in force.
@@ -19,28 +21,10 @@ struct FaultWalkTests {
     var description: String { name }
   }
 
-  private static let everything = "sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf"
-
   static let walks = [
     Walk(name: "split", policy: corp),
-    Walk(
-      name: "kill-switch", policy: corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"on\""),
-      prepare: everything),
-    Walk(
-      name: "command",
-      policy: corp.with(
-        "{ wireguard: { config: corp.conf } }", "{ command: { up: [SCENE/vpn, up], down: [SCENE/vpn, down], interface: vpn0 } }"),
-      prepare: """
-        sed -i "s|SCENE|$scene|g" $policies/corp.yaml
-        cat >vpn <<'END'
-        #!/usr/bin/env bash
-        case $1 in
-          up) ip tuntap add vpn0 mode tun && ip link set vpn0 up && ip address add 10.99.0.2/32 dev vpn0 ;;
-          down) ip link del vpn0 2>/dev/null || true ;;
-        esac
-        END
-        chmod 755 vpn
-        """, samples: 5),
+    Walk(name: "kill-switch", policy: corpForEverything(killSwitch: "on"), prepare: "take_everything"),
+    Walk(name: "command", policy: corp, commands: CommandTunnel(), samples: 5),
     // Other routes and other servers while it is up.
     Walk(
       name: "policy change", policy: corp,
@@ -103,6 +87,10 @@ struct FaultWalkTests {
   @Test("the next start makes what is wanted, and cleaning up leaves nothing", arguments: walks)
   func killed(_ walk: Walk) throws {
     let scene = try Scene(["corp.yaml": walk.policy])
+    if let commands = walk.commands {
+      try commands.writeProgram(in: scene)
+      try scene.write("policies/corp.yaml", walk.policy.with("{ wireguard: { config: corp.conf } }", commands.provider(in: scene)))
+    }
     let count = try count(scene, walk)
     #expect(count > 20)
     let step = getenv("ROAMWARD_EVERY_PLACE") == nil ? max(1, count / walk.samples) : 1
@@ -151,36 +139,10 @@ struct FaultWalkTests {
   @Test("a command's program that is under way when the agent dies is ended before its `down`", arguments: ["cleanup", "restart"])
   func commandUnderWay(_ recovery: String) throws {
     let scene = try Scene([:])
-    try scene.write(
-      "vpn",
-      """
-      #!/usr/bin/env bash
-      cd '\(scene.folder)'
-      echo $1 >>calls
-      case $1 in
-        up)
-          echo $$ >up.pid
-          [[ ! -e slow ]] || sleep 3
-          ip tuntap add vpn0 mode tun; ip link set vpn0 up; ip address add 10.99.0.2/32 dev vpn0 ;;
-        down) ip link del vpn0 2>/dev/null || true ;;
-      esac
-
-      """)
-    try scene.write(
-      "policies/vpn.yaml",
-      """
-      version: 1
-      tunnels:
-        vpn:
-          provider:
-            command: { up: ["\(scene.folder)/vpn", up], down: ["\(scene.folder)/vpn", down], interface: vpn0 }
-          on-demand: { rules: [{ match: { interface-name: "eth*" }, action: disconnect }, { action: connect }], timing: { release-delay: 0s } }
-          routes: { include: [10.99.0.0/16] }
-
-      """)
+    try CommandTunnel(up: "echo $$ >up.pid; [[ ! -e slow ]] || sleep 3; \(CommandTunnel.makesLink)").write(in: scene)
     let seen = try scene.run(
       """
-      chmod 755 vpn; touch calls slow
+      touch slow
       go cafe
       remember
       start_agent
@@ -210,20 +172,13 @@ struct FaultWalkTests {
 
   @Test("ten deaths in a row open nothing; an agent that is replaced leaves no gap; a second one is refused and harms nobody")
   func lockedThroughout() throws {
-    let scene = try Scene([
-      "corp.yaml": corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: always")
-    ])
+    let scene = try Scene(["corp.yaml": corpForEverything(killSwitch: "always")])
     let seen = try scene.run(
       words + """
-        sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
-        on cafe nft -f - <<'END'
-        table inet watch { chain c { type filter hook prerouting priority -300; iifname "lan0" meta l4proto { tcp, icmp } counter; }; }
-        END
-        clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d ' ' -f 2; }
-        # Speaks all the time, to where the watch sees it.
-        babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
+        take_everything
+        watch_cafe
         go cafe
-        "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null
+        try_web
         (( $(clear) > 0 )) && say watched
         start_agent
         tunnel_is corp connected 20s

@@ -4,73 +4,46 @@ import Testing
 struct KillSwitchTests {
   /// The gateway's tunnel for everything, guarded; down at home.
   private func scene(_ killSwitch: String) throws -> Scene {
-    let scene = try Scene([
-      "corp.yaml": """
-      version: 1
-      tunnels:
-        corp:
-          provider: { wireguard: { config: corp.conf } }
-          kill-switch: "\(killSwitch)"
-          routes: { include: [default] }
-          on-demand:
-            timing: { release-delay: 0s }
-            rules:
-              - { match: { interface: ethernet }, action: disconnect }
-              - { action: connect }
-
-      """
-    ])
-    // Counts, on the café's router, what comes from the laptop and is not the tunnel's own.
-    try scene.run(
-      """
-      sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
-      on cafe nft -f - <<'END'
-      table inet watch { chain c { type filter hook prerouting priority -300; iifname "lan0" meta l4proto { tcp, icmp } counter; }; }
-      END
-      """)
+    let rules = "[{ match: { interface: ethernet }, action: disconnect }, { action: connect }]"
+    let scene = try Scene(["corp.yaml": guarded.with("always", "\"\(killSwitch)\"").with("[{ action: connect }]", rules)])
+    try scene.run("take_everything; watch_cafe")
     return scene
   }
-
-  private let words = """
-    clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d ' ' -f 2; }
-    try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
-
-    """
 
   @Test("holds back everything while the tunnel is not up, also from programs that bind to the link, and after the agent is killed")
   func holds() throws {
     let scene = try scene("on")
     let seen = try scene.run(
-      words + """
-        go cafe
-        # The watch sees a leak where there is one.
-        try_web
-        (( $(clear) > 0 )) && say watched
-        on gateway nft 'table inet deaf { chain c { type filter hook input priority 0; udp dport 51820 drop; }; }'
-        start_agent
-        within 5 field_is corp state connecting
-        before=$(clear)
-        for _ in 1 2 3; do try_web; done
-        "$lab" on laptop curl --silent --max-time 1 --interface wlan0 http://203.0.113.80/ >/dev/null 2>&1 || true
-        (( $(clear) == before )) && say held
-        roamward status | head -n 1 | cut -d ' ' -f 1
-        # What pam_motd shows, through the agent's death too, until something flows again.
-        grep -q 'because corp is not up' /run/motd.d/* && say 'told at login'
-        kill_agent
-        ls /run/motd.d/* >/dev/null
-        try_web
-        (( $(clear) == before )) && say 'held without an agent'
-        on gateway nft delete table inet deaf
-        start_agent
-        tunnel_is corp connected
-        within 5 intranet_loads
-        (( $(clear) == before )) && say 'nothing in clear'
-        within 5 not test -e /run/motd.d
-        nft flush ruleset
-        within 2 nft list table inet roamward
-        stop_agent
-        nft list table inet roamward >/dev/null 2>&1 || say open
-        """, limit: 400)
+      """
+      go cafe
+      # The watch sees a leak where there is one.
+      try_web
+      (( $(clear) > 0 )) && say watched
+      on gateway nft 'table inet deaf { chain c { type filter hook input priority 0; udp dport 51820 drop; }; }'
+      start_agent
+      within 5 field_is corp state connecting
+      before=$(clear)
+      for _ in 1 2 3; do try_web; done
+      "$lab" on laptop curl --silent --max-time 1 --interface wlan0 http://203.0.113.80/ >/dev/null 2>&1 || true
+      (( $(clear) == before )) && say held
+      roamward status | head -n 1 | cut -d ' ' -f 1
+      # What pam_motd shows, through the agent's death too, until something flows again.
+      grep -q 'because corp is not up' /run/motd.d/* && say 'told at login'
+      kill_agent
+      ls /run/motd.d/* >/dev/null
+      try_web
+      (( $(clear) == before )) && say 'held without an agent'
+      on gateway nft delete table inet deaf
+      start_agent
+      tunnel_is corp connected
+      within 5 intranet_loads
+      (( $(clear) == before )) && say 'nothing in clear'
+      within 5 not test -e /run/motd.d
+      nft flush ruleset
+      within 2 nft list table inet roamward
+      stop_agent
+      nft list table inet roamward >/dev/null 2>&1 || say open
+      """, limit: 400)
     #expect(seen == "[watched]\n[held]\nblocked:\n[told at login]\n[held without an agent]\n[nothing in clear]\n0\n[open]")
   }
 
@@ -78,27 +51,27 @@ struct KillSwitchTests {
   func releases() throws {
     let scene = try scene("always")
     let seen = try scene.run(
-      words + """
-        go home
-        start_agent
-        within 5 nft list table inet roamward
-        fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say held
-        roamward release --for 3s >/dev/null
-        fetch http://203.0.113.80/ | grep -q Hello && say released
-        within 5 nft list table inet roamward
-        roamward release --portal >/dev/null
-        fetch http://203.0.113.80/ | grep -q Hello && say portal
-        roamward resume >/dev/null
-        stop_agent
-        cleanup_agent
-        fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say 'held for always'
-        test -e /run/motd.d
-        "$bin/roamwardd" --release 2>>"$scene/agent.log"
-        not test -e /run/motd.d
-        fetch http://203.0.113.80/ | grep -q Hello && say open
-        "$bin/roamwardd" --lock --policies "$policies" 2>>"$scene/agent.log"
-        fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say locked
-        """, limit: 400)
+      """
+      go home
+      start_agent
+      within 5 nft list table inet roamward
+      fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say held
+      roamward release --for 3s >/dev/null
+      fetch http://203.0.113.80/ | grep -q Hello && say released
+      within 5 nft list table inet roamward
+      roamward release --portal >/dev/null
+      fetch http://203.0.113.80/ | grep -q Hello && say portal
+      roamward resume >/dev/null
+      stop_agent
+      cleanup_agent
+      fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say 'held for always'
+      test -e /run/motd.d
+      "$bin/roamwardd" --release 2>>"$scene/agent.log"
+      not test -e /run/motd.d
+      fetch http://203.0.113.80/ | grep -q Hello && say open
+      "$bin/roamwardd" --lock --policies "$policies" 2>>"$scene/agent.log"
+      fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say locked
+      """, limit: 400)
     #expect(seen == "[held]\n[released]\n[portal]\n0\n[held for always]\n[open]\n[locked]")
   }
 }

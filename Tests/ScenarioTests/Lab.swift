@@ -58,6 +58,11 @@ let corp = """
 
   """
 
+/// The same for everything, with a kill switch.
+func corpForEverything(killSwitch: String) -> String {
+  corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"\(killSwitch)\"")
+}
+
 extension String {
   /// The text with one part of it, which has to be there, replaced.
   func with(_ part: String, _ other: String) -> String {

@@ -3,21 +3,17 @@ import Testing
 /// F38: what policies were when they were good last outlives the agent.
 @Suite("The last good policies", .needsLab)
 struct LastGoodTests {
-  private let guarded = corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"on\"")
+  private let guarded = corpForEverything(killSwitch: "on")
 
   @Test("a broken edit, and the agent killed: the same tunnel, the same routes, and no packet in clear") func killed() throws {
     let scene = try Scene(["corp.yaml": guarded])
     let seen = try scene.run(
       """
-      sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
-      on cafe nft -f - <<'END'
-      table inet watch { chain c { type filter hook prerouting priority -300; iifname "lan0" meta l4proto { tcp, icmp } counter; }; }
-      END
-      clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d ' ' -f 2; }
-      babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
+      take_everything
+      watch_cafe
       routes() { ip route show table all proto 82; ip rule show | grep '^21'; ip -6 rule show | grep '^21'; ip -6 route show table all proto 82; }
       go cafe
-      "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null
+      try_web
       (( $(clear) > 0 )) && say watched
       start_agent
       tunnel_is corp connected
@@ -62,14 +58,10 @@ struct LastGoodTests {
     let scene = try Scene(["corp.yaml": guarded])
     let seen = try scene.run(
       """
-      sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
-      on cafe nft -f - <<'END'
-      table inet watch { chain c { type filter hook prerouting priority -300; iifname "lan0" meta l4proto { tcp, icmp } counter; }; }
-      END
-      clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d ' ' -f 2; }
-      babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
+      take_everything
+      watch_cafe
       go cafe
-      "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null
+      try_web
       (( $(clear) > 0 )) && say watched
       start_agent
       tunnel_is corp connected

@@ -214,7 +214,7 @@ func leakScene(_ policy: String, _ words: String...) throws -> Scene {
   let scene = try Scene(["corp.yaml": policy], words: ["leaks.bash"] + words)
   try scene.run(
     """
-    sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
+    take_everything
     ip -n internet route add 10.77.0.0/16 via 203.0.113.10
     """)
   return scene
@@ -231,4 +231,6 @@ let guarded = """
 
   """
 
-let enforced = guarded.with("kill-switch: always\n    ", "").with("include: [default]", "include: [default], enforce: true")
+let unguarded = guarded.with("kill-switch: always\n    ", "")
+
+let enforced = unguarded.with("include: [default]", "include: [default], enforce: true")

@@ -60,15 +60,7 @@ struct NeighbourhoodTests {
     "that has the numbers of the company's network is what the policy says it is", arguments: ["prefer-local", "prefer-tunnel", "refuse"])
   func overlap(_ choice: String) throws {
     let scene = try Scene([
-      "corp.yaml": """
-      version: 1
-      tunnels:
-        corp:
-          provider: { wireguard: { config: corp.conf } }
-          on-demand: { timing: { release-delay: 0s }, rules: [{ action: connect }] }
-          routes: { include: [10.77.0.0/16, 192.168.7.0/24], on-overlap: \(choice) }
-
-      """
+      "corp.yaml": unguarded.with("include: [default]", "include: [10.77.0.0/16, 192.168.7.0/24], on-overlap: \(choice)")
     ])
     let seen = try scene.run(
       places + """
@@ -139,17 +131,7 @@ struct NeighbourhoodTests {
   /// The company's network is where the laptop stands, and its gateway is reached at the address that it has outside.
   @Test("that is the tunnel's own other end: from inside, nothing is led around, and the gateway answers all the same")
   func inside() throws {
-    let scene = try Scene([
-      "corp.yaml": """
-      version: 1
-      tunnels:
-        corp:
-          provider: { wireguard: { config: corp.conf } }
-          on-demand: { timing: { release-delay: 0s }, rules: [{ action: connect }] }
-          routes: { include: [10.77.0.0/16, 192.0.2.0/24, 203.0.113.0/25] }
-
-      """
-    ])
+    let scene = try Scene(["corp.yaml": unguarded.with("include: [default]", "include: [10.77.0.0/16, 192.0.2.0/24, 203.0.113.0/25]")])
     let seen = try scene.run(
       """
       # All that it includes, and its own gateway's address too.

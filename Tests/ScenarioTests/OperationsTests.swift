@@ -199,7 +199,7 @@ struct OperationsTests {
     ])
     let seen = try scene.run(
       words + """
-        sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
+        take_everything
         go cafe
         start_agent
         busybox nc -ll -p 2222 -e cat &

@@ -3,9 +3,9 @@ import Testing
 /// F42 and F43: what the agent does without. Each is told, held back where a kill switch says so, and mended as soon as there is enough again.
 @Suite("Too little of everything", .needsLab)
 struct ScarcityTests {
-  private let guarded = corp.with("[10.77.0.0/16]", "[default]").with("class: enterprise", "kill-switch: \"on\"")
+  private let guarded = corpForEverything(killSwitch: "on")
   private let words = """
-    sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
+    take_everything
     locked() { nft list table inet roamward >/dev/null; }
 
     """
@@ -32,7 +32,7 @@ struct ScarcityTests {
   }
 
   @Test("of a place to write in: a read-only /run costs the sockets there, is told, and nothing is open") func readOnlyRun() throws {
-    let scene = try Scene(["corp.yaml": guarded.with("\"on\"", "always")])
+    let scene = try Scene(["corp.yaml": corpForEverything(killSwitch: "always")])
     let seen = try scene.run(
       words + """
         go cafe
@@ -56,36 +56,10 @@ struct ScarcityTests {
   @Test("of patience: a command under way that ignores SIGTERM does not keep the agent from stopping, and leaves nothing")
   func deafCommand() throws {
     let scene = try Scene([:])
-    try scene.write(
-      "vpn",
-      """
-      #!/usr/bin/env bash
-      cd '\(scene.folder)'
-      echo $1 >>calls
-      case $1 in
-        up)
-          trap '' TERM
-          ip tuntap add vpn0 mode tun; ip link set vpn0 up; ip address add 10.99.0.2/32 dev vpn0
-          sleep 300 & sleep 300; sleep 300 ;;
-        down) ip link del vpn0 2>/dev/null || true ;;
-      esac
-
-      """)
-    try scene.write(
-      "policies/vpn.yaml",
-      """
-      version: 1
-      tunnels:
-        vpn:
-          provider:
-            command: { up: ["\(scene.folder)/vpn", up], down: ["\(scene.folder)/vpn", down], interface: vpn0, timeout: 5m }
-          on-demand: { rules: [{ action: connect }] }
-          routes: { include: [10.99.0.0/16] }
-
-      """)
+    let deaf = "trap '' TERM; \(CommandTunnel.makesLink); sleep 300 & sleep 300; sleep 300"
+    try CommandTunnel(up: deaf, timeout: "5m").write(in: scene)
     let seen = try scene.run(
       """
-      chmod 755 vpn; touch calls
       go cafe
       remember
       start_agent
@@ -105,38 +79,17 @@ struct ScarcityTests {
   )
   func hungDown() throws {
     let scene = try Scene([:])
-    try scene.write(
-      "vpn",
+    let hung = """
+      trap '' TERM
+      ip link del vpn0
+      setsid sleep 301 &
+      echo $! >child.pid
+      echo $$ >down.pid
+      sleep 302 & sleep 303; sleep 304
       """
-      #!/usr/bin/env bash
-      cd '\(scene.folder)'
-      case $1 in
-        up) ip tuntap add vpn0 mode tun; ip link set vpn0 up; ip address add 10.99.0.2/32 dev vpn0 ;;
-        down)
-          trap '' TERM
-          ip link del vpn0
-          setsid sleep 301 &
-          echo $! >child.pid
-          echo $$ >down.pid
-          sleep 302 & sleep 303; sleep 304 ;;
-      esac
-
-      """)
-    try scene.write(
-      "policies/vpn.yaml",
-      """
-      version: 1
-      tunnels:
-        vpn:
-          provider:
-            command: { up: ["\(scene.folder)/vpn", up], down: ["\(scene.folder)/vpn", down], interface: vpn0, timeout: 5m }
-          on-demand: { rules: [{ action: connect }] }
-          routes: { include: [10.99.0.0/16] }
-
-      """)
+    try CommandTunnel(down: hung, timeout: "5m").write(in: scene)
     let seen = try scene.run(
       """
-      chmod 755 vpn
       go cafe
       remember
       start_agent

@@ -102,6 +102,16 @@ seen_by() { fetch "http://$1/cgi-bin/whoami"; }
 
 intranet_loads() { fetch http://10.77.0.1/ | grep -q intranet; }
 
+# Counts, on the café's router, what comes from the laptop and is not the tunnel's own; `clear` tells how many packets.
+watch_cafe() {
+  on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300; iifname "lan0" meta l4proto { tcp, icmp } counter; }; }'
+}
+clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d ' ' -f 2; }
+
+# Speaks to where the watch sees it, once or all the time.
+try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
+babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
+
 # Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has for it, and no link is missing.
 network_is_right() {
   diff <(kernel_network) <(
@@ -139,6 +149,9 @@ engine_pid() {
 }
 
 # --- changing the lab --------------------------------------------------------------------------------------------
+
+# The tunnel carries whatever is led into it.
+take_everything() { sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' "$policies/corp.conf"; }
 
 # Another WireGuard server on the gateway: link, its address, UDP port, what the laptop may send from. Prints the laptop's configuration.
 second_gateway() {
