@@ -173,6 +173,24 @@ struct UserspaceWireGuardTests {
     }
   }
 
+  @Test("a mark that nobody can set any more is refused, and the sockets without it stay")
+  func orphan() throws {
+    try lab { _ in
+      // Comes back without the provider, which alone could open others.
+      try startPair(KeyPair(), KeyPair())
+      let sockets = "ss -Huln 'sport = :51001'"
+      let before = try shell(sockets)
+      #expect(!before.isEmpty)
+      let refusal = try shell("wg set rw0 fwmark 0x5 2>&1 || true")
+      #expect(refusal.contains("Unable to modify interface"), "\(refusal)")
+      let after = try shell(sockets)
+      #expect(after == before)
+      #expect(try shell("wg show rw0 fwmark") == "0x\(String(Ownership.mark, radix: 16))\n")
+      for name in ["rw0", "rw1"] { try stop(name) }
+      #expect(try remains() == [])
+    }
+  }
+
   @Test("an engine that hangs holds the agent up for a second, not for ever")
   func hangs() throws {
     try lab { folder in

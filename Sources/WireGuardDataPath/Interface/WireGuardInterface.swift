@@ -188,8 +188,12 @@ package final class WireGuardInterface {
   }
 
   private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
-    // The same port, for another mark, is free only when its sockets are gone.
-    if hasSockets, wanted == port { try path.use(TunnelSockets(v4: nil, v6: nil)) }
+    // The same port, for another mark, is free only when its sockets are gone. They stay until somebody is there who opens such ones.
+    if hasSockets, wanted == port {
+      _ = try sockets.sockets(port: 0, mark: wantedMark)
+      try path.use(TunnelSockets(v4: nil, v6: nil))
+      hasSockets = false
+    }
     let new = try sockets.sockets(port: wanted, mark: wantedMark)
     try path.use(new)
     port = new.port
@@ -210,7 +214,14 @@ package final class WireGuardInterface {
         port = newPort
         mark = newMark
       } else {
-        do throws(SystemError) { try open(port: newPort, mark: newMark) } catch { return UAPIReplyText(code: error.code) }
+        do throws(SystemError) {
+          try open(port: newPort, mark: newMark)
+        } catch {
+          // Where the old ones are gone already, others like them.
+          openSockets()
+          work()
+          return UAPIReplyText(code: error.code)
+        }
       }
     }
     var effects: [EngineEffect] = []
