@@ -9,10 +9,10 @@ struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Puts policies in force, on trial if you like: without `roamward confirm` the last set comes back by itself.",
     discussion: """
-      Takes a policy file, or a folder of them with the files that they name. They go over what is in force: a file replaces one of its name, an
+      Takes a policy file, or a folder of them with the files that they name. They go over what is in force: a file replaces one of its name, an \
       empty one masks it, all others stay. With errors anywhere, nothing changes.
 
-      With --confirm-within nothing is written to the policies' folder before `roamward confirm`; until then the new files are a layer of their own,
+      With --confirm-within nothing is written to the policies' folder before `roamward confirm`; until then the new files are a layer of their own, \
       which the agent takes away when the time is over, also if it was killed and started again meanwhile. A reboot ends the trial at once.
 
       Called over SSH, it refuses what would cut that session, unless it is a trial, or --even-ssh is given.

@@ -8,8 +8,8 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Reads policies and tells everything that is wrong with them, or probably not meant, at once.",
     discussion: """
-      Needs neither root nor the agent; one that runs is asked what it has in force in the place of what has errors. Warnings tell of rules that no network reaches, of tunnels that go down on weak evidence, of tunnels
-      that get in each other's way, and the like.
+      Needs neither root nor the agent; one that runs is asked what it has in force in the place of what has errors. Warnings tell of rules \
+      that no network reaches, of tunnels that go down on weak evidence, of tunnels that get in each other's way, and the like.
 
       Exit status: 0 without errors; 1 with one, or with --strict with a warning; 2 usage, or a path that is not there.
       """)

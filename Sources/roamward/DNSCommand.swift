@@ -9,7 +9,7 @@ struct DNS: ParsableCommand {
     commandName: "dns",
     abstract: "Whom a question for a name goes to on this machine, and why.",
     discussion: """
-      By the plan that the agent would make here, as `roamward plan` does; nothing is changed. With --ask the question is sent, in the way in which
+      By the plan that the agent would make here, as `roamward plan` does; nothing is changed. With --ask the question is sent, in the way in which \
       programs of this machine send it, and who answered is told.
 
       Exit status: 0 told, and with --ask answered; 1 there was no answer; 2 usage.
@@ -21,7 +21,7 @@ struct DNS: ParsableCommand {
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no name") }
+    guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no domain name") }
     let (forecast, snapshot) = try plan.forecast()
     let choice = forecast.resolverChoice
     let fate = forecast.desired.fate(of: name, on: snapshot, by: choice)
@@ -53,7 +53,7 @@ extension NameFate {
     lines.append("  by \(choice.backend), because \(choice.because)")
     switch outcome {
     case .success(let words)?: lines += words.map { "  \($0)" }
-    case .failure(let error)?: lines.append("  not answered: \(error)")
+    case .failure(let error)?: lines.append("  no address: \(error)")
     case nil: break
     }
     return lines.map { $0 + "\n" }.joined()

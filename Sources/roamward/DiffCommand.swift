@@ -10,7 +10,7 @@ struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What on this machine is not as the policies want it: kernel, resolver and firewall.",
     discussion: """
-      Lines with - are wanted and not there, lines with + are there and not wanted. Decides and observes with the agent's own code, and needs
+      Lines with - are wanted and not there, lines with + are there and not wanted. Decides and observes with the agent's own code, and needs \
       no agent; but root, because others may not ask for WireGuard devices and the firewall.
 
       Exit status: 0 nothing differs; 1 something does; 2 it could not be found out.

@@ -10,7 +10,7 @@ struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What would go wrong on this host, each with its cure.",
     discussion: """
-      Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root
+      Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root \
       sees more. Every tunnel is also planned, as `roamward plan --up` does, and what the plan has to say is told.
 
       Exit status: 0 without problems; 1 with one.

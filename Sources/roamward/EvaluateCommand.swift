@@ -7,7 +7,7 @@ struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Decides, without touching anything, what each tunnel would do.",
     discussion: """
-      Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the
+      Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the \
       outcome: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 pending.
       """)
 

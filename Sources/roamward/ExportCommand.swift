@@ -6,7 +6,7 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Prints a tunnel's rules in Apple's form: when it is wanted, not how it is built.",
     discussion: """
-      What Apple's form cannot say is an error that names the rule; --lossy leaves out the rules that need it. Keys and addresses of the
+      What Apple's form cannot say is an error that names the rule; --lossy leaves out the rules that need it. Keys and addresses of the \
       tunnel are not in the profile and have to be added there. `roamward import` reads the rules back as they were.
 
       Exit status: 0 exported; 1 a policy has errors, or a rule cannot be said; 2 usage.

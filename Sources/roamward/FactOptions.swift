@@ -21,12 +21,12 @@ struct FactOptions: ParsableArguments {
     if live, network != nil { throw ValidationError("--live and --network are two networks; give one") }
   }
 
-  /// The snapshot to judge. Unreadable facts are printed and end the program with status 1.
+  /// The snapshot to judge. Unreadable facts are printed and end the program with status 2.
   func snapshot() throws -> NetworkSnapshot {
     var snapshot = try base()
     let problems = applySettings(set, to: &snapshot) + assumeProbe.compactMap { applyProbeAssumption($0, to: &snapshot) }
     for problem in problems { writeError(problem.rendered(color: usesColor) + "\n") }
-    if problems.contains(where: { $0.severity == .error }) { throw ExitCode(2) }
+    if problems.contains(where: { $0.severity == .error }) { throw ExitStatus.usage }
     return snapshot
   }
 

@@ -8,8 +8,8 @@ struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Makes policies of Apple profiles and of WireGuard, OpenVPN and NetworkManager files.",
     discussion: """
-      Writes a policy for each tunnel and tells of every key of the file what became of it. Keys and passwords go into files for root alone
-      beside the policy, never to the terminal. What cannot be taken over is told; a tunnel that is not complete is off (enabled: false).
+      Writes a policy for each tunnel and tells of every key of the file what became of it. Keys and passwords go into files for root alone \
+      beside the policy, never to the terminal. What cannot be taken over is told; a tunnel that is not complete is off (enabled: false). \
       Reads .mobileconfig (plain or signed), .plist and the JSON of declarations, wg-quick .conf, .ovpn and .nmconnection.
 
       Exit status: 0 imported; 1 a file had errors, or nothing was written; 2 usage.

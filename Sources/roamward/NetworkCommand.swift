@@ -12,7 +12,7 @@ struct Network: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Where this machine is, and how that is known: what rules would judge, now.",
     discussion: """
-      What --json prints, `evaluate --network` reads. Where an agent runs, its word counts, for it is what the rules see; what no policy
+      What --json prints, `evaluate --network` reads. Where an agent runs, its word counts, for it is what the rules see; what no policy \
       asks it for is looked up here.
       """)
 

@@ -6,7 +6,9 @@ import RoamwardCore
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Every change that the agent would make on this machine, in order, each with its undo.",
-    discussion: "Changes nothing. The agent executes exactly the plan that is made here.")
+    discussion: """
+      Changes nothing. The agent executes exactly the plan that is made here; what the programs of a tunnel of commands do is not in it.
+      """)
 
   @OptionGroup var plan: ForecastOptions
   @Flag(help: "Print JSON.") var json = false

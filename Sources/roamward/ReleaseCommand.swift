@@ -7,8 +7,8 @@ struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Opens the firewall: what a kill switch holds back flows again.",
     discussion: """
-      Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it. With --portal only the web and DNS are
-      open, for a captive portal, for ten minutes at most, and until the tunnels are up. With --only they are open to one program alone, and what is
+      Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it. With --portal only the web and DNS are \
+      open, for a captive portal, for ten minutes at most, and until the tunnels are up. With --only they are open to one program alone, and what is \
       in its control group; a browser gets one of its own by `systemd-run --user --scope firefox`. The journal says who asked for it.
       """)
 

@@ -6,7 +6,7 @@ struct Roamward: ParsableCommand {
     commandName: "roamward",
     abstract: "Keeps this machine on the right tunnel, and says why.",
     discussion: """
-      Policies are YAML files in /etc/roamward/policies (and /run/…, /usr/lib/…); roamwardd acts on them by itself. Commands that decide or
+      Policies are YAML files in /etc/roamward/policies (and /run/…, /usr/lib/…); roamwardd acts on them by itself. Commands that decide or \
       show (evaluate, plan, check, network) need neither root nor the agent.
 
       Exit status: 0 done; 1 a policy has errors, or the agent refused; 2 usage; 3 time ran out; 8 the agent does not run.
@@ -26,7 +26,13 @@ struct Roamward: ParsableCommand {
   static func main() {
     do {
       var command = try parseAsRoot()
-      try command.run()
+      do {
+        try command.run()
+      } catch let error as ValidationError {
+        // What is found out later is told without a usage: the library would print that of `roamward`, not of the command.
+        writeError("roamward: \(error.message)\n")
+        throw ExitStatus.usage
+      }
     } catch  where exitCode(for: error) == .validationFailure {
       // The library's own status for it is 64.
       writeError(fullMessage(for: error) + "\n")

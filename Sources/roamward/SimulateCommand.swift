@@ -10,7 +10,7 @@ struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Lives through a timeline in virtual time: a week of travel in milliseconds.",
     discussion: """
-      Runs the agent itself in a machine in memory, with the policies given. A timeline lists networks, things people say and expectations;
+      Runs the agent itself in a machine in memory, with the policies given. A timeline lists networks, things people say and expectations; \
       `roamward monitor --record` writes one. Exit status 1 when an expectation is not met.
       """)
 

@@ -10,7 +10,7 @@ struct State: ParsableCommand {
     commandName: "state",
     abstract: "Everything on this machine that is Roamward's, and why each is there.",
     discussion: """
-      Links, addresses, routes, rules, the firewall's table, resolv.conf, files and processes, by their marks. Works without the agent as well, and
+      Links, addresses, routes, rules, the firewall's table, resolv.conf, files and processes, by their marks. Works without the agent as well, and \
       then shows what it has left; `roamward cleanup` removes that. Needs root.
       """)
 

@@ -54,7 +54,7 @@ extension StatusReport {
     guard !up.isEmpty else {
       let trying = tunnels.filter { $0.state == "connecting" || $0.state == "reasserting" }
       if let first = trying.first { return "\(first.name) is \(first.state), because \(first.because)" }
-      return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy files)" : "no tunnel is up"
+      return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy file\(policyFiles == 1 ? "" : "s"))" : "no tunnel is up"
     }
     return up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
       .joined(separator: "\n")

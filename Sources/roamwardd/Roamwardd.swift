@@ -10,7 +10,7 @@ struct Roamwardd: ParsableCommand {
     commandName: "roamwardd",
     abstract: "The agent: keeps this machine on the tunnel that its policies want.",
     discussion: """
-      Runs in the foreground and logs to standard error. SIGHUP reads the policies again, which also happens by itself when a file changes;
+      Runs in the foreground and logs to standard error. SIGHUP reads the policies again, which also happens by itself when a file changes; \
       SIGTERM takes every tunnel down and ends. Needs CAP_NET_ADMIN.
       """,
     version: "0.1.0")

@@ -58,10 +58,11 @@ package struct FileFailure: Error, Hashable, Sendable {
 }
 
 extension PolicyFileSystem {
-  /// The path from the root; `.` and `..` are left to the kernel.
+  /// The path from the root; `..`, and `.` within it, are left to the kernel.
   func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     let directory = workingDirectory()
+    if path == "." { return directory }
     return (directory.hasSuffix("/") ? directory : directory + "/") + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
   }
 

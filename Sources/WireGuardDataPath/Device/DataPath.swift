@@ -10,7 +10,7 @@ package import WireGuardEngine
 /// Between packets nothing is shared but the engine's sections. Both threads sleep in the kernel while nothing comes.
 package final class DataPath: @unchecked Sendable {
   // Sound: constants, atomics and locks; `staged` is used inside the engine's sending section alone; `inboundPoller` is written before the
-  // threads begin.
+  // threads begin; `threads` is the control thread's alone.
   package let engine: Engine
   package let tun: TunDevice
   package let offloads: Offloads
