@@ -159,8 +159,16 @@ package final class Daemon {
       watchFacts()
       reconciler.resolverFileChanged(to: machine.resolvConf.observe())
     }
+    machine.deafness = { [weak self] in self?.deafness }
     watchPolicies()
     watchFacts()
+  }
+
+  private var deafness: String? {
+    let watchers = [("policies", policyWatcher), ("files about the network", factWatcher), ("resolv.conf", resolverWatcher)]
+    let deaf = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, because: $0) } }
+    guard let first = deaf.first else { return nil }
+    return "changes of \(deaf.map(\.what).joined(separator: ", ")) are not noticed: \(first.because)"
   }
 
   private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: reconciler.policyDependencies) }

@@ -18,6 +18,8 @@ final class FileWatcher {
   private var names: [String: Set<String>] = [:]
   private var beingWritten: [String: Moment] = [:]
   private var timer: EventSource?
+  /// Why something that is there is not watched, for people; `nil`: all is.
+  private(set) var obstacle: String?
 
   /// `settle`: how long to wait for more changes; editors and package managers touch several files at once.
   init(loop: EventLoop, settle: Duration = .milliseconds(100), changed: @escaping () -> Void) {
@@ -37,8 +39,22 @@ final class FileWatcher {
     for folder in folders where isFolder(folder) { wanted[folder] = [] }
     names = wanted
     sources = sources.filter { wanted[$0.key] != nil }
+    obstacle = nil
     for folder in wanted.keys.sorted() where sources[folder] == nil {
-      sources[folder] = try? loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
+      do throws(SystemError) {
+        sources[folder] = try loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
+      } catch {
+        if error.code != ENOENT { obstacle = obstacle ?? words(error) }
+      }
+    }
+  }
+
+  /// inotify(7) has limits of its own, by the same errors as files and disks.
+  private func words(_ error: SystemError) -> String {
+    switch error.code {
+    case EMFILE: "this user watches with too many programs; cure: allow more (sysctl fs.inotify.max_user_instances)"
+    case ENOSPC: "this user watches too many files; cure: allow more (sysctl fs.inotify.max_user_watches)"
+    default: "\(error)"
     }
   }
 

@@ -24,6 +24,8 @@ package final class LinuxMachine {
   package var hostChanged: (_ isFirst: Bool) -> Void = { _ in }
   /// Other facts are needed than before: before anything is looked at.
   package var needChanged: (Set<FactKind>) -> Void = { _ in }
+  /// Files whose changes are not noticed, and why not, for people.
+  package var deafness: () -> String? = { nil }
   private var needed: Set<FactKind>?
   /// Told what to listen for after every look; `nil` in a dry run.
   var events: KernelEvents?

@@ -14,7 +14,9 @@ extension World {
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
     var journal = state.journal
-    journal.troubles = { [notes = journal.troubles] in notes() + machine.resolvConf.troubles }
+    journal.troubles = { [notes = journal.troubles] in
+      notes() + machine.resolvConf.troubles + [machine.deafness()].compactMap { $0 }
+    }
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var world = World(
