@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
+internal import NetworkTypes
 internal import PolicySource
 
 /// What policies were when they were good last, over the agent's life and its death: the note `policies`.
@@ -40,7 +41,7 @@ extension KeptPolicies {
       let text = String(validating: file.file.bytes, as: UTF8.self)
       return [
         "path": .string(file.file.path), "since": .integer(file.since), "names": JSON(file.file.names),
-        text == nil ? "bytes" : "text": .string(text ?? hexadecimal(file.file.bytes)),
+        text == nil ? "bytes" : "text": .string(text ?? file.file.bytes.map(hexadecimal).joined()),
       ]
     }
     return ["since": .integer(since), "files": .array(members)]
@@ -52,25 +53,12 @@ extension KeptPolicies {
     var files: [File] = []
     for member in members {
       guard let path = member["path"]?.string, let since = member["since"]?.integer,
-        let bytes = member["text"]?.string.map({ Array($0.utf8) }) ?? member["bytes"]?.string.flatMap(bytes(hexadecimal:))
+        let bytes = member["text"]?.string.map({ Array($0.utf8) })
+          ?? member["bytes"]?.string.flatMap({ NetworkTypes.bytes(fromHex: $0[...]) })
       else { return nil }
       files.append(File(ReadFile(path: path, bytes: bytes, names: (member["names"]?.array ?? []).compactMap(\.string)), since: since))
     }
     self.init(files, since: since)
-  }
-}
-
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-}
-
-private func bytes(hexadecimal text: String) -> [UInt8]? {
-  let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
-  guard digits.count.isMultiple(of: 2) else { return nil }
-  return stride(from: 0, to: digits.count, by: 2).reduce(into: [UInt8]?.some([])) { result, i in
-    guard let high = digits[i], let low = digits[i + 1] else { return result = nil }
-    result?.append(UInt8(high << 4 | low))
   }
 }
 

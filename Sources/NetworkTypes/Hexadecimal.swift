@@ -1,5 +1,5 @@
 /// Two lower-case digits.
-func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+package func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
 /// Exactly two hexadecimal digits, no sign.
 func byte(fromHex text: Substring) -> UInt8? {
@@ -8,7 +8,7 @@ func byte(fromHex text: Substring) -> UInt8? {
 }
 
 /// An even number of hexadecimal digits.
-func bytes(fromHex text: Substring) -> [UInt8]? {
+package func bytes(fromHex text: Substring) -> [UInt8]? {
   guard text.utf8.count.isMultiple(of: 2) else { return nil }
   var bytes: [UInt8] = []
   var i = text.startIndex

@@ -83,7 +83,5 @@ package enum UAPIRequest {
     ["replace_allowed_ips=true"] + prefixes.map { "allowed_ip=\($0)" }
   }
 
-  private static func hexadecimal(_ key: WireGuardKey) -> String {
-    key.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
+  private static func hexadecimal(_ key: WireGuardKey) -> String { key.bytes.map(NetworkTypes.hexadecimal).joined() }
 }
