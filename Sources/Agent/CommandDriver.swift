@@ -65,7 +65,7 @@ final class CommandDriver: TunnelDriver {
     isStatusDue = false
     queue.removeAll { $0.0 != .down }
     if let running, running != .down { world.endRun(tunnel) }
-    guard isDownOwed, !queue.contains(where: { $0.0 == .down }) else { return }
+    guard isDownOwed, running != .down, !queue.contains(where: { $0.0 == .down }) else { return }
     run(.down) { [weak self] _ in
       guard let self else { return }
       isDownOwed = false

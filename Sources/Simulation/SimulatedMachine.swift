@@ -31,6 +31,8 @@ package final class SimulatedMachine {
   package var resolverIsDeaf = false
   package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
+  /// How long programs take that are not through at once.
+  package var commandTimes: [CommandAction: Duration] = [:]
   /// Name servers that never answer: a look-up by them fails after five seconds.
   package var silentServers: Set<IPAddress> = []
   package private(set) var observations = 0
@@ -275,7 +277,9 @@ package final class SimulatedMachine {
     let usual: CommandOutcome = action == .status && !peersAnswer ? .failed(because: "not connected") : .succeeded
     let results = commandResults[action] ?? [usual]
     if results.count > 1 { commandResults[action] = Array(results.dropFirst()) }
-    soon(life) { done(results[0]) }
+    guard let time = commandTimes[action] else { return soon(life) { done(results[0]) } }
+    let inFlight = ProbeInFlight()
+    arrivals.append((at: now + time, Arrival(inFlight) { withExtendedLifetime(inFlight) { if !life.isDead { done(results[0]) } } }))
   }
 }
 

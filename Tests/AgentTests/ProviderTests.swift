@@ -81,6 +81,17 @@ import Testing
     #expect(life.machine.commands.last == "ssl down" && life.states.last == "ssl disconnected")
   }
 
+  @Test("a network that changes again and again while `down` takes its time: there is one `down` for each `up`") func flappingUnderDown() {
+    let life = WatchedAgent(on: cafe)
+    life.machine.commandTimes = [.up: .seconds(3), .down: .seconds(10)]
+    life.machine.policies = PolicySet(tunnels: [command()])
+    life.start(for: .seconds(1))
+    for i in 1...4 { life.move(to: Sample.network(Sample.wifi("Place \(i)", gateway: "192.0.2.\(i)"))) }
+    life.machine.run(for: .seconds(60))
+    #expect(life.machine.commands == ["ssl up", "ssl down", "ssl up"])
+    #expect(life.status.tunnels.first?.state == "connected")
+  }
+
   @Test("a command that fails is undone and tried again later") func failingCommand() {
     let life = WatchedAgent(on: cafe)
     life.machine.commandResults = [.up: [.failed(because: "up: no licence"), .succeeded]]
