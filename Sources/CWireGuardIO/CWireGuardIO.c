@@ -239,6 +239,7 @@ int cwg_udp_open(int family, uint16_t port) {
     address.v4.sin_port = htons(port);
     result = set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_PKTINFO, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   }
+  result |= set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
   if (result == 0 && bind(fd, &address.generic, length_of(&address)) == 0) return fd;
   int error = errno;
   close(fd);
@@ -269,10 +270,10 @@ int cwg_udp_has_gso(int fd) {
   return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &length) == 0;
 }
 
-// Room for the segment's size, the traffic class and an address of ours.
+// Room for the segment's size, the traffic class, an address of ours and the time of arrival.
 union control {
   struct cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct in6_pktinfo))];
+  char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(struct timespec))];
 };
 
 // Puts one control message behind those that are there.
@@ -338,7 +339,7 @@ int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count) {
   return sent;
 }
 
-static void read_controls(struct msghdr *header, cwg_incoming *message) {
+static void read_controls(struct msghdr *header, const struct timespec *now, cwg_incoming *message) {
   for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control; control = CMSG_NXTHDR(header, control)) {
     if (control->cmsg_level == IPPROTO_UDP && control->cmsg_type == UDP_GRO) {
       int segment;
@@ -360,6 +361,12 @@ static void read_controls(struct msghdr *header, cwg_incoming *message) {
       memcpy(&info, CMSG_DATA(control), sizeof info);
       memcpy(message->to.bytes, &info.ipi6_addr, sizeof info.ipi6_addr);
       message->link = (uint32_t)info.ipi6_ifindex;
+    } else if (control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_TIMESTAMPNS) {
+      struct timespec arrival;
+      memcpy(&arrival, CMSG_DATA(control), sizeof arrival);
+      int64_t waited = (now->tv_sec - arrival.tv_sec) * INT64_C(1000000000) + (now->tv_nsec - arrival.tv_nsec);
+      // More, or less than nothing: the wall clock has been set meanwhile.
+      if (waited > 0 && waited < INT64_C(4000000000)) message->waited = (uint32_t)waited;
     }
   }
 }
@@ -382,15 +389,18 @@ int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incomi
     };
   }
   int received = recvmmsg(fd, headers, count, MSG_DONTWAIT, NULL);
+  struct timespec now = {0};
+  if (received > 0) clock_gettime(CLOCK_REALTIME, &now);
   for (int i = 0; i < received; i++) {
     cwg_incoming *message = &messages[i];
     message->length = headers[i].msg_len;
     message->segment = headers[i].msg_len;
+    message->waited = 0;
     message->traffic_class = 0;
     memset(&message->to, 0, sizeof message->to);
     message->link = 0;
     message->is_truncated = (headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
-    read_controls(&headers[i].msg_hdr, message);
+    read_controls(&headers[i].msg_hdr, &now, message);
   }
   return received;
 }

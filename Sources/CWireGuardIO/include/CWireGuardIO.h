@@ -116,6 +116,8 @@ typedef struct {
   uint32_t link;
   uint32_t length;
   uint32_t segment;
+  /// Nanoseconds for which it lay in the socket; 0 where that is not known.
+  uint32_t waited;
   uint8_t traffic_class;
   /// The buffer was too small, or what came is unusable: to be passed over.
   uint8_t is_truncated;

@@ -81,6 +81,11 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
+  /// After each batch. A thread that computes has its processor until the next tick, four milliseconds, however short the turns are that it wants:
+  /// with this the other direction, or the other end on the same machine, waits for a batch.
+  @inline(__always)
+  static func letOthersWork() { sched_yield() }
+
   private func begin(
     _ name: String, _ context: UnsafeMutableRawPointer,
     _ body: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?

@@ -78,13 +78,14 @@ struct Inbound: ~Copyable {
         return
       }
       let now = Moment.now
-      // A socket does not tell for how long a datagram has waited; but what leaves nothing behind has not.
-      tellsSender = delay.tells(of: count == bufferCount ? ControlledDelay.target : 0, at: now)
+      // The last has waited for the least.
+      tellsSender = delay.tells(of: UInt64(messages[count &- 1].waited), at: now)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
       write()
       if outcome.needsControl || path.handshakes.hasNews { path.wakeControl() }
+      DataPath.letOthersWork()
       if count < bufferCount { return }
     }
   }

@@ -58,6 +58,7 @@ struct Outbound: ~Copyable {
       }
       outbox.flush()
       if outcome.needsControl { path.wakeControl() }
+      DataPath.letOthersWork()
     }
   }
 
