@@ -111,7 +111,7 @@ private final class Node {
   /// How many messages it answers with.
   func receive(_ message: [UInt8], from source: DatagramAddress, at moment: UInt64) -> Int {
     var effects: [EngineEffect] = []
-    message.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: Self.time(moment), effects: &effects) }
+    _ = message.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: Self.time(moment), effects: &effects) }
     return effects.count { if case .transmit = $0 { true } else { false } }
   }
 }

@@ -66,7 +66,7 @@ import Testing
       }
       let time = SimulatedNode.time(now + .microseconds(done))
       for message in handshakes {
-        message.withUnsafeBytes { engine.receiveHandshake($0, from: pair.a.address, at: time, effects: &effects) }
+        _ = message.withUnsafeBytes { engine.receiveHandshake($0, from: pair.a.address, at: time, effects: &effects) }
       }
       effects.removeAll(keepingCapacity: true)
       done += batch

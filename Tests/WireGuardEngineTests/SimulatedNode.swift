@@ -125,10 +125,14 @@ final class SimulatedNode {
     case .keepalive: keepalives += 1
     case .handshake:
       var new: [EngineEffect] = []
-      datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
+      let deadline = engine.nextDeadline
+      let isPeers = datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
+      // What is nobody's needs no look at the timers, which a flood of it would pay for.
+      precondition(isPeers || engine.nextDeadline == deadline)
       perform(new, at: now)
     case .dropped: break
     }
+    precondition(outcome.needsControl == engine.hasPending)
     if outcome.needsControl { advance(at: now) }
     return opened
   }

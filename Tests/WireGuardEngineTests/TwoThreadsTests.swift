@@ -122,7 +122,7 @@ import Testing
           for case .transmit(let bytes, let to, _) in effects {
             let receiver = to == ends.bAddress ? ends.b : ends.a
             let source = to == ends.bAddress ? ends.aAddress : ends.bAddress
-            if bytes[0] != 4 { bytes.withUnsafeBytes { receiver.receiveHandshake($0, from: source, at: time, effects: &answers) } }
+            if bytes[0] != 4 { _ = bytes.withUnsafeBytes { receiver.receiveHandshake($0, from: source, at: time, effects: &answers) } }
           }
           effects = answers
         }

@@ -124,9 +124,10 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
-  /// The control thread has set itself a time to look at everything: it is not to be woken before.
+  /// The control thread has set itself a time to look at everything: it is not to be woken before. In one order with `Engine.hasPending`, so that either
+  /// it sees what is left to do, or who left that sees that it has to be woken.
   package var controlRests: Bool {
-    get { rests.load(ordering: .acquiring) }
+    get { rests.load(ordering: .sequentiallyConsistent) }
     set { rests.store(newValue, ordering: .sequentiallyConsistent) }
   }
 

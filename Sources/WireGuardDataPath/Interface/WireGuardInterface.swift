@@ -64,9 +64,10 @@ package final class WireGuardInterface {
     if path.isDeviceGone { return loop.stop() }
     var effects: [EngineEffect] = []
     let time = EngineTime.now
-    path.handshakes.takeAll { engine.receiveHandshake($0, from: $1, at: time, effects: &effects) }
+    var isToAdvance = engine.hasPending
+    path.handshakes.takeAll { if engine.receiveHandshake($0, from: $1, at: time, effects: &effects) { isToAdvance = true } }
     perform(&effects)
-    advance()
+    if isToAdvance { advance() }
     if engine.isUnderLoad(at: time.moment) { rest() }
   }
 

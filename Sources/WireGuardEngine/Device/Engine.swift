@@ -1,4 +1,5 @@
 package import NetworkTypes
+internal import Synchronization
 
 /// The WireGuard protocol of one interface, without sockets, clocks or threads of its own.
 ///
@@ -16,6 +17,9 @@ package final class Engine: @unchecked Sendable {
   private let controlSection = Section()
   private let sendingSection = Section()
   private let receivingSection = Section()
+  /// Batches have left something to settle. Told without a section: a thread that works holds its own nearly always, and who waits for one holds the
+  /// thread up in turn, as the lock is handed over.
+  private let pending = Atomic<Bool>(false)
 
   let shared: UnsafeMutablePointer<SharedState>
   let sending: UnsafeMutablePointer<SendingState>
@@ -70,6 +74,7 @@ package final class Engine: @unchecked Sendable {
       var batch = SendBatch(now: now, mtu: mtu, shared: shared, state: sending)
       body(&batch)
       outcome.needsControl = sending.pointee.firstPending >= 0
+      if outcome.needsControl { pending.store(true, ordering: .sequentiallyConsistent) }
     }
     return outcome
   }
@@ -81,6 +86,7 @@ package final class Engine: @unchecked Sendable {
       var batch = ReceiveBatch(now: now, shared: shared, state: receiving)
       body(&batch)
       outcome.needsControl = receiving.pointee.firstPending >= 0
+      if outcome.needsControl { pending.store(true, ordering: .sequentiallyConsistent) }
     }
     return outcome
   }
@@ -99,12 +105,16 @@ package final class Engine: @unchecked Sendable {
 
   // MARK: - Control
 
-  /// A datagram that `ReceiveBatch.open` called a handshake message.
+  /// A datagram that `ReceiveBatch.open` called a handshake message. True where it is a peer's, and may have changed when next to `advance`.
+  @discardableResult
   package func receiveHandshake(
     _ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]
-  ) {
+  ) -> Bool {
     control { take(message, from: source, at: time, effects: &effects) }
   }
+
+  /// Whether a batch has left something for `advance` to do.
+  package var hasPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
   /// Whether so many handshake messages come that their senders have to prove where they are.
   package func isUnderLoad(at now: Moment) -> Bool { control { admission.isUnderLoad(at: now.nanoseconds) } }
@@ -112,7 +122,7 @@ package final class Engine: @unchecked Sendable {
   /// Does everything that is due at `time`, and settles what batches left.
   package func advance(to time: EngineTime, effects: inout [EngineEffect]) {
     control {
-      settle(at: time, effects: &effects)
+      if pending.exchange(false, ordering: .acquiringAndReleasing) { settle(at: time, effects: &effects) }
       runTimers(at: time, effects: &effects)
     }
   }

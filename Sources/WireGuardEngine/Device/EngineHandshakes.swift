@@ -88,23 +88,23 @@ extension Engine {
 
   // MARK: - In
 
-  /// From the cheapest check to the dearest: length and type, first MAC, load, and only then X25519.
-  func take(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]) {
+  /// From the cheapest check to the dearest: length and type, first MAC, load, and only then X25519. True where it is a peer's.
+  func take(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]) -> Bool {
     let now = time.moment.nanoseconds
     guard let kind = HandshakeKind(message) else {
       counted.malformed &+= 1
-      return
+      return false
     }
-    guard isUp, let identity, let macs else { return }
+    guard isUp, let identity, let macs else { return false }
     if kind == .cookieReply { return takeCookieReply(message, at: time, effects: &effects) }
     guard macs.isFirstRight(message) else {
       counted.wrongMAC &+= 1
-      return
+      return false
     }
     // A response to nobody is not worth a cookie either.
     if kind == .response, owners[message.word(at: ResponseLayout.receiver)] == nil {
       counted.unknownIndex &+= 1
-      return
+      return false
     }
     let hasProof = cookies.isSecondRight(message, from: source, at: now, entropy: entropy)
     switch admission.judge(source.address, hasProof: hasProof, at: now, entropy: entropy) {
@@ -113,16 +113,17 @@ extension Engine {
       counted.overLoad &+= 1
       let reply = cookies.reply(to: message, from: source, macs: macs, at: now, entropy: entropy)
       effects.append(.transmit(reply, to: source, peer: nil))
-      return
+      return false
     case .drop:
       counted.overLoad &+= 1
-      return
+      return false
     }
     let isTaken =
       kind == .initiation
       ? takeInitiation(message, identity, from: source, at: time, effects: &effects)
       : takeResponse(message, identity, from: source, at: time, effects: &effects)
     if !isTaken { counted.refusedHandshakes &+= 1 }
+    return isTaken
   }
 
   private func takeInitiation(
@@ -179,16 +180,16 @@ extension Engine {
     return true
   }
 
-  private func takeCookieReply(_ message: UnsafeRawBufferPointer, at time: EngineTime, effects: inout [EngineEffect]) {
+  private func takeCookieReply(_ message: UnsafeRawBufferPointer, at time: EngineTime, effects: inout [EngineEffect]) -> Bool {
     let now = time.moment.nanoseconds
     guard let owner = owners[message.word(at: CookieReplyLayout.receiver)], let peer = peer(at: owner) else {
       counted.unknownIndex &+= 1
-      return
+      return false
     }
     // Nothing of the peer moves by it: a cookie reply proves that its sender saw our message, not who it is.
     guard peer.jar.take(message, macs: peer.macs, at: now) else {
       counted.refusedHandshakes &+= 1
-      return
+      return false
     }
     // The initiation goes out again with the cookie, at once, but not more than once between two by the timer.
     if peer.initiation != nil, !peer.hasHurried {
@@ -196,6 +197,7 @@ extension Engine {
       sendInitiation(peer, at: time, effects: &effects)
       rearm(peer)
     }
+    return true
   }
 
   /// An authentic handshake message came in: the peer is where it came from.
