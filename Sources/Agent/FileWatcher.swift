@@ -44,7 +44,8 @@ final class FileWatcher {
       do throws(SystemError) {
         sources[folder] = try loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
       } catch {
-        if error.code != ENOENT { obstacle = obstacle ?? words(error) }
+        // What may not be looked into is not read either: systemd-resolved's own notes, under the unit's limits.
+        if error.code != ENOENT, error.code != EACCES { obstacle = obstacle ?? words(error) }
       }
     }
   }
