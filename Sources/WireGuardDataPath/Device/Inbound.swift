@@ -11,6 +11,8 @@ struct Inbound: ~Copyable {
   private static let tail = 1024
   /// Opened bytes after which they are written, whatever more may have come.
   private static let enough = 192 * 1024
+  /// So many superpackets are received at a time: to open one takes a twentieth of a millisecond, and more would make turns long.
+  private static let fewSuperpackets = 4
 
   private let path: DataPath
   private let tun: Int32
@@ -21,6 +23,8 @@ struct Inbound: ~Copyable {
   private let bufferCount: Int
   private let messages: UnsafeMutablePointer<cwg_incoming>
   private let plaintext: UnsafeMutableRawPointer
+  /// How many messages are asked for next.
+  private var wanted: Int
   private var used = 0
   private var coalescer: Coalescer
   private var delay = ControlledDelay()
@@ -35,6 +39,7 @@ struct Inbound: ~Copyable {
     let joins = path.offloads.contains(.socketJoining)
     bufferSize = joins ? 65_536 : 10_240
     bufferCount = joins ? 8 : CWG_BATCH
+    wanted = bufferCount
     stride = (Self.lead + bufferSize + Self.tail + 63) / 64 * 64 + 192
     buffers = .allocate(byteCount: stride * bufferCount, alignment: 64)
     messages = .allocate(capacity: bufferCount)
@@ -72,21 +77,24 @@ struct Inbound: ~Copyable {
   /// A few batches at most, so that the other socket gets its turn.
   private mutating func drain(_ socket: Int32) {
     for _ in 0..<64 {
-      let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(bufferCount)))
+      let asked = wanted
+      let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(asked)))
       guard count > 0 else {
         _ = delay.tells(of: 0, at: .now)
         return
       }
       let now = Moment.now
-      // The last has waited for the least.
-      tellsSender = delay.tells(of: UInt64(messages[count &- 1].waited), at: now)
+      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least.
+      tellsSender = delay.tells(of: count < asked ? 0 : UInt64(messages[count &- 1].waited), at: now)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
       write()
       if outcome.needsControl || path.handshakes.hasNews { path.wakeControl() }
       DataPath.letOthersWork()
-      if count < bufferCount { return }
+      let bytes = (0..<count).reduce(0) { $0 &+ Int(messages[$1].length) }
+      wanted = bytes > Self.fewSuperpackets * 32_768 ? Self.fewSuperpackets : bufferCount
+      if count < asked { return }
     }
   }
 
