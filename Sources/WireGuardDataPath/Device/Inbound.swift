@@ -11,7 +11,7 @@ struct Inbound: ~Copyable {
   private static let tail = 1024
   /// Opened bytes after which they are written, whatever more may have come.
   private static let enough = 192 * 1024
-  /// So many superpackets are received at a time: to open one takes a twentieth of a millisecond, and more would make turns long.
+  /// So many are received at a time where most are superpackets: to open one takes a twentieth of a millisecond, and more would make turns long.
   private static let fewSuperpackets = 4
 
   private let path: DataPath
@@ -93,7 +93,7 @@ struct Inbound: ~Copyable {
       if outcome.needsControl || path.handshakes.hasNews { path.wakeControl() }
       DataPath.letOthersWork()
       let bytes = (0..<count).reduce(0) { $0 &+ Int(messages[$1].length) }
-      wanted = bytes > Self.fewSuperpackets * 32_768 ? Self.fewSuperpackets : bufferCount
+      wanted = bytes > count &* 32_768 ? Self.fewSuperpackets : bufferCount
       if count < asked { return }
     }
   }

@@ -12,8 +12,8 @@ internal import Synchronization
 /// A thread of the data path does, for each batch: `send` or `receive`; where the outcome says `needsControl`, `advance`; then it performs
 /// the effects, and sets its timer to `nextDeadline`.
 package final class Engine: @unchecked Sendable {
-  // Sound: `shared`, `sending` and `receiving` are reached only in the sections that own them, all else only in control's. Whoever
-  // enters more than one enters control's first, then the sending one, then the receiving one.
+  // Sound: `shared`, `sending` and `receiving` are reached only in the sections that own them, all else that is not constant or atomic only in
+  // control's. Whoever enters more than one enters control's first, then the sending one, then the receiving one.
   private let controlSection = Section()
   private let sendingSection = Section()
   private let receivingSection = Section()
