@@ -5,13 +5,14 @@ import Testing
 
 @Suite("A queue in which packets wait for too long")
 struct ControlledDelayTests {
-  private static let long = ControlledDelay.target
+  private static let long: UInt64 = 500_000
+  private static let delay = ControlledDelay(target: long, interval: 10_000_000)
 
   private func moment(_ milliseconds: Int) -> Moment { Moment(nanoseconds: 1_000_000_000 + UInt64(milliseconds) * 1_000_000) }
 
   /// The milliseconds at which one packet is to be marked, of a queue that one leaves in each, after waiting for so long.
   private func told(_ time: Range<Int>, wait: (Int) -> UInt64) -> [Int] {
-    var delay = ControlledDelay()
+    var delay = Self.delay
     return time.filter { delay.tells(of: wait($0), at: moment($0)) }
   }
 
@@ -41,9 +42,18 @@ struct ControlledDelayTests {
     #expect(late.first == 1010 && late[1] == 1020, "\(late)")
   }
 
+  @Test("where a batch takes long to work on, the interval is as long as four")
+  func slow() {
+    var delay = Self.delay
+    let told = stride(from: 0, to: 400, by: 7).filter { delay.tells(of: Self.long, at: moment($0), work: 7_000_000) }
+    #expect(told.first == 28 && told[1] - told[0] == 28, "\(told)")
+    delay = Self.delay
+    #expect((0..<20).filter { delay.tells(of: Self.long, at: moment($0), work: 1_000_000) }.first == 10)
+  }
+
   @Test("a clock that goes back tells of nothing")
   func clock() {
-    var delay = ControlledDelay()
+    var delay = Self.delay
     let told = [500, 0, 509, 510].map { delay.tells(of: Self.long, at: moment($0)) }
     #expect(told == [false, false, false, true])
   }

@@ -29,7 +29,8 @@ struct FairQueue: ~Copyable {
     var next = none
     var deficit: Int32 = 0
     var isListed = false
-    var delay = ControlledDelay()
+    /// A superpacket takes a tenth of a millisecond, and to wait for a few is no queue.
+    var delay = ControlledDelay(target: 500_000, interval: 10_000_000)
   }
 
   /// Flows in the order of their turns.

@@ -27,7 +27,8 @@ struct Inbound: ~Copyable {
   private var wanted: Int
   private var used = 0
   private var coalescer: Coalescer
-  private var delay = ControlledDelay()
+  /// All flows wait in one queue here, so it is kept as short as TCP lets it be without leaving the processor idle.
+  private var delay = ControlledDelay(target: 100_000, interval: 2_000_000)
   /// One packet is to be marked or dropped: the socket never empties.
   private var tellsSender = false
 
@@ -76,6 +77,7 @@ struct Inbound: ~Copyable {
 
   /// A few batches at most, so that the other socket gets its turn.
   private mutating func drain(_ socket: Int32) {
+    var before: Moment?
     for _ in 0..<64 {
       let asked = wanted
       let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(asked)))
@@ -85,7 +87,9 @@ struct Inbound: ~Copyable {
       }
       let now = Moment.now
       // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least.
-      tellsSender = delay.tells(of: count < asked ? 0 : UInt64(messages[count &- 1].waited), at: now)
+      let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0
+      before = now
+      tellsSender = delay.tells(of: count < asked ? 0 : UInt64(messages[count &- 1].waited), at: now, work: work)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
