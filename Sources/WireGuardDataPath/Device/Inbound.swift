@@ -28,9 +28,11 @@ struct Inbound: ~Copyable {
   private var used = 0
   private var coalescer: Coalescer
   /// All flows wait in one queue here, so it is kept as short as TCP lets it be without leaving the processor idle.
-  private var delay = ControlledDelay(target: 100_000, interval: 2_000_000)
+  private var delay = ControlledDelay(target: 150_000, interval: 3_000_000)
   /// One packet is to be marked or dropped: the socket never empties.
   private var tellsSender = false
+  /// The batch before had a handshake message.
+  private var hadHandshake = false
 
   init(_ path: DataPath) throws(SystemError) {
     self.path = path
@@ -86,10 +88,13 @@ struct Inbound: ~Copyable {
         return
       }
       let now = Moment.now
-      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least.
+      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least. Handshakes may have taken the
+      // place of data: of a flood nobody is told.
+      let leavesData = count == asked && !hadHandshake
+      hadHandshake = false
       let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0
       before = now
-      tellsSender = delay.tells(of: count < asked ? 0 : UInt64(messages[count &- 1].waited), at: now, work: work)
+      tellsSender = delay.tells(of: leavesData ? UInt64(messages[count &- 1].waited) : 0, at: now, work: work)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
@@ -127,7 +132,9 @@ struct Inbound: ~Copyable {
         coalescer.append(packet, length)
         // The next packet's 64 bytes before it are kept as they are, so it may begin right behind this one.
         used &+= (length &+ 15) & ~15
-      case .handshake: path.handshakes.append(UnsafeRawBufferPointer(start: record, count: size), from: source)
+      case .handshake:
+        hadHandshake = true
+        path.handshakes.append(UnsafeRawBufferPointer(start: record, count: size), from: source)
       case .keepalive, .dropped: break
       }
     }
