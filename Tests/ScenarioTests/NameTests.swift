@@ -105,14 +105,14 @@ struct NameTests {
       Self.words + """
         go home
         start_agent; within 10 field_is corp state disconnected
-        start_asking home; sleep 1
-        stage leaving; go cafe; tunnel_is corp connected
+        start_asking home; within 10 eval '(( $(seen_at home home) > 200 ))'
+        stage leaving; within 10 all_answered; go cafe; tunnel_is corp connected
         stage cafe; sleep 1
-        stage walking; go mobile; sleep 0.7; tunnel_is corp connected
+        stage walking; within 10 all_answered; go mobile; sleep 0.7; tunnel_is corp connected
         stage mobile; sleep 1
         stage reconnecting; ip link del corp; within 10 eval '! field_is corp state connected || ip link show corp'; tunnel_is corp connected
         stage reconnected; sleep 1
-        stage coming; go home; within 10 field_is corp state disconnected
+        stage coming; within 10 all_answered; go home; within 10 field_is corp state disconnected
         within 10 grep -qx 'nameserver 192.0.2.1' $laptop/resolv.conf
         stage again; sleep 1
         stop_asking
