@@ -11,7 +11,8 @@ struct ControlledDelay {
 
   /// Nanoseconds for which a packet may wait.
   let target: UInt64
-  /// Nanoseconds for which all have to have waited for longer.
+  /// Nanoseconds for which all have to have waited for longer. A sender whose round trip is longer is told more than once before it can react, and slows
+  /// down once.
   let interval: UInt64
 
   /// When all have waited for too long for a whole interval; 0: the last has not.

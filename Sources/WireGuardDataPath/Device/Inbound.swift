@@ -89,7 +89,7 @@ struct Inbound: ~Copyable {
       }
       let now = Moment.now
       // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least. Handshakes may have taken the
-      // place of data: of a flood nobody is told.
+      // place of data: of a flood nobody is told, and the socket's room is what bounds the queue.
       let leavesData = count == asked && !hadHandshake
       hadHandshake = false
       let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0
