@@ -176,6 +176,46 @@ import Testing
     #expect(pair.b.delivered.count == count + 1 && pair.b.peer(pair.a).endpoint == pair.a.address)
   }
 
+  @Test("F29: who moves, and sends data and a handshake from there so soon that they are taken together, is answered there")
+  func movesWithinABatch() {
+    let pair = Pair()
+    pair.connect()
+    pair.a.address = datagramAddress("203.0.113.7:1001")
+    pair.network.send(pair.a, [pair.aToB])
+    // A new session at once, as when the network has changed.
+    var change = PeerChange(pair.b.publicKey)
+    change.endpoint = pair.b.address
+    change.persistentKeepalive = 5
+    change.allowedIPs = ["10.0.0.2/32", "fd00::2/128"].compactMap { IPPrefix($0) }
+    pair.a.apply(EngineChange(replacesPeers: true, peers: [change]), at: pair.network.now)
+    pair.network.takesTogether = true
+    pair.network.run(for: 0.2)
+    #expect(pair.b.peer(pair.a).endpoint == pair.a.address)
+    #expect(pair.a.peer(pair.b).lastHandshakeSeconds != 0)
+  }
+
+  @Test("F29: a session that is confirmed in the batch of the next initiation goes on where that one's response is lost")
+  func confirmedWithinABatch() {
+    let pair = Pair()
+    // What confirms the first session is under way for long, and comes together with the next initiation.
+    pair.network.send(pair.a, [pair.aToB])
+    pair.network.run(for: 0.0205)
+    var kept = pair.network.takeFlights(to: pair.b.address)
+    #expect(kinds(kept) == [4])
+    pair.network.now = pair.network.now + .seconds(121)
+    pair.network.send(pair.a, [pair.aToB])
+    kept += pair.network.takeFlights(to: pair.b.address)
+    #expect(kinds(kept) == [4, 4, 1])
+    pair.b.receive(kept, from: pair.a.address, at: pair.network.now)
+    // Its response is lost.
+    pair.b.outbox = []
+    let count = pair.b.delivered.count
+    pair.network.filter = { _, bytes in bytes.first == 4 }
+    pair.network.send(pair.a, [pair.aToB])
+    pair.network.run(for: 0.1)
+    #expect(pair.b.delivered.count == count + 1)
+  }
+
   @Test("F29: both sides move at once: the one that is still known is reached, and the other is learnt from it") func bothMove() {
     let pair = Pair()
     pair.connect()

@@ -26,6 +26,8 @@ final class SimulatedNetwork {
   var latency: UInt64 = 10_000_000
   /// The deadlines at which a node was advanced by itself.
   var wakeUps: [(node: String, at: Moment, reason: EngineDeadline.Reason)] = []
+  /// Whether a node takes what arrives from another at the same moment as one batch.
+  var takesTogether = false
   /// Drops what it says.
   var filter: (_ from: DatagramAddress, _ bytes: [UInt8]) -> Bool = { _, _ in true }
   private var flights: [Flight] = []
@@ -48,7 +50,13 @@ final class SimulatedNetwork {
         guard flights[flight].at <= end.nanoseconds else { break }
         let arrived = flights.remove(at: flight)
         now = max(now, Moment(nanoseconds: arrived.at))
-        nodes.first { $0.address == arrived.to }?.receive(arrived.bytes, from: arrived.from, at: now)
+        var batch = [arrived.bytes]
+        if takesTogether {
+          let others = flights.filter { $0.at == arrived.at && $0.from == arrived.from && $0.to == arrived.to }
+          batch += others.sorted { $0.order < $1.order }.map(\.bytes)
+          flights.removeAll { $0.at == arrived.at && $0.from == arrived.from && $0.to == arrived.to }
+        }
+        nodes.first { $0.address == arrived.to }?.receive(batch, from: arrived.from, at: now)
       } else if let (node, due) = deadline {
         guard due.moment <= end else { break }
         now = max(now, due.moment)
@@ -66,6 +74,12 @@ final class SimulatedNetwork {
   func send(_ node: SimulatedNode, _ packets: [[UInt8]]) {
     node.send(packets, at: now)
     launch(node)
+  }
+
+  /// Takes out what is under way to an address, in the order in which it was sent.
+  func takeFlights(to address: DatagramAddress) -> [[UInt8]] {
+    defer { flights.removeAll { $0.to == address } }
+    return flights.filter { $0.to == address }.sorted { $0.order < $1.order }.map(\.bytes)
   }
 
   private func launch(_ node: SimulatedNode) {

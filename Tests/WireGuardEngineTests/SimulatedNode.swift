@@ -108,32 +108,47 @@ final class SimulatedNode {
   /// Takes one datagram from the network.
   @discardableResult
   func receive(_ datagram: [UInt8], from source: DatagramAddress, at now: Moment) -> Opened {
+    receive([datagram], from: source, at: now)[0]
+  }
+
+  /// Takes datagrams from the network as one batch, as the data path does: handshakes are control's, when the whole batch has been opened.
+  @discardableResult
+  func receive(_ datagrams: [[UInt8]], from source: DatagramAddress, at now: Moment) -> [Opened] {
+    var opened: [Opened] = []
+    let outcome = engine.receive(at: now) { batch in
+      for datagram in datagrams { opened.append(open(datagram, from: source, &batch)) }
+    }
+    precondition(outcome.needsControl == engine.hasPending)
+    var isToAdvance = outcome.needsControl
+    for (datagram, opened) in zip(datagrams, opened) where opened == .handshake {
+      var new: [EngineEffect] = []
+      let deadline = engine.nextDeadline
+      let mayChange = datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
+      // What is nobody's needs no look at the timers, which a flood of it would pay for.
+      precondition(mayChange || engine.nextDeadline == deadline)
+      if mayChange { isToAdvance = true }
+      perform(new, at: now)
+    }
+    if isToAdvance { advance(at: now) }
+    return opened
+  }
+
+  private func open(_ datagram: [UInt8], from source: DatagramAddress, _ batch: inout ReceiveBatch) -> Opened {
     var opened = Opened.dropped
     var record = [UInt8](repeating: 0xdd, count: 48 + datagram.count + 512)
     record.replaceSubrange(48..<48 + datagram.count, with: datagram)
     var plaintext = [UInt8](repeating: 0xcc, count: 64 + datagram.count + 512)
-    let outcome = engine.receive(at: now) { batch in
-      record.withUnsafeMutableBytes { record in
-        plaintext.withUnsafeMutableBytes { plaintext in
-          opened = batch.open(record.address(48), count: datagram.count, from: source, into: plaintext.address(64))
-        }
+    record.withUnsafeMutableBytes { record in
+      plaintext.withUnsafeMutableBytes { plaintext in
+        opened = batch.open(record.address(48), count: datagram.count, from: source, into: plaintext.address(64))
       }
     }
     precondition(record[48..<48 + datagram.count].elementsEqual(datagram))
     switch opened {
     case .packet(let length, _): delivered.append(Array(plaintext[64..<64 + length]))
     case .keepalive: keepalives += 1
-    case .handshake:
-      var new: [EngineEffect] = []
-      let deadline = engine.nextDeadline
-      let isPeers = datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
-      // What is nobody's needs no look at the timers, which a flood of it would pay for.
-      precondition(isPeers || engine.nextDeadline == deadline)
-      perform(new, at: now)
-    case .dropped: break
+    case .handshake, .dropped: break
     }
-    precondition(outcome.needsControl == engine.hasPending)
-    if outcome.needsControl { advance(at: now) }
     return opened
   }
 

@@ -148,6 +148,8 @@ extension Engine {
       owners[index] = nil
       return false
     }
+    // Data that came in the same batch may have confirmed the session before, which this one would take the place of.
+    takeConfirmation(of: peer, at: time, effects: &effects)
     heard(from: source, message.count, peer, at: now)
     peer.lastHandshakeMessage = now
     let session = Session(keys, localIndex: index, remoteIndex: received.remoteIndex, peer: peer.index, at: now, isInitiator: false)
@@ -200,17 +202,19 @@ extension Engine {
     return true
   }
 
-  /// An authentic handshake message came in: the peer is where it came from.
+  /// An authentic handshake message came in: the peer is where it came from. What data has told before it, and control has not yet seen, may be the
+  /// same news.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
     var isNew = false
-    inReceivingSection { isNew = peer.receive.pointee.source != source }
-    if isNew { answer(source, peer) }
     inBothSections {
-      peer.receive.pointee.source = source
-      peer.receive.pointee.wants.moved = false
-      peer.receive.pointee.receivedBytes &+= UInt64(count)
-      peer.receive.pointee.noteReceived(at: now, peer.send)
+      let lane = peer.receive
+      isNew = lane.pointee.source != source || lane.pointee.wants.moved
+      lane.pointee.source = source
+      lane.pointee.wants.moved = false
+      lane.pointee.receivedBytes &+= UInt64(count)
+      lane.pointee.noteReceived(at: now, peer.send)
     }
+    if isNew { answer(source, peer) }
   }
 
   /// What goes to the peer from now on goes to where this came from, and from the address that it came to where that is the way.

@@ -19,24 +19,27 @@ extension Engine {
   }
 
   private func settleReceived(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
-    var confirmed: UInt32?
     var wants = ReceiveLane.Wants()
     var moved: DatagramAddress?
     inBothSections {
       let lane = peer.receive
       wants = lane.pointee.wants
-      confirmed = lane.pointee.confirmed
       lane.pointee.wants = ReceiveLane.Wants()
-      lane.pointee.confirmed = nil
       if wants.moved { moved = lane.pointee.source }
     }
     if let moved { answer(moved, peer) }
-    if let confirmed, confirm(confirmed, peer) {
-      complete(peer, at: time)
-      _ = flush(peer, effects: &effects)
-    }
+    takeConfirmation(of: peer, at: time, effects: &effects)
     if wants.rekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
     rearm(peer)
+  }
+
+  /// What data has confirmed of the session that waits for it.
+  func takeConfirmation(of peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    var confirmed: UInt32?
+    inReceivingSection { confirmed = peer.receive.pointee.confirmed.take() }
+    guard let confirmed, confirm(confirmed, peer) else { return }
+    complete(peer, at: time)
+    _ = flush(peer, effects: &effects)
   }
 
   private func takeReceivePending() -> [Peer] {
