@@ -12,6 +12,7 @@ extension Logger {
         metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
     case .state(let tunnel, let from, let to, let because):
       info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
+    case .failure(let tunnel, let because): warning("failure", metadata: with(because, ["tunnel": "\(tunnel)"]))
     case .hold(let tunnel, let hold, _):
       info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):

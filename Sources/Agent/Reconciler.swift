@@ -54,6 +54,7 @@ package final class Reconciler {
   private var changedAt: Moment?
   var awaitingSince: Moment?
   var toldStates: [String: String] = [:]
+  var toldFailures: [String: ToldFailure] = [:]
   var toldTimers: [String: [TunnelTimer]] = [:]
   private var isPassing = false
   var isPassDue = false

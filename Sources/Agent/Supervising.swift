@@ -1,4 +1,5 @@
 import ControlProtocol
+import NetworkTypes
 import RoamwardCore
 
 /// The tunnels that it looks after.
@@ -35,14 +36,28 @@ extension Reconciler {
     supervisor.machine.state == .disconnected && (supervisor.isToBeReplaced || policies.tunnel(named: supervisor.policy.name) == nil)
   }
 
-  /// Moves a machine, and tells of the state that it has come to.
+  /// Moves a machine, and tells of what has failed since it was told last, and of the state that it has come to.
   func drive(_ supervisor: TunnelSupervisor, _ move: (TunnelSupervisor) -> Void) {
     let before = toldStates[supervisor.policy.name] ?? "disconnected"
     move(supervisor)
+    tellOfFailure(of: supervisor)
     let after = supervisor.machine.state.status
     guard before != after else { return }
     toldStates[supervisor.policy.name] = after
     tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
+  }
+
+  /// Each failed attempt is told once, though the next one fails for the same reason.
+  private func tellOfFailure(of supervisor: TunnelSupervisor) {
+    let name = supervisor.policy.name
+    let failure = ToldFailure(supervisor.machine)
+    guard let failure, failure != toldFailures[name] else {
+      if failure == nil { toldFailures[name] = nil }
+      return
+    }
+    let isNextTry = failure.retry == nil && failure.reason == toldFailures[name]?.reason
+    toldFailures[name] = failure
+    if !isNextTry { tell(.failure(tunnel: name, because: failure.reason)) }
   }
 
   /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
@@ -57,5 +72,18 @@ extension Reconciler {
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision = deliberation.decisions[name] else { return "not decided yet" }
     return decision.rule.map { "rule \($0.index): \(decision.because)" } ?? decision.because
+  }
+}
+
+/// What has failed of a tunnel, told apart from the same failure of its next attempt.
+struct ToldFailure: Equatable {
+  let reason: String
+  /// While it waits for its next attempt: when that comes.
+  var retry: Moment?
+
+  init?(_ machine: TunnelMachine) {
+    guard let failure = machine.failure else { return nil }
+    reason = failure
+    if case .backingOff(_, let until) = machine.state { retry = until }
   }
 }

@@ -6,6 +6,8 @@ package struct Event: Hashable, Sendable {
     /// The rules' verdict on a tunnel is another one, or has another reason.
     case decision(tunnel: String, outcome: String, rule: Int?, because: String)
     case state(tunnel: String, from: String, to: String, because: String)
+    /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
+    case failure(tunnel: String, because: String)
     /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
     case hold(tunnel: String, HoldRequest?, isSaid: Bool)
     /// Something will happen to a tunnel by itself at this time, in seconds since 1970; `nil`: it will not any more.
@@ -39,6 +41,7 @@ package struct Event: Hashable, Sendable {
       ])
     case .state(let tunnel, let from, let to, let because):
       add(["event": "state", "tunnel": .string(tunnel), "from": .string(from), "to": .string(to), "because": .string(because)])
+    case .failure(let tunnel, let because): add(["event": "failure", "tunnel": .string(tunnel), "because": .string(because)])
     case .hold(let tunnel, let hold, let isSaid):
       add(["event": "hold", "tunnel": .string(tunnel), "hold": JSON(hold.map { $0.wantsUp ? "up" : "down" }), "said": .bool(isSaid)])
       if let hold { add(["until": hold.until.json, "reason": JSON(hold.reason)]) }
@@ -66,6 +69,7 @@ extension Event {
       let rule = json["rule"]?.integer.map { "rule \($0): " } ?? ""
       return "\(text("tunnel")): \(text("decision")) (\(rule)\(text("because")))"
     case "state": return "\(text("tunnel")): \(text("from")) -> \(text("to")) (\(text("because")))"
+    case "failure": return "\(text("tunnel")): failed (\(text("because")))"
     case "hold": return "\(text("tunnel")): " + (json["hold"]?.string.map { "held \($0) by hand" } ?? "no longer held")
     case "timer":
       let what = TunnelTimer.What(rawValue: text("timer"))

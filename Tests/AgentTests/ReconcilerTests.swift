@@ -47,7 +47,11 @@ import Testing
     #expect(life.machine.state.observed.kernel.rules.isEmpty && life.machine.state.observed.kernel.routes.isEmpty)
     life.machine.run(for: .milliseconds(5500))
     #expect(life.machine.state.observed.kernel.link(named: "corp") == nil)
-    #expect(try life.tunnel().failure == "the peer did not answer within 15.0 seconds")
+    #expect(try life.tunnel().failure == "the peer did not answer within 15 s")
+    #expect(life.failures == ["corp: the peer did not answer within 15 s"])
+    // Each attempt is told once.
+    life.machine.run(for: .seconds(17))
+    #expect(life.failures == Array(repeating: "corp: the peer did not answer within 15 s", count: 2))
     life.machine.peersAnswer = true
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel().state == "connected")
@@ -61,6 +65,17 @@ import Testing
     #expect(life.machine.renewals == 1)
     #expect(life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
     #expect(!life.machine.applied.contains { if case .deleteLink = $0 { true } else { false } })
+  }
+
+  @Test("why it is given up on another network is told, before the state that it comes to") func givesUp() throws {
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
+    life.start()
+    life.machine.peersAnswer = false
+    life.move(to: Sample.network(Sample.wired()))
+    life.forget()
+    life.machine.run(for: .seconds(15))
+    #expect(life.failures == ["corp: the peer has not answered on this network within 15 s"])
+    #expect(life.states == ["corp connecting"])
   }
 
   @Test("without a network it waits, without a timer") func loses() throws {

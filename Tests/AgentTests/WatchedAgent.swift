@@ -43,6 +43,10 @@ final class WatchedAgent {
     events.compactMap { if case .state(let tunnel, _, let to, _) = $0 { "\(tunnel) \(to)" } else { nil } }
   }
 
+  var failures: [String] {
+    events.compactMap { if case .failure(let tunnel, let because) = $0 { "\(tunnel): \(because)" } else { nil } }
+  }
+
   /// `release 5000`: set, with what is left of it in milliseconds; `release -`: it will not come.
   var timers: [String] {
     events.compactMap {

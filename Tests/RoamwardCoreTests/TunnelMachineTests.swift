@@ -39,7 +39,7 @@ import Testing
       _ = machine.handle(.prepared, at: now)
       now = try #require(machine.nextDeadline)
       #expect(machine.handle(.tick, at: now) == [.release])
-      #expect(machine.failure == "the peer did not answer within 15.0 seconds")
+      #expect(machine.failure == "the peer did not answer within 15 s")
       let next = try #require(machine.nextDeadline)
       delays.append(next - now)
       now = next

@@ -18,7 +18,7 @@ struct GatewayTests {
         sleep 0.5
       done
       roamward status | head -n 1
-      within 16 field_is corp failure 'the peer did not answer within 15.0 seconds'
+      within 16 field_is corp failure 'the peer did not answer within 15 s'
       say "$(field corp state) $(seen_by 203.0.113.80)"
       ip -n internet link set gateway up
       tunnel_is corp connected
