@@ -32,8 +32,8 @@ stop_asking() {
   wait "$asker"
 }
 
-# Those that had to wait have their answers: names of one stage are not asked in the next.
-all_answered() { (( $(<"$scene/lookups.open") <= 3 )); }
+# Those of earlier stages have their answers, and none will be asked any more.
+all_answered() { [[ $(<"$scene/lookups.open") == "$(<"$scene/stage") 0" ]]; }
 
 # From now on nobody can answer, by the plan; until `answerable`.
 unanswerable() { echo -n "$EPOCHREALTIME " >>"$scene/outages"; }

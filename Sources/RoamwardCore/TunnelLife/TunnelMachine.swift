@@ -179,11 +179,14 @@ package struct TunnelMachine: Hashable, Sendable {
   private mutating func tick(at now: Moment) -> [Effect] {
     guard let deadline = nextDeadline, deadline <= now else { return [] }
     switch state {
-    case .preparing(let attempt, _): return backOff(after: attempt, because: "the provider did not start within \(words(for: timing.connect))", at: now)
-    case .awaitingPeer(let attempt, _): return backOff(after: attempt, because: "the peer did not answer within \(words(for: timing.connect))", at: now)
+    case .preparing(let attempt, _):
+      return backOff(after: attempt, because: "the provider did not start within \(words(for: timing.connect))", at: now)
+    case .awaitingPeer(let attempt, _):
+      return backOff(after: attempt, because: "the peer did not answer within \(words(for: timing.connect))", at: now)
     case .applying(let attempt, _):
       return backOff(after: attempt, because: "the settings could not be applied within \(words(for: timing.connect))", at: now)
-    case .reasserting: return backOff(after: 1, because: "the peer has not answered on this network within \(words(for: timing.reassert))", at: now)
+    case .reasserting:
+      return backOff(after: 1, because: "the peer has not answered on this network within \(words(for: timing.reassert))", at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
     }
