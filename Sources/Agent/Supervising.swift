@@ -47,17 +47,13 @@ extension Reconciler {
     tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
   }
 
-  /// Each failed attempt is told once, though the next one fails for the same reason.
+  /// Each failed attempt is told once, though the next one is under way, or fails for the same reason.
   private func tellOfFailure(of supervisor: TunnelSupervisor) {
     let name = supervisor.policy.name
-    let failure = ToldFailure(supervisor.machine)
-    guard let failure, failure != toldFailures[name] else {
-      if failure == nil { toldFailures[name] = nil }
-      return
-    }
-    let isNextTry = failure.retry == nil && failure.reason == toldFailures[name]?.reason
+    let (before, failure) = (toldFailures[name], ToldFailure(supervisor.machine))
     toldFailures[name] = failure
-    if !isNextTry { tell(.failure(tunnel: name, because: failure.reason)) }
+    guard let failure, failure != before, failure.retry != nil || failure.reason != before?.reason else { return }
+    tell(.failure(tunnel: name, because: failure.reason))
   }
 
   /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.

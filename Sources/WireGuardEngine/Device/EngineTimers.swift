@@ -33,7 +33,7 @@ extension Engine {
     rearm(peer)
   }
 
-  /// What data has confirmed of the session that waits for it.
+  /// Where data has come in by the session that waited for it: the session is used from now on.
   func takeConfirmation(of peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var confirmed: UInt32?
     inReceivingSection { confirmed = peer.receive.pointee.confirmed.take() }
