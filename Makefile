@@ -10,16 +10,20 @@ docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
-# Continuous integration has 25 minutes, and goes without the agent under its unit, the longest after the managers.
+# Continuous integration has 25 minutes, and goes without the agent under its unit, the longest after the managers, and without release builds of
+# programs that no test runs as such.
 virtual = vm-managers vm-resolvers vm-wifi vm-boot $(if $(CI),,vm-unit)
 
-.PHONY: help build demo test lint bench install clean $(virtual)
+.PHONY: help build engine demo test lint bench install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## release programs, in .build/release
 	swift build -c release --static-swift-stdlib
+
+engine:
+	swift build -c release --static-swift-stdlib --product roamward-wireguard
 
 demo: ## a walk from home to the café, in network namespaces
 	scripts/setup
@@ -41,7 +45,7 @@ vm-resolvers:
 	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module dummy --time-limit 900 -- Tests/VM/resolvers
 
 # The engine as it is shipped.
-vm-wifi: build
+vm-wifi: $(if $(CI),engine,build)
 	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
