@@ -10,9 +10,8 @@ docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
 
-# Continuous integration has 25 minutes, and goes without the agent under its unit, the longest after the managers, and without release builds of
-# programs that no test runs as such.
-virtual = vm-managers vm-resolvers vm-wifi vm-boot $(if $(CI),,vm-unit)
+# The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
+virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
 .PHONY: help build engine demo test lint bench install clean $(virtual)
 
@@ -65,7 +64,9 @@ lint: ## format of the Swift sources, the shell scripts, what does not belong in
 bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
 	scripts/setup --bench
 	$(MAKE) --no-print-directory build
+	swift build --build-tests
 	Benchmarks/run
+	Benchmarks/promises
 	Benchmarks/tunnel --all
 
 install: ## programs and systemd unit, under DESTDIR and PREFIX

@@ -1,6 +1,7 @@
 import Glibc
 import LinuxIO
 import NetworkTypes
+import Testing
 
 /// A laptop in a lab of its own (`examples/walk/lab`), with policies, and an agent where a script starts one.
 ///
@@ -57,8 +58,10 @@ final class Scene {
   func finish(_ script: String, limit: Int = 240) throws -> (status: Int32, output: String) {
     scripts += 1
     let file = "script-\(scripts).bash"
+    let test = Test.current?.name ?? ""
     let words =
-      "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)' tests='\(Lab.folder)'\n" + self.words.map { "source '\($0)'\n" }.joined()
+      "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)' tests='\(Lab.folder)' test_name='\(test)' \(Lab.promises)\n"
+      + self.words.map { "source '\($0)'\n" }.joined()
     try write(file, words + script + "\n")
     // Into a file: a pipe would stay open as long as anything that the script has left running.
     let output = "output-\(scripts)"

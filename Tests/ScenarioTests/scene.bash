@@ -14,19 +14,27 @@ go() { "$lab" connect "$1"; }
 # Runs a command on home, cafe, mobile, internet or gateway.
 on() { "$lab" on "$@"; }
 
-# Repeats a command until it succeeds. The seconds are what a person would wait on a quiet machine; a busy one gets ten times as many and half a
-# minute. Then it says what the command said last, and fails.
+# Repeats a command until it succeeds. The seconds are the promise for a quiet machine. The wait is generous: ten times as long and half a minute more,
+# so that a busy machine fails no test. How long it took is kept in $promises, where that names a file; with $strict a broken promise fails.
+# After a failure it prints what the command printed last.
 within() {
-  local deadline=$((${EPOCHREALTIME/./} + $1 * 10000000 + 30000000)) output
+  local promised=$1 began=${EPOCHREALTIME/./} now output
   shift
   until output=$("$@" 2>&1); do
-    if ((${EPOCHREALTIME/./} > deadline)); then
+    now=${EPOCHREALTIME/./}
+    if ((now > began + promised * 10000000 + 30000000)); then
       echo "not in time: $*"
       echo "$output"
       return 1
     fi
     sleep 0.02
   done
+  now=${EPOCHREALTIME/./}
+  [[ -z ${promises:-} ]] || printf '%d\t%d\t%s\t%s\n' "$promised" "$(((now - began) / 1000))" "${test_name:-}" "${*//$'\n'/ }" >>"$promises"
+  if [[ -n ${strict:-} ]] && ((now - began > promised * 1000000)); then
+    echo "promised within $promised s, took $(((now - began) / 1000)) ms: $*"
+    return 1
+  fi
 }
 
 not() { ! "$@"; }
