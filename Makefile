@@ -8,7 +8,8 @@ sbindir = $(PREFIX)/sbin
 unitdir = $(PREFIX)/lib/systemd/system
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
-shell_scripts = $(shell git grep --files-with-matches --untracked '^\#!.*bash' -- scripts examples Tests Benchmarks .ci)
+# Those that are run, and those that others read.
+shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash' -e '^\# shellcheck shell=bash' -- scripts examples Tests Benchmarks .ci)
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot

@@ -78,6 +78,7 @@ start_strays() {
 
 # Takes the streams of strays.
 listen_to_strays() {
+  # shellcheck disable=SC2016 # perl's variables
   on internet perl -MSocket=:all -e 'socket(my $s, AF_INET6, SOCK_STREAM, 0); bind($s, pack_sockaddr_in6(8888, IN6ADDR_ANY)); listen($s, 64); sleep' \
     >/dev/null 2>&1 &
   within 10 eval 'on internet ss -Hltn sport = :8888 | grep -q .'
