@@ -27,7 +27,7 @@ extension Reconciler {
     let isUp = supervisor.machine.level > .nothing
     let device = isUp ? supervisor.linkName.flatMap { observation?.state.wireGuard[$0] } : nil
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
-    return StatusReport.Tunnel(
+    var report = StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
       decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason(for: supervisor),
       hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdUntil: hold?.lifetime.end,
@@ -37,6 +37,10 @@ extension Reconciler {
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,
       notes: notes.filter { $0.hasPrefix(policy.name + ": ") })
+    report.holdLifetime = hold?.lifetime.kind
+    report.isWanted = supervisor.isWanted
+    report.table = supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil
+    return report
   }
 }
 

@@ -3,19 +3,15 @@ internal import NetworkTypes
 internal import RoamwardCore
 
 extension Reconciler {
-  /// What the policies and people want held back (docs/security.md).
-  var guardedSetups: [TunnelSetup] {
-    let evaluator = Evaluator(networks: policies.networks)
-    return orderedSupervisors.map { supervisor in
-      var setup = supervisor.setup
-      setup.isGuarding = guarding.isGuarding(supervisor.policy)
-      setup.refusesNames = refusesNames(supervisor.policy)
-      if isStopping { setup.policy.dns?.whenDown = .ask }
-      setup.isOnLANNetwork = evaluator.isOn(
-        anyOf: supervisor.policy.routes?.lanNetworks ?? [], observation?.snapshot ?? NetworkSnapshot())
-      return setup
-    }
+  /// What the agent knows of its tunnels, as the one builder takes it.
+  var desiredTunnels: DesiredTunnels {
+    DesiredTunnels(
+      policies, decisions: deliberation.decisions, overrides: deliberation.holds, killSwitch: guarding,
+      standings: orderedSupervisors.map(\.standing), takenSlots: others.takenSlots, on: lastSnapshot, isStopping: isStopping)
   }
+
+  /// What is wanted of each tunnel now.
+  var guardedSetups: [TunnelSetup] { desiredTunnels.setups }
 
   /// Whether the firewall is anybody's affair here: then it is looked at.
   var firewallNeed: FirewallNeed {
@@ -28,7 +24,8 @@ extension Reconciler {
     if let release = guarding.release {
       return FirewallStatus(
         situation: release.isPortal ? .portal : .released, guards: guards.map(\.policy.name), blocking: release.isPortal ? blocking : [],
-        until: release.lifetime.end, programs: release.programs?.name, reason: release.reason)
+        until: release.lifetime.end, programs: release.programs?.name, reason: release.reason,
+        lifetime: release.lifetime.kind)
     }
     return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards.map(\.policy.name), blocking: blocking)
   }
@@ -59,14 +56,7 @@ extension Reconciler {
   }
 
   /// Who the web and DNS are open to.
-  var portalWindow: PortalWindow? {
-    guarding.portal.map { portal in
-      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in world.controlGroup(Self.resolverGroup) })
-    }
-  }
-
-  /// Of systemd-resolved's service.
-  private static let resolverGroup = "/system.slice/systemd-resolved.service"
+  var portalWindow: PortalWindow? { guarding.portalWindow(world.controlGroup) }
 
   /// How often a window is looked at: whether its programs have ended, or its tunnels are up, so that nobody needs it any more.
   private static let portalPace = Duration.seconds(5)

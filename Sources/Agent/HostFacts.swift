@@ -1,6 +1,6 @@
 internal import Glibc
 internal import LinuxIO
-internal import RoamwardCore
+package import RoamwardCore
 
 extension LocalTime {
   /// By the clock and the time zone of this machine.
@@ -40,7 +40,7 @@ func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> 
 }
 
 /// The control group of this name, if a program is in it.
-func populatedControlGroup(_ name: String) -> ControlGroup? {
+package func populatedControlGroup(_ name: String) -> ControlGroup? {
   guard let mount = controlGroupMount, let group = ControlGroup(name, mount: mount), isControlGroupPopulated(group.path) else { return nil }
   return group
 }

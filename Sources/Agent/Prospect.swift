@@ -4,33 +4,12 @@ internal import RoamwardCore
 
 /// What would be, if it were asked for.
 extension Reconciler {
-  /// What these policies want of the machine on this network once every tunnel that they want is up; with `tunnel` held up or down by hand.
+  /// What these policies want of the machine on this network when every tunnel is at rest; with `tunnel` up or down by hand.
   func prospect(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
-    let snapshot = lastSnapshot
-    let evaluator = Evaluator(networks: policies.networks)
-    var used = usedSlots
-    let setups = policies.tunnels.map { policy -> TunnelSetup in
-      let running = supervisors[policy.name]
-      var hold = deliberation.holds[policy.name]
-      if policy.name == tunnel { hold = Hold(wantsUp: up, since: 0, lifetime: .resume) }
-      let decision = evaluator.decide(policy, on: snapshot, patience: .isOver, explaining: .none)
-      let isUp =
-        switch Intent(policy, decision: decision, hold: hold) {
-        case .up: true
-        case .down: false
-        case .unchanged: running?.machine.isWanted ?? false
-        }
-      let slot = running.flatMap { $0.machine.isRunning ? $0.slot : nil } ?? TunnelSetup.freeSlot(for: policy.precedence, used: used)
-      used.insert(slot)
-      let isReleased = guarding.release.map { !$0.isPortal } ?? false
-      let isGuarding = !isReleased && policy.isEnabled && (policy.guarding == .always || policy.guarding == .on && isUp)
-      var setup = TunnelSetup(
-        policy: policy, level: isUp ? .full : .nothing, slot: slot, link: policy.linkName, device: .foreign, isGuarding: isGuarding)
-      setup.refusesNames = policy.isEnabled && policy.dnsInForce.refusesWhenDown && decision.outcome != .disconnect
-      setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
-      return setup
-    }
-    return DesiredState(of: setups, on: underlayFit, portal: portalWindow)
+    var tunnels = desiredTunnels
+    tunnels.policies = policies
+    if let tunnel { tunnels.overrides[tunnel] = Hold(wantsUp: up, since: 0, lifetime: .resume) }
+    return DesiredState(of: tunnels.atRest.setups, on: underlayFit, portal: portalWindow)
   }
 
   /// Throws where a session from one of these addresses would not go on.
@@ -55,16 +34,6 @@ extension PacketFate {
     case .outside:
       if case .inside(let link, _) = before { return "it comes through the tunnel on \(link), which would not be there any more" }
       return "it would go another way"
-    }
-  }
-}
-
-extension TunnelPolicy {
-  /// The link that carries it; `nil` for a command that names none.
-  var linkName: String? {
-    switch provider {
-    case .wireGuard: TunnelSetup.linkName(forTunnel: name)
-    case .command(let command): command.interface
     }
   }
 }

@@ -310,7 +310,7 @@ package final class Reconciler {
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {
       [supervisors] name in
-      supervisors[name]?.machine.isWanted ?? false
+      supervisors[name]?.isWanted ?? false
     }
     for verdict in verdicts {
       let name = verdict.policy.name

@@ -77,11 +77,6 @@ extension Reconciler {
     return !isResolverHeldBack(refusal) || resolverChange != nil
   }
 
-  /// Whether the tunnel's names are not to be asked elsewhere while it is not up: not where a rule says that this place needs no tunnel.
-  func refusesNames(_ policy: TunnelPolicy) -> Bool {
-    policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && deliberation.decisions[policy.name]?.outcome != .disconnect
-  }
-
   /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is bounded, and whatever comes of it will do.
   func isAwaitingResolver(_ supervisor: TunnelSupervisor) -> Bool {
     guard case .applying = supervisor.machine.state else { return false }

@@ -9,7 +9,7 @@ extension Reconciler {
   }
 
   /// Of tunnels that run, and those whose numbers somebody else uses.
-  var usedSlots: Set<UInt32> { Set(supervisors.values.lazy.filter(\.machine.isRunning).map(\.slot)).union(others.takenSlots) }
+  var usedSlots: Set<UInt32> { desiredTunnels.usedSlots }
 
   func makeSupervisor(for policy: TunnelPolicy) {
     if let existing = supervisors[policy.name] { return existing.update(policy) }

@@ -16,6 +16,8 @@ final class TunnelSupervisor {
   private var underlay: LinkFacts?
   /// A changed policy with another provider: it takes the old one's place when the tunnel is down.
   private var successor: TunnelPolicy?
+  /// The tunnel goes down only to be replaced: what was left as it is (`ignore`) comes up again.
+  private var isToComeBack = false
 
   /// `changed` is called when something outside has moved the machine: a pass is due.
   init(policy: TunnelPolicy, world: World, changed: @escaping () -> Void) {
@@ -36,12 +38,17 @@ final class TunnelSupervisor {
 
   var isToBeReplaced: Bool { successor != nil }
 
+  /// Rules or a person have wanted it up, and nothing has wanted it down since.
+  var isWanted: Bool { machine.isWanted || isToComeBack }
+
   /// How the tunnel stands towards the kernel.
   var setup: TunnelSetup {
     let device = driver?.device(whileAwaiting: machine.state.isAwaitingAnswer)
     return TunnelSetup(
       policy: policy, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
   }
+
+  var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
 
   /// Takes a changed policy. Settings follow by themselves; another provider means another tunnel, which starts anew.
   func update(_ policy: TunnelPolicy) {
@@ -57,7 +64,12 @@ final class TunnelSupervisor {
   /// What rules and operator want, unless the tunnel has to go down first to become another. One that starts takes a slot that is not `used`.
   func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
-    if successor != nil { return handle(.want(false), on: underlay) }
+    if successor != nil {
+      isToComeBack = intent == .unchanged ? isWanted : intent == .up
+      return handle(.want(false), on: underlay)
+    }
+    let intent = intent == .unchanged && isToComeBack ? .up : intent
+    isToComeBack = false
     // Another class has another place among the rules.
     let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
     if machine.isRunning ? isMisplaced : intent == .up { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
@@ -130,13 +142,5 @@ final class TunnelSupervisor {
         guard let self else { return }
         handle(event, on: underlay)
       }, changed: changed)
-  }
-}
-
-extension ProviderConfiguration {
-  /// Whether it differs in nothing but where it is written.
-  fileprivate func isSameTunnel(as other: ProviderConfiguration) -> Bool {
-    if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
-    return self == other
   }
 }

@@ -14,11 +14,14 @@ package struct FirewallStatus: Hashable, Sendable {
   /// The control group of the only programs that a portal is open to.
   package var programs: String?
   package var reason: String?
+  /// How a suspension ends: `network`, `time` or `resume`.
+  package var lifetime: String?
 
   package init(
     situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Int64? = nil, programs: String? = nil,
-    reason: String? = nil
+    reason: String? = nil, lifetime: String? = nil
   ) {
+    self.lifetime = lifetime
     self.situation = situation
     self.guards = guards
     self.blocking = blocking
@@ -31,6 +34,7 @@ package struct FirewallStatus: Hashable, Sendable {
     [
       "situation": .string(situation.rawValue), "guards": JSON(guards), "blocking": JSON(blocking),
       "until": until.map { .integer($0) } ?? .null, "programs": JSON(programs), "reason": JSON(reason),
+      "lifetime": JSON(lifetime),
     ]
   }
 
@@ -38,7 +42,8 @@ package struct FirewallStatus: Hashable, Sendable {
     func names(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
     self.init(
       situation: json["situation"]?.string.flatMap(Situation.init) ?? .open, guards: names("guards"), blocking: names("blocking"),
-      until: json["until"]?.integer, programs: json["programs"]?.string, reason: json["reason"]?.string)
+      until: json["until"]?.integer, programs: json["programs"]?.string, reason: json["reason"]?.string,
+      lifetime: json["lifetime"]?.string)
   }
 
   /// For people; `nil` where there is nothing to say.

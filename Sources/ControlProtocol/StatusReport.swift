@@ -160,6 +160,12 @@ package struct StatusReport: Hashable, Sendable {
     /// When it ends by the clock, in seconds since 1970.
     package var holdUntil: Int64?
     package var holdReason: String?
+    /// How it ends: `network`, `time` or `resume`.
+    package var holdLifetime: String?
+    /// Rules or a person have wanted it up, and nothing has wanted it down since.
+    package var isWanted = false
+    /// The routing table that is its own while it is anything but down.
+    package var table: UInt32?
     /// What will happen by itself, the next first.
     package var timers: [Timer]
     package var link: String?

@@ -111,6 +111,7 @@ extension StatusReport.Tunnel {
       "name": .string(name), "state": .string(state), "since": .integer(since), "enabled": .bool(isEnabled), "decision": .string(decision),
       "rule": ruleJSON, "because": .string(because), "hold": JSON(hold), "holdSince": number(holdSince),
       "holdEnds": JSON(holdEnds), "holdUntil": number(holdUntil), "holdReason": JSON(holdReason),
+      "holdLifetime": JSON(holdLifetime), "wanted": .bool(isWanted), "table": number(table.map(Int64.init)),
       "timers": .array(timers.map { ["timer": .string($0.what), "at": .integer($0.at)] }),
       "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
@@ -136,5 +137,8 @@ extension StatusReport.Tunnel {
       endpoint: text("endpoint"),
       lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
       failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))
+    holdLifetime = text("holdLifetime")
+    isWanted = json["wanted"]?.bool ?? false
+    table = json["table"]?.integer.flatMap { UInt32(exactly: $0) }
   }
 }

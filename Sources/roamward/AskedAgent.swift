@@ -1,3 +1,4 @@
+import Agent
 import ControlClient
 import ControlProtocol
 import PolicySource
@@ -35,6 +36,19 @@ extension AgentOptions {
   func standInLines(for files: [String]) -> [String] {
     guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.status, within: .seconds(2)) else { return [] }
     return StatusReport(reply).standIns.filter { $0.file.map(files.contains) ?? true }.map(\.words)
+  }
+
+  /// Overrides and suspension by the agent's word; without an agent, what the last one has written down.
+  func standingOrders(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> StandingOrders {
+    if let client = try? ControlClient(path: socket), let reply = try? client.ask(.status, within: .seconds(2)) {
+      let report = StatusReport(reply)
+      if !report.isStarting {
+        let identity = NetworkIdentity(of: network)
+        let isSame = identity.isNone || lastSnapshot.map { NetworkIdentity(of: $0).isSame(as: identity) } ?? false
+        return { _ in StandingOrders(report, isSameNetwork: isSame, controlGroup: populatedControlGroup) }
+      }
+    }
+    return { StandingOrders(RecordedState(sources.stateDir), on: network, firewall: $0.firewall) }
   }
 
   private var lastSnapshot: NetworkSnapshot? {

@@ -16,16 +16,16 @@ struct DNS: ParsableCommand {
       """)
 
   @Argument(help: "The name.") var name: String
-  @OptionGroup var plan: ForecastOptions
+  @OptionGroup var plan: PreviewOptions
   @Flag(help: "Send the question.") var ask = false
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
     guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no domain name") }
-    let (forecast, snapshot) = try plan.forecast()
-    let choice = forecast.resolverChoice
-    let fate = forecast.desired.fate(of: name, on: snapshot, by: choice)
-    let outcome = ask ? inquire(about: fate, by: choice, servers: forecast.observed.listedServers) : nil
+    let (preview, snapshot) = try plan.preview()
+    let choice = preview.resolverChoice
+    let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
+    let outcome = ask ? inquire(about: fate, by: choice, servers: preview.observed.listedServers) : nil
     write(json ? fate.json(by: choice, outcome).text(indented: true) + "\n" : fate.text(by: choice, outcome))
     if case .failure? = outcome { throw ExitStatus.refused }
   }

@@ -1,6 +1,5 @@
 import Agent
 import ArgumentParser
-import ControlClient
 import ControlProtocol
 import Glibc
 import PolicySource
@@ -32,36 +31,23 @@ struct Diff: ParsableCommand {
     }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
-    var forecast: Forecast
+    let preview: PlanPreview
     do throws(WorldError) {
-      forecast = try Forecast(of: loaded.policies, on: snapshot, up: nil, holds: recorded.holds(on: snapshot), machine: machine)
+      preview = try facts.preview(of: loaded.policies, on: snapshot, machine: machine)
     } catch {
       throw trouble("\(error)")
     }
-    if isReleased {
-      forecast.desired.firewall = .asItIs
-      forecast.plan = RoamwardCore.Plan(from: forecast.observed, to: forecast.desired)
-      forecast.notes.append("the firewall is released by hand, and not compared")
-    }
-    var differences = forecast.plan.discrepancies(in: forecast.observed)
-    if case .table(let table) = forecast.desired.firewall, case .table(table.digest, _, _) = forecast.observed.firewall,
+    var differences = preview.plan.discrepancies(in: preview.observed)
+    if case .table(let table) = preview.desired.firewall, case .table(table.digest, _, _) = preview.observed.firewall,
       let lines = machine.firewallDifference(from: table), !lines.missing.isEmpty || !lines.extra.isEmpty
     {
       let name = "table \(FirewallTable.name)"
       func trimmed(_ line: String) -> String { "\(name):" + line.split(whereSeparator: \.isWhitespace).reduce("") { $0 + " " + $1 } }
       differences.append(Discrepancy(.firewall, wanted: lines.missing.map(trimmed), found: lines.extra.map(trimmed)))
     }
-    let notes = forecast.notes + forecast.plan.conflicts
+    let notes = preview.notes + preview.plan.conflicts
     write(json ? differences.json(notes).text(indented: true) + "\n" : differences.text(notes))
     if !differences.isEmpty { throw ExitCode(1) }
-  }
-
-  /// By the agent's word, where one answers: nobody else knows.
-  private var isReleased: Bool {
-    guard let client = try? ControlClient(path: facts.agent.socket), let reply = try? client.ask(.status, within: .seconds(1)) else {
-      return false
-    }
-    return [.released, .portal].contains(StatusReport(reply).firewall.situation)
   }
 
   private func trouble(_ text: String) -> ExitCode {

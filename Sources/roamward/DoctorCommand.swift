@@ -46,8 +46,8 @@ struct Doctor: ParsableCommand {
     var notes: [String: [String]] = [:]
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(WorldError) {
-        let forecast = try Forecast(of: set, on: snapshot, up: tunnel.name, machine: machine)
-        notes[tunnel.name] = forecast.notes + forecast.plan.conflicts
+        let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
+        notes[tunnel.name] = preview.notes + preview.plan.conflicts
       } catch {
         notes[tunnel.name] = ["\(tunnel.name): \(error)"]
       }

@@ -42,7 +42,7 @@ struct Explain: ParsableCommand {
     guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
     let machine = try facts.sources.machine()
     do throws(WorldError) {
-      return try Forecast(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
+      return try facts.preview(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
     } catch {
       writeError("roamward: its routes cannot be told: \(error)\n")
       return []

@@ -7,19 +7,21 @@ struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Every change that the agent would make on this machine, in order, each with its undo.",
     discussion: """
-      Changes nothing. The agent executes exactly the plan that is made here; what the programs of a tunnel of commands do is not in it.
+      Changes nothing. The agent executes exactly the plan that is made here, once its tunnels have done what rules and manual overrides want of \
+      them. Overrides and a suspended kill switch count, by the word of the running agent, else by what the last one has written down. What the \
+      programs of a tunnel of commands do is not in it.
       """)
 
-  @OptionGroup var plan: ForecastOptions
+  @OptionGroup var plan: PreviewOptions
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    let (forecast, _) = try plan.forecast()
-    write(json ? forecast.json.text(indented: true) + "\n" : forecast.text)
+    let (preview, _) = try plan.preview()
+    write(json ? preview.json.text(indented: true) + "\n" : preview.text)
   }
 }
 
-extension Forecast {
+extension PlanPreview {
   fileprivate var text: String {
     var lines = plan.steps.isEmpty ? ["nothing to do: the machine is as the policies want it"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)

@@ -43,6 +43,32 @@ struct OperationsTests {
     #expect(seen.contains("[repaired]") && lines.last == "[2]", "\(seen)")
   }
 
+  @Test("plan and diff find nothing to do at rest, also after `down` by hand and after `release`") func planUnderOverrides() throws {
+    let scene = try Scene(["corp.yaml": corp.with("class: enterprise", "kill-switch: \"on\"")])
+    let seen = try scene.run(
+      """
+      steps() { dry plan --json >plan.json && jq -e '.steps == []' plan.json >/dev/null && dry diff >diff.txt; }
+      go cafe
+      start_agent
+      tunnel_is corp connected 20s
+      within 5 steps || { cat plan.json; exit 1; }
+      roamward release --until resume
+      within 5 steps || { cat plan.json; exit 1; }
+      dry plan
+      roamward resume
+      roamward down corp
+      tunnel_is corp disconnected 20s
+      within 5 steps || { cat plan.json; exit 1; }
+      dry plan
+      dry plan --up corp | head -n 3
+      kill -KILL $(agent_pid)
+      dry plan | grep override
+      """, limit: 90)
+    #expect(seen.contains("note: kill switch suspended by hand; `roamward resume` ends it"), "\(seen)")
+    let override = "note: corp: manual override: down; `roamward resume corp` ends it"
+    #expect(seen.contains("nothing to do") && seen.lines.last == override, "\(seen)")
+  }
+
   @Test("state says what is ours and why, with the agent and after it; a dry clean-up changes nothing and says what the real one does")
   func stateAndCleanup() throws {
     let scene = try Scene()

@@ -3,6 +3,8 @@ import NetworkTypes
 extension FirewallTable {
   /// What the tunnels want held back on this underlay; `nil`: nothing.
   package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
+    // The order of slots is that of starts; the same wishes make the same table.
+    let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
     self.init(
       guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),

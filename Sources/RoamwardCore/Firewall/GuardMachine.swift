@@ -10,6 +10,13 @@ package struct GuardMachine: Hashable, Sendable {
 
   package init() {}
 
+  /// Another agent's, from what it tells: `guarding` names the tunnels that it guards now.
+  package init(wanted: [String: Bool], guarding: Set<String>, release: FirewallRelease?) {
+    self.wanted = wanted
+    undecided = guarding.filter { wanted[$0] != true }
+    self.release = release
+  }
+
   /// The machine has left the network. What rules may want on the next one is held back until they have been judged there.
   package mutating func leaveNetwork(_ policies: PolicySet, holds: [String: Hold]) {
     undecided.formUnion(Self.open(policies, holds).map(\.name))

@@ -5,9 +5,21 @@ package struct PortalWindow: Hashable, Sendable {
   /// The host's own resolver, which asks for names on their behalf. With it, what other programs ask the resolver for goes out too.
   package var resolver: ControlGroup?
 
+  /// Of systemd-resolved's service.
+  fileprivate static let resolverGroup = "/system.slice/systemd-resolved.service"
+
   package init(programs: ControlGroup? = nil, resolver: ControlGroup? = nil) {
     self.programs = programs
     self.resolver = resolver
+  }
+}
+
+extension GuardMachine {
+  /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
+  package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
+    portal.map { portal in
+      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in controlGroup(PortalWindow.resolverGroup) })
+    }
   }
 }
 

@@ -51,6 +51,15 @@ extension Hold.Lifetime {
     }
   }
 
+  /// For JSON: `network`, `time` or `resume`.
+  package var kind: String {
+    switch self {
+    case .network: "network"
+    case .time: "time"
+    case .resume: "resume"
+    }
+  }
+
   /// When it ends by the clock, in seconds since 1970.
   package var end: Int64? { if case .time(let end) = self { end } else { nil } }
 }

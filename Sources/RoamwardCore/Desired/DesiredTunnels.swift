@@ -1,0 +1,120 @@
+/// What is wanted of every tunnel: the one builder of `TunnelSetup`s, for the agent, `plan`, `diff` and the check of SSH sessions.
+///
+/// It is a value: policies, decisions, overrides and kill switches, and how the tunnels stand. `setups` is what the agent makes true now;
+/// `atRest` is the same when every tunnel has done what rules and overrides want of it.
+package struct DesiredTunnels: Hashable, Sendable {
+  /// One tunnel as it stands.
+  package struct Standing: Hashable, Sendable {
+    package var setup: TunnelSetup
+    /// Rules or a person have wanted it up, and nothing has wanted it down since.
+    package var isWanted: Bool
+    /// It is anything but down: its slot is its own.
+    package var isRunning: Bool
+
+    package init(_ setup: TunnelSetup, isWanted: Bool, isRunning: Bool) {
+      self.setup = setup
+      self.isWanted = isWanted
+      self.isRunning = isRunning
+    }
+  }
+
+  package var policies: PolicySet
+  package var decisions: [String: Decision]
+  package var overrides: [String: Hold]
+  /// Kill switches, and their suspension.
+  package var killSwitch: GuardMachine
+  package var standings: [Standing]
+  /// Slots whose rule or table another program uses.
+  package var takenSlots: Set<UInt32>
+  package var snapshot: NetworkSnapshot
+  package var isStopping: Bool
+
+  package init(
+    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: Hold] = [:], killSwitch: GuardMachine = GuardMachine(),
+    standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
+  ) {
+    self.policies = policies
+    self.decisions = decisions
+    self.overrides = overrides
+    self.killSwitch = killSwitch
+    self.standings = standings
+    self.takenSlots = takenSlots
+    self.snapshot = snapshot
+    self.isStopping = isStopping
+  }
+
+  /// Slots of tunnels that run, and those that another program uses.
+  package var usedSlots: Set<UInt32> { Set(standings.lazy.filter(\.isRunning).map(\.setup.slot)).union(takenSlots) }
+
+  /// What is wanted now, in the order of slots and names.
+  package var setups: [TunnelSetup] {
+    let evaluator = Evaluator(networks: policies.networks)
+    return standings.map { standing in
+      var setup = standing.setup
+      let policy = setup.policy
+      setup.isGuarding = killSwitch.isGuarding(policy)
+      setup.refusesNames = refusesNames(policy)
+      setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
+      if isStopping { setup.policy.dns?.whenDown = .ask }
+      return setup
+    }
+    .sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
+  }
+
+  /// A tunnel's names are not asked elsewhere while it is down, unless a rule says that this network needs no tunnel.
+  private func refusesNames(_ policy: TunnelPolicy) -> Bool {
+    policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
+  }
+
+  /// The same when nothing is left to do: facts are no longer waited for, delays are over, and every tunnel is up or down. A tunnel without a
+  /// policy is gone.
+  package var atRest: DesiredTunnels {
+    let evaluator = Evaluator(networks: policies.networks)
+    var rest = self
+    rest.decisions = [:]
+    rest.standings = []
+    var used = usedSlots
+    for policy in policies.tunnels {
+      let name = policy.name
+      let standing = standings.first { $0.setup.policy.name == name }
+      let decision = evaluator.decide(policy, on: snapshot, patience: .isOver, explaining: .none)
+      let intent = Intent(policy, decision: decision, hold: overrides[name])
+      let isUp = intent == .up || intent == .unchanged && standing?.isWanted ?? false
+      rest.decisions[name] = decision
+      rest.killSwitch.note(isUp ? .up : intent, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
+      let setup = self.setup(of: policy, isUp: isUp, standing, &used)
+      rest.standings.append(Standing(setup, isWanted: isUp, isRunning: isUp))
+    }
+    return rest
+  }
+
+  /// A tunnel that runs keeps its slot and its device; another one is given the first free slot, as it is when it starts.
+  private func setup(of policy: TunnelPolicy, isUp: Bool, _ standing: Standing?, _ used: inout Set<UInt32>) -> TunnelSetup {
+    let slots = TunnelSetup.slots(for: policy.precedence)
+    guard isUp else { return TunnelSetup(policy: policy, level: .nothing, slot: slots.lowerBound, link: policy.linkName, device: .foreign) }
+    let kept = standing.flatMap { $0.isRunning && slots.contains($0.setup.slot) ? $0.setup.slot : nil }
+    let slot = kept ?? TunnelSetup.freeSlot(for: policy.precedence, used: used)
+    used.insert(slot)
+    let isSame = standing?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false
+    return TunnelSetup(
+      policy: policy, level: .full, slot: slot, link: policy.linkName, device: isSame ? standing?.setup.device ?? .foreign : .foreign)
+  }
+}
+
+extension TunnelPolicy {
+  /// The link that carries it; `nil` for a command that names none.
+  package var linkName: String? {
+    switch provider {
+    case .wireGuard: TunnelSetup.linkName(forTunnel: name)
+    case .command(let command): command.interface
+    }
+  }
+}
+
+extension ProviderConfiguration {
+  /// Whether it differs in nothing but where it is written.
+  package func isSameTunnel(as other: ProviderConfiguration) -> Bool {
+    if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
+    return self == other
+  }
+}

@@ -1,0 +1,33 @@
+import Agent
+import ArgumentParser
+import RoamwardCore
+
+/// What a plan for this machine is made from.
+struct PreviewOptions: ParsableArguments {
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var facts: FactOptions
+  @Option(help: ArgumentHelp("As if this tunnel were up by hand.", valueName: "tunnel")) var up: String?
+
+  /// The plan, and the network that it was made on. What keeps from making it is told, and ends the program.
+  func preview() throws -> (PlanPreview, on: NetworkSnapshot) {
+    let set = try policies.load()
+    if let up { _ = try set.described(up) }
+    let snapshot = try facts.snapshot()
+    let machine = try facts.sources.machine()
+    do throws(WorldError) {
+      return (try facts.preview(of: set, on: snapshot, up: up, machine: machine), snapshot)
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+  }
+}
+
+extension FactOptions {
+  /// The plan under the overrides and the suspension that hold now.
+  func preview(
+    of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine
+  ) throws(WorldError) -> PlanPreview {
+    try PlanPreview(of: policies, on: snapshot, up: up, machine: machine, orders: agent.standingOrders(on: snapshot, sources))
+  }
+}
