@@ -22,10 +22,16 @@ final class SimulatedNode {
   /// Each datagram sent, for tests that look at the wire.
   var sent: [[UInt8]] = []
 
-  init(_ name: String, _ address: String, entropy: Entropy = .system) {
+  /// What an application sends as soon as an inner packet is delivered to it: before control has looked at anything.
+  var answer: ([UInt8]) -> [UInt8]? = { _ in nil }
+
+  init(
+    _ name: String, _ address: String, entropy: Entropy = .system,
+    wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }
+  ) {
     self.name = name
     self.address = datagramAddress(address)
-    engine = Engine(entropy: entropy)
+    engine = Engine(entropy: entropy, wayBack: wayBack)
     secret = Entropy.system.ephemeral()
     publicKey = Curve25519.publicKey(of: secret)
   }
@@ -77,7 +83,7 @@ final class SimulatedNode {
   }
 
   /// Sends inner packets, as one batch.
-  func send(_ packets: [[UInt8]], at now: Moment) {
+  func send(_ packets: [[UInt8]], at now: Moment, asksControl: Bool = true) {
     let outcome = engine.send(at: now, mtu: mtu) { batch in
       for packet in packets {
         let peer = packet.withUnsafeBytes { batch.route($0) }
@@ -85,7 +91,7 @@ final class SimulatedNode {
         self.seal(packet, for: peer, &batch)
       }
     }
-    if outcome.needsControl { advance(at: now) }
+    if outcome.needsControl, asksControl { advance(at: now) }
   }
 
   private func seal(_ packet: [UInt8], for peer: PeerIndex, _ batch: inout SendBatch) {
@@ -115,11 +121,15 @@ final class SimulatedNode {
   @discardableResult
   func receive(_ datagrams: [[UInt8]], from source: DatagramAddress, at now: Moment) -> [Opened] {
     var opened: [Opened] = []
+    let alreadyDelivered = delivered.count
     let outcome = engine.receive(at: now) { batch in
       for datagram in datagrams { opened.append(open(datagram, from: source, &batch)) }
     }
     precondition(outcome.needsControl == engine.hasPending)
     var isToAdvance = outcome.needsControl
+    let answers = delivered[alreadyDelivered...].compactMap { answer($0) }
+    if !answers.isEmpty { send(answers, at: now, asksControl: false) }
+    if engine.hasPending { isToAdvance = true }
     for (datagram, opened) in zip(datagrams, opened) where opened == .handshake {
       var new: [EngineEffect] = []
       let deadline = engine.nextDeadline

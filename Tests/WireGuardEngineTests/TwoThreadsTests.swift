@@ -1,5 +1,6 @@
 import Glibc
 import NetworkTypes
+import Synchronization
 import Testing
 
 @testable import WireGuardEngine
@@ -135,4 +136,69 @@ import Testing
     #expect(ends.b.drops.replayed == 0)
     #expect(ends.a.owners.count <= 3)
   }
+
+  @Test("a peer moves with every packet, while answers are sent and control looks: none goes to where it was before") func moves() {
+    let pair = Pair()
+    pair.connect()
+    let ends = Ends(
+      a: pair.a.engine, b: pair.b.engine, aKey: pair.a.publicKey, bKey: pair.b.publicKey, aAddress: pair.a.address, bAddress: pair.b.address
+    )
+    let start = pair.network.now
+    let (packet, answer) = (pair.aToB, pair.bToA)
+    let rounds = 4_000
+    // Its port tells in which round a packet was sent.
+    let delivered = Round()
+    let stale = Round()
+    let sent = Round()
+    let mover = Thread {
+      let slab = Slab()
+      for round in 1...rounds {
+        let now = start + .microseconds(round)
+        var length = 0
+        _ = ends.a.send(at: now, mtu: 1420) { batch in
+          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
+            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
+          else { return }
+          slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
+          length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+        }
+        let source = DatagramAddress(ends.aAddress.address, port: UInt16(1_000 + round))
+        _ = ends.b.receive(at: now) { batch in
+          if case .packet = batch.open(slab.record.address(48), count: length, from: source, into: slab.plaintext.address(64)) {
+            delivered.number.store(round, ordering: .releasing)
+          }
+        }
+      }
+    }
+    let answerer = Thread {
+      while true {
+        let round = delivered.number.load(ordering: .acquiring)
+        guard round < rounds else { return }
+        if round == 0 { continue }
+        _ = ends.b.send(at: start + .microseconds(round), mtu: 1420) { batch in
+          guard let peer = answer.withUnsafeBytes({ batch.route($0) }),
+            case .ready(let endpoint) = answer.withUnsafeBytes({ batch.prepare($0, for: peer) })
+          else { return }
+          sent.number.add(1, ordering: .relaxed)
+          if Int(endpoint.port) < 1_000 + round { stale.number.add(1, ordering: .relaxed) }
+        }
+      }
+    }
+    let controller = Thread {
+      while delivered.number.load(ordering: .relaxed) < rounds {
+        var effects: [EngineEffect] = []
+        ends.b.advance(to: SimulatedNode.time(start), effects: &effects)
+        _ = ends.b.reconsiderWays()
+        _ = ends.b.state
+        usleep(500)
+      }
+    }
+    for thread in [mover, answerer, controller] { thread.join() }
+    #expect(delivered.number.load(ordering: .relaxed) == rounds)
+    #expect(sent.number.load(ordering: .relaxed) > 0)
+    #expect(stale.number.load(ordering: .relaxed) == 0)
+    #expect(ends.b.state.peers[0].endpoint?.port == UInt16(1_000 + rounds))
+  }
+
+  private final class Round: Sendable { let number = Atomic<Int>(0) }
 }

@@ -82,7 +82,7 @@ package final class WireGuardInterface {
     var effects: [EngineEffect] = []
     engine.advance(to: .now, effects: &effects)
     perform(&effects)
-    if wayBack.hasChosen, link?.hearsRoutes == false { reconsiderWays() }
+    if link?.hearsRoutes == false, wayBack.takeChoice() { reconsiderWays() }
     guard let deadline = engine.nextDeadline?.moment else {
       timer = nil
       armed = nil
@@ -173,7 +173,6 @@ package final class WireGuardInterface {
 
   private func reconsiderWays() {
     link?.hearsRoutes = engine.reconsiderWays() > 0
-    wayBack.hasChosen = false
   }
 
   /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds at
@@ -199,7 +198,7 @@ package final class WireGuardInterface {
     try path.use(new)
     port = new.port
     mark = wantedMark
-    wayBack.mark = wantedMark
+    wayBack.use(mark: wantedMark)
     hasSockets = true
     openingPause = .milliseconds(100)
   }

@@ -26,9 +26,6 @@ package final class Engine: @unchecked Sendable {
   let receiving: UnsafeMutablePointer<ReceivingState>
 
   let entropy: Entropy
-  /// How to send to where a datagram came from: with its local address, or without, where the routing table has another way there. Asked when
-  /// a peer has moved, not for a packet.
-  let wayBack: (DatagramAddress) -> DatagramAddress
   var identity: Identity?
   /// Of our own key.
   var macs: MessageMACs?
@@ -45,12 +42,13 @@ package final class Engine: @unchecked Sendable {
   var admission = HandshakeAdmission()
   var counted = EngineDrops()
 
-  package init(entropy: Entropy = .system, wayBack: @escaping (DatagramAddress) -> DatagramAddress = { $0 }) {
+  /// `wayBack` tells how to send to where a datagram came from: with its local address, or without, where the routing table has another way there. It is
+  /// asked when a peer has moved, not for a packet, from inside the sending section.
+  package init(entropy: Entropy = .system, wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
     Sodium.start()
     self.entropy = entropy
-    self.wayBack = wayBack
     shared = .allocate(capacity: 1)
-    shared.initialize(to: SharedState())
+    shared.initialize(to: SharedState(wayBack: wayBack))
     sending = .allocate(capacity: 1)
     sending.initialize(to: SendingState())
     receiving = .allocate(capacity: 1)
@@ -60,6 +58,7 @@ package final class Engine: @unchecked Sendable {
   deinit {
     shared.pointee.deallocate()
     receiving.pointee.sessions.deallocate()
+    shared.deinitialize(count: 1)
     shared.deallocate()
     sending.deallocate()
     receiving.deallocate()
@@ -142,11 +141,17 @@ package final class Engine: @unchecked Sendable {
       var count = 0
       for case let peer? in places {
         var ways: (source: DatagramAddress?, endpoint: DatagramAddress?)
-        inBothSections { ways = (peer.receive.pointee.source, peer.send.pointee.endpoint) }
+        inBothSections {
+          shared.pointee.follow(peer.send)
+          ways = (peer.receive.pointee.source, peer.send.pointee.endpoint)
+        }
         guard let source = ways.source, source.remote == ways.endpoint?.remote else { continue }
-        let way = wayBack(source)
+        let way = shared.pointee.wayBack(source)
         if way.local != .any { count += 1 }
-        if way != ways.endpoint { inSendingSection { peer.send.pointee.endpoint = way } }
+        if way != ways.endpoint {
+          // Unless it has moved meanwhile.
+          inSendingSection { if peer.send.pointee.endpoint == ways.endpoint { peer.send.pointee.endpoint = way } }
+        }
       }
       return count
     }

@@ -53,6 +53,7 @@ extension Engine {
     var wantsRekey = false
     let room = TransportCipher.headroom
     inSendingSection {
+      shared.pointee.follow(peer.send)
       guard peer.send.pointee.endpoint != nil, let session = peer.send.pointee.session, session.pointee.canSend(at: now) else { return }
       withUnsafeTemporaryAllocation(byteCount: room + TransportCipher.tailroom, alignment: 16) { buffer in
         let length = session.seal(0, at: buffer.address(room), mtu: 0)
@@ -82,7 +83,10 @@ extension Engine {
 
   func endpoint(of peer: Peer) -> DatagramAddress? {
     var endpoint: DatagramAddress?
-    inSendingSection { endpoint = peer.send.pointee.endpoint }
+    inSendingSection {
+      shared.pointee.follow(peer.send)
+      endpoint = peer.send.pointee.endpoint
+    }
     return endpoint
   }
 
@@ -202,25 +206,17 @@ extension Engine {
     return true
   }
 
-  /// An authentic handshake message came in: the peer is where it came from. What data has told before it, and control has not yet seen, may be the
-  /// same news.
+  /// An authentic handshake message came in: the peer is where it came from.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
-    var isNew = false
-    inBothSections {
+    inReceivingSection {
       let lane = peer.receive
-      isNew = lane.pointee.source != source || lane.pointee.wants.moved
-      lane.pointee.source = source
-      lane.pointee.wants.moved = false
+      if lane.pointee.source != source {
+        lane.pointee.source = source
+        shared.pointee.move(peer.send, to: source)
+      }
       lane.pointee.receivedBytes &+= UInt64(count)
       lane.pointee.noteReceived(at: now, peer.send)
     }
-    if isNew { answer(source, peer) }
-  }
-
-  /// What goes to the peer from now on goes to where this came from, and from the address that it came to where that is the way.
-  func answer(_ source: DatagramAddress, _ peer: Peer) {
-    let endpoint = wayBack(source)
-    inSendingSection { peer.send.pointee.endpoint = endpoint }
   }
 
   /// Both sides have the session.

@@ -91,6 +91,7 @@ extension Engine {
     if let endpoint = change.endpoint {
       inBothSections {
         peer.send.pointee.endpoint = endpoint
+        shared.pointee.takeMove(of: peer.send)
         // The next authentic packet moves it again, wherever it comes from.
         peer.receive.pointee.source = nil
       }
@@ -173,11 +174,10 @@ extension Engine {
   func describe() -> EngineState {
     var state = EngineState(privateKey: identity?.secret, publicKey: identity?.publicKey)
     for case let peer? in places {
-      var endpoint: DatagramAddress?
+      let endpoint = endpoint(of: peer)
       var sent: UInt64 = 0
       var received: UInt64 = 0
       inBothSections {
-        endpoint = peer.send.pointee.endpoint
         sent = peer.send.pointee.sentBytes
         received = peer.receive.pointee.receivedBytes
       }

@@ -20,14 +20,11 @@ extension Engine {
 
   private func settleReceived(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var wants = ReceiveLane.Wants()
-    var moved: DatagramAddress?
-    inBothSections {
-      let lane = peer.receive
-      wants = lane.pointee.wants
-      lane.pointee.wants = ReceiveLane.Wants()
-      if wants.moved { moved = lane.pointee.source }
+    inReceivingSection {
+      wants = peer.receive.pointee.wants
+      peer.receive.pointee.wants = ReceiveLane.Wants()
     }
-    if let moved { answer(moved, peer) }
+    inSendingSection { shared.pointee.follow(peer.send) }
     takeConfirmation(of: peer, at: time, effects: &effects)
     if wants.rekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
     rearm(peer)

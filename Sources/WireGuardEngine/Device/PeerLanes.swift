@@ -10,6 +10,9 @@ struct SendLane: ~Copyable {
   /// Of the session that sends; `nil` without one.
   var session: UnsafeMutablePointer<SendingSession>?
   var endpoint: DatagramAddress?
+  /// Where the peer has moved to, until the sending section follows. See `SharedState.move`.
+  var newSource: DatagramAddress?
+  let hasMoved = Atomic<Bool>(false)
   var sentBytes: UInt64 = 0
   /// Packets wait in the data path.
   var hasStaged = false
@@ -51,7 +54,6 @@ struct ReceiveLane: ~Copyable {
 
   struct Wants {
     var isPending = false
-    var moved = false
     var rekey = false
   }
 }
@@ -67,8 +69,13 @@ struct SharedState {
   var lanes: UnsafeMutablePointer<PeerLanes>
   var capacity: Int32
   var allowedIPs = AllowedIPs()
+  /// How to send to where a datagram came from. Asked when a peer has moved, not for a packet.
+  let wayBack: @Sendable (DatagramAddress) -> DatagramAddress
+  /// Guards every lane's `newSource`. Entered last, by either section, and only where a peer moves.
+  private let moves = Section()
 
-  init() {
+  init(wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
+    self.wayBack = wayBack
     capacity = 4
     lanes = .allocate(capacity: Int(capacity))
     lanes.initialize(repeating: PeerLanes(), count: Int(capacity))
@@ -90,6 +97,36 @@ struct SharedState {
 
   @inline(__always)
   subscript(peer: PeerIndex) -> PeerLanes { peer.slot >= 0 && peer.slot < capacity ? lanes[Int(peer.slot)] : PeerLanes() }
+}
+
+/// A peer that has moved. The answer to a packet can be sent as soon as the packet is delivered, before control looks at the peer. So the
+/// receiving section notes where the peer is when it authenticates the packet, and the sending section follows before it sends the next one.
+extension SharedState {
+  /// From the receiving section.
+  func move(_ lane: UnsafeMutablePointer<SendLane>, to source: DatagramAddress) {
+    moves.enter {
+      lane.pointee.newSource = source
+      lane.pointee.hasMoved.store(true, ordering: .releasing)
+    }
+  }
+
+  /// From the sending section, before it reads `endpoint`.
+  @inline(__always)
+  func follow(_ lane: UnsafeMutablePointer<SendLane>) {
+    guard lane.pointee.hasMoved.load(ordering: .acquiring), let source = takeMove(of: lane) else { return }
+    lane.pointee.endpoint = wayBack(source)
+  }
+
+  /// Takes the peer's new source away: it is followed, or the endpoint has been set by hand since.
+  @discardableResult
+  func takeMove(of lane: UnsafeMutablePointer<SendLane>) -> DatagramAddress? {
+    var source: DatagramAddress?
+    moves.enter {
+      source = lane.pointee.newSource.take()
+      lane.pointee.hasMoved.store(false, ordering: .relaxed)
+    }
+    return source
+  }
 }
 
 /// What the sending section alone changes.
