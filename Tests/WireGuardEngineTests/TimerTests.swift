@@ -215,6 +215,46 @@ import Testing
     #expect(mute.b.sent.isEmpty && mute.b.engine.nextDeadline == nil)
   }
 
+  @Test("a private key or an endpoint that comes late: the persistent keepalive begins at once") func persistentLate() {
+    let (a, b) = (SimulatedNode("a", "192.0.2.1:1001"), SimulatedNode("b", "198.51.100.2:1002"))
+    let now = Moment.seconds(1)
+    a.up(at: now)
+    a.addPeer(b, keepalive: 1, at: now)
+    #expect(a.sent.isEmpty)
+    a.apply(EngineChange(privateKey: .some(.some(a.secret))), at: now)
+    #expect(kinds(a.sent) == [1])
+    // Said again, it begins nothing.
+    a.apply(EngineChange(privateKey: .some(.some(a.secret))), at: .seconds(20))
+    #expect(kinds(a.sent) == [1])
+
+    let c = SimulatedNode("c", "203.0.113.3:3")
+    c.start(at: now)
+    c.addPeer(b, endpoint: false, keepalive: 25, at: now)
+    #expect(c.sent.isEmpty)
+    c.addPeer(b, at: now)
+    #expect(kinds(c.sent) == [1])
+  }
+
+  @Test("what waits for a session goes by a private key that comes late, or another, at once") func stagedLate() {
+    let pair = Pair()
+    pair.a.apply(EngineChange(privateKey: .some(nil)), at: pair.network.now)
+    pair.network.send(pair.a, [pair.aToB])
+    #expect(pair.a.sent.isEmpty)
+    pair.a.apply(EngineChange(privateKey: .some(.some(pair.a.secret))), at: pair.network.now)
+    pair.network.run(for: 0.1)
+    #expect(pair.b.delivered == [pair.aToB])
+
+    // Under a key that the peer does not know nothing comes; then under the right one, without waiting for the next try.
+    let other = Pair()
+    other.a.apply(EngineChange(privateKey: .some(.some(Entropy.system.ephemeral()))), at: other.network.now)
+    other.network.send(other.a, [other.aToB])
+    other.network.run(for: 0.1)
+    #expect(other.b.delivered.isEmpty)
+    other.a.apply(EngineChange(privateKey: .some(.some(other.a.secret))), at: other.network.now)
+    other.network.run(for: 0.1)
+    #expect(other.b.delivered == [other.aToB])
+  }
+
   @Test("REKEY_AFTER_MESSAGES: the packet after 2^60 asks for a new session, and goes out") func rekeyAfterMessages() {
     let pair = Pair()
     pair.connect()

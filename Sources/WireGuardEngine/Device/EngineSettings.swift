@@ -9,11 +9,7 @@ extension Engine {
     for case let peer? in places {
       if up {
         startPersistentKeepalive(peer, at: time, effects: &effects)
-        // What was to be sent before waits for a session.
-        if peer.initiation == nil, peer.current == nil, hasStaged(peer) {
-          initiate(peer, isRetry: false, at: time, effects: &effects)
-          rearm(peer)
-        }
+        sendStaged(peer, at: time, effects: &effects)
       } else {
         stop(peer)
         effects.append(.dropStaged(peer.index))
@@ -43,15 +39,30 @@ extension Engine {
     rearm(peer)
   }
 
+  /// What was to be sent before waits for a session: begins one.
+  private func sendStaged(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
+    guard isUp, peer.initiation == nil, peer.current?.maySend != true, hasStaged(peer) else { return }
+    initiate(peer, isRetry: false, at: time, effects: &effects)
+    rearm(peer)
+  }
+
   func configure(_ change: EngineChange, at time: EngineTime, effects: inout [EngineEffect]) {
-    if let key = change.privateKey { setPrivateKey(key, effects: &effects) }
+    let hadKey = identity != nil
+    let isNewKey = change.privateKey.map { setPrivateKey($0, effects: &effects) } ?? false
     if change.replacesPeers {
       for case let peer? in places { remove(peer, effects: &effects) }
     }
     for change in change.peers { configure(change, at: time, effects: &effects) }
+    // What waited for a key.
+    guard isNewKey else { return }
+    for case let peer? in places {
+      if !hadKey { startPersistentKeepalive(peer, at: time, effects: &effects) }
+      sendStaged(peer, at: time, effects: &effects)
+    }
   }
 
-  private func setPrivateKey(_ key: SecretBytes?, effects: inout [EngineEffect]) {
+  /// True where it is another key than before.
+  private func setPrivateKey(_ key: SecretBytes?, effects: inout [EngineEffect]) -> Bool {
     let new = key.flatMap { key in
       if key.isZero { return nil as Identity? }
       let copy = SecretBytes(copying: key.pointer)
@@ -59,7 +70,7 @@ extension Engine {
       return Identity(copy)
     }
     // Said again, it changes nothing.
-    if let new, let identity, new.secret == identity.secret { return }
+    if let new, let identity, new.secret == identity.secret { return false }
     identity = new
     macs = identity.map { MessageMACs(receiver: $0.publicKey) }
     // Nobody is a peer of itself.
@@ -75,6 +86,7 @@ extension Engine {
         peer.send.pointee.askAgainAt = 0
       }
     }
+    return identity != nil
   }
 
   private func configure(_ change: PeerChange, at time: EngineTime, effects: inout [EngineEffect]) {
@@ -88,6 +100,7 @@ extension Engine {
     if let key = change.presharedKey {
       peer.identity.presharedKey = key.map { SecretBytes(copying: $0.pointer) } ?? SecretBytes()
     }
+    let isFirstEndpoint = change.endpoint != nil && endpoint(of: peer) == nil
     if let endpoint = change.endpoint {
       inBothSections {
         peer.send.pointee.endpoint = endpoint
@@ -102,6 +115,8 @@ extension Engine {
       peer.persistentKeepalive = interval
       if wasOff { startPersistentKeepalive(peer, at: time, effects: &effects) }
     }
+    // What waited for an endpoint.
+    if isFirstEndpoint { startPersistentKeepalive(peer, at: time, effects: &effects) }
     rearm(peer)
   }
 
