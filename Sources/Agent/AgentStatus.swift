@@ -16,6 +16,11 @@ extension Reconciler {
       notes: notes, counters: counters, resolver: resolverReport)
     status.standIns = loaded.fallback?.standIns ?? []
     status.others = others.all.map(\.description)
+    let fit = underlayFit
+    for setup in guardedSetups where setup.level == .full || setup.isGuarding {
+      guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
+      status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { "\($0.prefix), because \($0.because)" }
+    }
     status.trialUntil = world.trials.current().map { wallClock($0.until) }
     return status
   }

@@ -177,6 +177,8 @@ package struct StatusReport: Hashable, Sendable {
     /// Why the last attempt failed.
     package var failure: String?
     package var notes: [String]
+    /// Attached prefixes that stay outside the tunnel though it includes them, each with its reason.
+    package var outside: [String] = []
 
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,

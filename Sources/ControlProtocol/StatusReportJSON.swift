@@ -116,6 +116,7 @@ extension StatusReport.Tunnel {
       "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
       "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
+      "outside": JSON(outside),
     ]
   }
 
@@ -140,5 +141,6 @@ extension StatusReport.Tunnel {
     holdLifetime = text("holdLifetime")
     isWanted = json["wanted"]?.bool ?? false
     table = json["table"]?.integer.flatMap { UInt32(exactly: $0) }
+    outside = (json["outside"]?.array ?? []).compactMap(\.string)
   }
 }

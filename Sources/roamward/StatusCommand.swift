@@ -94,7 +94,7 @@ extension StatusReport.Tunnel {
       lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")
     }
     if let failure { lines.append("failure: \(failure)") }
-    return lines + notes.map { "note:    \($0)" }
+    return lines + outside.map { "outside: \($0)" } + notes.map { "note:    \($0)" }
   }
 
   private func place(_ rule: StatusReport.Rule) -> String {

@@ -38,7 +38,7 @@ import Testing
     #expect(up.digest != down.digest)
   }
 
-  @Test("neighbours are private prefixes that the machine is attached to, and no wider than what is guarded")
+  @Test("neighbours are private prefixes that the machine is attached to, and of a usual size, and nothing that the tunnel names")
   func neighbours() throws {
     func allowed(_ address: String, include: [String] = ["0.0.0.0/0"], lan: LANPolicy = .allow) throws -> [String] {
       let network = Sample.network(Sample.wifi("Home", address: address))
@@ -50,7 +50,18 @@ import Testing
     #expect(try allowed("198.51.100.20/24") == [])
     // Claimed to be the whole company.
     #expect(try allowed("10.0.0.20/8", include: ["10.0.0.0/8"]) == [])
-    #expect(try allowed("10.1.2.20/24", include: ["10.0.0.0/8"]) == ["10.1.2.0/24"])
+    #expect(try allowed("10.1.2.20/24", include: ["10.0.0.0/8"]) == [])
+    // No local network is so wide, or so narrow.
+    for address in ["10.1.2.20/8", "10.1.2.20/15", "10.1.2.20/31", "fd00::1/32", "fd00::1/65"] { #expect(try allowed(address) == []) }
+  }
+
+  @Test("a DHCP server is asked by broadcast and as a neighbour, whatever the prefix; what is nearly everything is no neighbourhood")
+  func leases() throws {
+    func asked(_ address: String) throws -> Bool {
+      let found = try #require(table(setup(), on: Sample.network(Sample.wifi("Cafe", address: address))))
+      return found.transaction.contains("ip daddr { \(try prefix(address)), 255.255.255.255/32 } udp sport 68 udp dport 67 accept")
+    }
+    #expect(try asked("198.51.100.20/24") && asked("10.1.2.20/8") && !asked("64.0.0.1/2"))
   }
 
   @Test("what one tunnel excludes stays guarded where another one guards it") func exclusions() throws {
@@ -130,16 +141,15 @@ import Testing
             oifname "lo" accept
             meta mark & 0xff000000 == 0x52000000 jump marked
             oifname { "corp" } accept
-            udp sport 68 udp dport 67 accept
-            ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept
+            ip daddr { 192.168.7.0/24, 255.255.255.255/32 } udp sport 68 udp dport 67 accept
+            ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept
             icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
             icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept
             ip daddr { 203.0.113.0/24 } accept
             ip daddr { 192.168.7.0/24 } accept
-            ip daddr { 169.254.0.0/16 } accept
             ip6 daddr { fe80::/10 } accept
-            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
-            ip6 daddr ff02::/16 accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250/32, 255.255.255.255/32 } accept
+            ip6 daddr { ff02::/16 } accept
             meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
             meta nfproto ipv4 counter reject with icmpx admin-prohibited
             meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop
@@ -148,13 +158,12 @@ import Testing
           chain forward {
             type filter hook forward priority filter; policy accept;
             oifname { "corp" } accept
-            iifname { "corp" } accept
+            iifname { "corp" } ct state established,related accept
             ip daddr { 203.0.113.0/24 } accept
             ip daddr { 192.168.7.0/24 } accept
-            ip daddr { 169.254.0.0/16 } accept
             ip6 daddr { fe80::/10 } accept
-            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
-            ip6 daddr ff02::/16 accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250/32, 255.255.255.255/32 } accept
+            ip6 daddr { ff02::/16 } accept
             meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
             meta nfproto ipv4 counter reject with icmpx admin-prohibited
             meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop
@@ -171,7 +180,6 @@ import Testing
             icmpv6 type mld-listener-query ip6 hoplimit 1 accept
             ip saddr { 203.0.113.0/24 } accept
             ip saddr { 192.168.7.0/24 } accept
-            ip saddr { 169.254.0.0/16 } accept
             ip6 saddr { fe80::/10 } accept
             drop
           }
@@ -181,17 +189,16 @@ import Testing
             meta mark & 0xff000000 == 0x52000000 jump marked
             oifname != { "lo", "corp" } ip saddr { 10.77.0.2 } counter drop
             oifname { "corp" } accept
-            iifname { "corp" } accept
-            udp sport 68 udp dport 67 accept
-            ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept
+            iifname { "corp" } ct state established,related accept
+            ip daddr { 192.168.7.0/24, 255.255.255.255/32 } udp sport 68 udp dport 67 accept
+            ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept
             icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
             icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept
             ip daddr { 203.0.113.0/24 } accept
             ip daddr { 192.168.7.0/24 } accept
-            ip daddr { 169.254.0.0/16 } accept
             ip6 daddr { fe80::/10 } accept
-            ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept
-            ip6 daddr ff02::/16 accept
+            ip daddr { 224.0.0.0/24, 239.255.255.250/32, 255.255.255.255/32 } accept
+            ip6 daddr { ff02::/16 } accept
             meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 counter drop
             meta nfproto ipv4 counter drop
             meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 counter drop

@@ -27,8 +27,10 @@ import Testing
     let everything = desired([full(.off, excluding: ["198.18.0.0/15"])], up: ["corp"])
     #expect(everything.fate(of: Sample.address("203.0.113.9")) == .inside(link: "corp", by: .everything(.v4)))
     #expect(everything.fate(of: Sample.address("198.18.0.1")) == .outside)
-    // The neighbourhood, and a family that the tunnel has no address for.
-    #expect(everything.fate(of: Sample.address("192.0.2.77")) == .outside)
+    // A neighbour, one with a public address, and a family that the tunnel has no address for.
+    let home = desired([full(.off)], up: ["corp"], on: Sample.network(Sample.wifi("Home", address: "192.168.7.23/24")))
+    #expect(home.fate(of: Sample.address("192.168.7.77")) == .outside)
+    #expect(everything.fate(of: Sample.address("192.0.2.77")) == .inside(link: "corp", by: .everything(.v4)))
     #expect(everything.fate(of: Sample.address("2001:db8::1")) == .unreachable(by: .everything(.v6)))
     let two = [
       Sample.tunnel("one", rules: [], routes: RoutePolicy(include: [Sample.prefix("10.0.0.0/8")], exclude: [Sample.prefix("10.9.0.0/16")])),
@@ -49,6 +51,13 @@ import Testing
     #expect(locked.fate(of: Sample.address("198.18.0.1")) == .outside)
     #expect(locked.fate(of: Sample.address("192.168.7.1")) == .outside && locked.fate(of: Sample.address("fe80::1")) == .outside)
     #expect(locked.fate(of: Sample.address("127.0.0.1")) == .outside)
+    // Where neighbours are looked for; addresses of RFC 3927 are neighbours only where the machine has one.
+    #expect(
+      ["224.0.0.251", "239.255.255.250", "255.255.255.255", "ff02::fb"].allSatisfy { locked.fate(of: Sample.address($0)) == .outside })
+    #expect(locked.fate(of: Sample.address("239.1.2.3")) == .blocked(by: ["corp"]))
+    #expect(locked.fate(of: Sample.address("169.254.1.1")) == .blocked(by: ["corp"]))
+    let alone = desired([full(.always)], up: [], on: Sample.network(Sample.wifi("Cafe", address: "169.254.7.7/16")))
+    #expect(alone.fate(of: Sample.address("169.254.1.1")) == .outside && alone.fate(of: Sample.address("192.168.7.1")) != .outside)
     // A network that calls a public prefix its own gets nothing.
     #expect(desired([full(.always)], up: []).fate(of: Sample.address("192.0.2.77")) == .blocked(by: ["corp"]))
   }

@@ -50,10 +50,10 @@ import Testing
   func fullTunnel() {
     let everything = [IPPrefix.everything(.v4), .everything(.v6)]
     let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: everything))
-    let state = desired([setup(tunnel)])
+    let state = desired([setup(tunnel)], on: Sample.network(Sample.wifi("Cafe", address: "192.168.7.23/24")))
     #expect(
       state.routes.map(\.description) == [
-        "default dev corp table 21500 proto 82", "throw 192.0.2.0/24 table 21500 proto 82",
+        "default dev corp table 21500 proto 82", "throw 192.168.7.0/24 table 21500 proto 82",
         "unreachable default table 21500 proto 82 metric 1024", "throw fe80::/10 table 21500 proto 82 metric 1024",
       ])
     #expect(state.rules.map(\.family) == [.v4, .v6])
@@ -139,10 +139,11 @@ import Testing
   }
 
   @Test("moving to a network that the tunnel would swallow swaps one route, and nothing else") func roaming() {
-    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]))
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")], onOverlap: .preferLocal))
     var machine = SimulatedState()
     let elsewhere = Sample.network(Sample.wired())
-    #expect(desired([setup(tunnel)], on: cafe).notes == ["corp: 192.0.2.0/24 stays outside, because this machine is attached to it"])
+    let words = "192.0.2.0/24 stays outside, because this machine is attached to it, and on-overlap is prefer-local"
+    #expect(desired([setup(tunnel)], on: cafe).notes == ["corp: \(words)"])
     machine.apply(Plan(from: machine.observed, to: desired([setup(tunnel)], on: elsewhere)).steps)
     let plan = Plan(from: machine.observed, to: desired([setup(tunnel)], on: cafe))
     #expect(

@@ -83,7 +83,7 @@ struct NeighbourhoodTests {
         esac
         say "at home $(who)"
         { dry plan --up corp; roamward status; } >told 2>&1
-        grep -o '192.168.7.0/24 stays outside, because this machine is attached to it\\|attached to 192.168.7.0/24, which the tunnel includes, and on-overlap is refuse\\|192.168.7.0/24 dev eth0 (attached): goes inside, because on-overlap is prefer-tunnel' told | sort -u
+        grep -o '192.168.7.0/24 stays outside, because this machine is attached to it\\|attached to 192.168.7.0/24, which the tunnel includes, and on-overlap is refuse\\|192.168.7.0/24 dev eth0 (attached): goes inside, because corp includes 192.168.7.0/24, and on-overlap is prefer-tunnel' told | sort -u
         go cafe
         tunnel_is corp connected
         within 20 who_is gateway; say "and the company again"
@@ -91,7 +91,11 @@ struct NeighbourhoodTests {
     let told =
       switch choice {
       case "prefer-local": ["[at home home]", "192.168.7.0/24 stays outside, because this machine is attached to it"]
-      case "prefer-tunnel": ["[at home gateway]", "192.168.7.0/24 dev eth0 (attached): goes inside, because on-overlap is prefer-tunnel"]
+      case "prefer-tunnel":
+        [
+          "[at home gateway]",
+          "192.168.7.0/24 dev eth0 (attached): goes inside, because corp includes 192.168.7.0/24, and on-overlap is prefer-tunnel",
+        ]
       default: ["[at home home]", "attached to 192.168.7.0/24, which the tunnel includes, and on-overlap is refuse"]
       }
     #expect(seen.lines == ["[in the café the company]"] + told + ["[and the company again]"])
@@ -131,7 +135,9 @@ struct NeighbourhoodTests {
   /// The company's network is where the laptop stands, and its gateway is reached at the address that it has outside.
   @Test("that is the tunnel's own other end: from inside, nothing is led around, and the gateway answers all the same")
   func inside() throws {
-    let scene = try Scene(["corp.yaml": unguarded.with("include: [default]", "include: [10.77.0.0/16, 192.0.2.0/24, 203.0.113.0/25]")])
+    let scene = try Scene([
+      "corp.yaml": unguarded.with("include: [default]", "include: [10.77.0.0/16, 192.0.2.0/24, 203.0.113.0/25], on-overlap: prefer-local")
+    ])
     let seen = try scene.run(
       """
       # All that it includes, and its own gateway's address too.

@@ -41,7 +41,11 @@ func readTunnelSettings(
   }
   if let local = fields.flag("ExcludeLocalNetworks", &report) {
     if local.value {
-      report.taken(local.place, "lan: allow, which is the default")
+      if tunnel.includesAllNetworks {
+        tunnel.routes = tunnel.routes ?? RoutePolicy()
+        tunnel.routes?.lan = .allow
+      }
+      report.taken(local.place, "lan: allow")
     } else {
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.lan = .block

@@ -89,7 +89,8 @@ let tunnelKeys = Mapping(
     },
     Key(
       "include-all-networks", expects: "true or false", schema: .boolean,
-      "Everything goes through the tunnel whatever the routes say, and, while it is wanted, nothing outside it.", standard: "false",
+      "Everything goes through the tunnel, and, while it is wanted, nothing outside it but what `exclude` names, or `lan: allow` where it is said.",
+      standard: "false",
       example: "true"
     ) { entry, draft, reading in
       draft.includesAllNetworks = ValueReader.boolean.read(entry.value, &reading) ?? false
@@ -119,7 +120,8 @@ let routeKeys = Mapping(
       $0.exclude = $1.flatMap { $0 }
     },
     Key(
-      "lan", ValueReader<LANPolicy>.word(), "What becomes of the prefixes that the machine is attached to, under a wider route.",
+      "lan", ValueReader<LANPolicy>.word(),
+      "What becomes of the prefixes that the machine is attached to, under a tunnel that takes everything; with `include-all-networks` the default is `block`.",
       standard: "allow", example: "block"
     ) { $0.lan = $1 },
     Key(
@@ -127,8 +129,9 @@ let routeKeys = Mapping(
       "Named networks on which `lan: allow` holds; on any other, and while it is not known, `lan` is `block`.", example: "[home]"
     ) { $0.lanNetworks = $1 },
     Key(
-      "on-overlap", ValueReader<OverlapPolicy>.word(), "What becomes of an included prefix that the machine is attached to.",
-      standard: "prefer-local", example: "refuse"
+      "on-overlap", ValueReader<OverlapPolicy>.word(),
+      "What becomes of an attached prefix that the policy includes by name, or that lies in such a prefix.",
+      standard: "prefer-tunnel", example: "refuse"
     ) { $0.onOverlap = $1 },
     Key(
       "enforce", .boolean,

@@ -72,9 +72,9 @@ extension PolicyPrinter {
     var mapping = YAMLMapping()
     if !routes.include.isEmpty { mapping.add("include", destinations(routes.include)) }
     if !routes.exclude.isEmpty { mapping.add("exclude", destinations(routes.exclude)) }
-    if routes.lan != .allow { mapping.add("lan", .word(routes.lan.rawValue)) }
+    mapping.add("lan", routes.lan.map { .word($0.rawValue) })
     if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
-    if routes.onOverlap != .preferLocal { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }
+    if routes.onOverlap != .preferTunnel { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }
     if routes.isEnforced { mapping.add("enforce", .word("true")) }
     return mapping
   }

@@ -70,9 +70,8 @@ extension RouteClaim {
     let reason: String
     switch way.kind {
     case .throw where way.destination.contains(route.destination):
-      if let stay = tunnel.stay(of: way.destination), stay.isOutside, underlay.attachedPrefixes.contains(way.destination) {
-        let cure = way.destination.isPrivate ? "" : "; it is public: `routes: enforce: true` keeps it inside"
-        reason = stay.because + cure
+      if let stay = tunnel.stay(of: way.destination, on: underlay), stay.isOutside, underlay.attachedPrefixes.contains(way.destination) {
+        reason = stay.because
       } else if tunnel.policy.routes?.exclude.contains(way.destination) ?? false {
         reason = "\(name) excludes \(way.destination)"
       } else if underlay.others.mainPrefixes.contains(way.destination) {
@@ -82,7 +81,7 @@ extension RouteClaim {
       }
     case .unreachable: reason = "\(name) has no IPv\(wide.family.rawValue) address, and makes \(wide) unreachable"
     default:
-      let stay = isAttached ? tunnel.stay(of: route.destination) : nil
+      let stay = isAttached ? tunnel.stay(of: route.destination, on: underlay) : nil
       reason = stay?.because ?? "\(name)'s table is asked before the main one (it includes \(wide))"
     }
     self.init(

@@ -16,9 +16,9 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
   var kinds: [IPPrefix: Route.Kind] = [:]
   for prefix in wanted { kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable }
   let policy = tunnel.policy.routes ?? RoutePolicy()
-  for prefix in underlay.attachedPrefixes where tunnel.stay(of: prefix)?.isOutside ?? false {
-    if wanted.contains(prefix) { notes.append("\(name): \(prefix) stays outside, because this machine is attached to it") }
-    kinds[prefix] = .throw
+  for outside in tunnel.outsidePrefixes(on: underlay) {
+    if wanted.contains(outside.prefix) { notes.append("\(name): \(outside)") }
+    kinds[outside.prefix] = .throw
   }
   if tunnel.yieldsToOthers, !underlay.others.mainPrefixes.isEmpty {
     let index = PrefixIndex(wanted)

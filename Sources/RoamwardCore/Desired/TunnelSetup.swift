@@ -32,8 +32,10 @@ package struct TunnelSetup: Hashable, Sendable {
 
   /// What becomes of attached prefixes on the network that the machine is on now.
   package var lan: LANPolicy {
-    guard let routes = policy.routes else { return .allow }
-    return routes.lanNetworks.isEmpty || isOnLANNetwork ? routes.lan : .block
+    let routes = policy.routes ?? RoutePolicy()
+    // Who sends everything through the tunnel wants nothing outside it, unless he says otherwise.
+    let said = routes.lan ?? (policy.includesAllNetworks && routes.lanNetworks.isEmpty ? .block : .allow)
+    return routes.lanNetworks.isEmpty || isOnLANNetwork ? said : .block
   }
 
   /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
@@ -58,6 +60,8 @@ package struct UnderlayFit: Hashable, Sendable {
   package var mtu: UInt32
   /// What the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]
+  /// Those of them that no other network can have given out: of bridges without a hardware port, as containers and virtual machines have them.
+  package var ownPrefixes: Set<IPPrefix>
   package var searchDomains: [DomainName]
   /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.
   package var isReversePathStrict: Bool
@@ -73,8 +77,9 @@ package struct UnderlayFit: Hashable, Sendable {
     self.others = others
     self.resolver = resolver
     mtu = snapshot.primaryLink?.mtu ?? 1500
-    attachedPrefixes = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).filter { !$0.address.isLinkLocal && !$0.address.isLoopback }
-      .uniqued().sorted()
+    let foreign = snapshot.links.filter { !$0.isOfThisMachineAlone }.flatMap(\.attachedPrefixes)
+    attachedPrefixes = snapshot.links.flatMap(\.attachedPrefixes).uniqued().sorted()
+    ownPrefixes = Set(snapshot.links.filter(\.isOfThisMachineAlone).flatMap(\.attachedPrefixes)).subtracting(foreign)
     searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
   }
 
@@ -88,4 +93,14 @@ package struct UnderlayFit: Hashable, Sendable {
 
   /// Never below 1280, the least that IPv6 works with.
   func mtu(afterOverhead bytes: UInt32) -> UInt32 { max(mtu, bytes &+ 1280) - bytes }
+}
+
+extension LinkFacts {
+  /// IPv6 link-local addresses never leave their link; those of IPv4 (RFC 3927) are routed as any others.
+  fileprivate var attachedPrefixes: [IPPrefix] {
+    addresses.map(\.onLinkPrefix).filter { !($0.family == .v6 && $0.address.isLinkLocal) && !$0.address.isLoopback }
+  }
+
+  /// A bridge without a hardware port, by which nothing else is reached. One that leads further is somebody's network.
+  fileprivate var isOfThisMachineAlone: Bool { type == .known(.bridge) && gateways.isEmpty }
 }

@@ -8,8 +8,11 @@ extension FirewallTable {
     let guarding = tunnels.filter(\.isGuarding)
     self.init(
       guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
-      neighbours: underlay.attachedPrefixes.filter { prefix in prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix) } },
+      neighbours: underlay.attachedPrefixes.filter { prefix in
+        prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
+      },
       allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
+    attached = underlay.attachedPrefixes
     gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     hasKernelTunnel = tunnels.contains { if case .wireGuard(let device) = $0.device { device.engine == .kernel } else { false } }
@@ -43,10 +46,4 @@ extension FirewallTable.Inside {
 
 extension TunnelSetup {
   fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
-
-  /// Whether neighbours in this prefix are reached past the tunnel. One as wide as what is guarded is somebody's claim, not a neighbourhood.
-  fileprivate func letsThrough(_ prefix: IPPrefix) -> Bool {
-    lan != .block && !includedPrefixes.contains { $0.length > 0 && prefix.contains($0) }
-      && !((policy.routes?.isEnforced ?? false) && !(stay(of: prefix)?.isOutside ?? true))
-  }
 }

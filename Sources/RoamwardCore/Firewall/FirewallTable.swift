@@ -36,6 +36,8 @@ package struct FirewallTable: Hashable, Sendable {
   /// Private prefixes that the machine is attached to, where every guarding tunnel lets its neighbours be reached.
   package var neighbours: [IPPrefix]
   package var allowsLAN: Bool
+  /// Every prefix that the machine is attached to: where a DHCP server may be asked.
+  package var attached: [IPPrefix] = []
   /// For a captive portal; `nil`: closed.
   package var portal: PortalWindow?
   /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
@@ -55,6 +57,13 @@ package struct FirewallTable: Hashable, Sendable {
 
   /// The table's family and name, as nft(8) has them.
   package static let name = "inet roamward"
+
+  /// Where neighbours are looked for, under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router passes on. In IPv4 only
+  /// where there is a local network.
+  package var discovery: [IPPrefix] {
+    let hasNeighbours = neighbours.contains { $0.family == .v4 }
+    return ((hasNeighbours ? ["224.0.0.0/24", "239.255.255.250/32", "255.255.255.255/32"] : []) + ["ff02::/16"]).compactMap { IPPrefix($0) }
+  }
 
   /// Everything of a family is guarded by somebody.
   package func guardsAll(_ family: IPAddress.Family) -> Bool { guards.contains { $0.prefixes.contains(.everything(family)) } }

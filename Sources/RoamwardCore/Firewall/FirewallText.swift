@@ -91,12 +91,13 @@ extension FirewallTable {
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
     let rules = ["oifname \"lo\" accept", ownMark] + fromInside + intoTunnels + toGateways("counter drop")
     if guards.isEmpty { return rules }
-    return rules + outOfTunnels + network + portalRules(of: nil) + between(outgoing: true) + refusals("counter drop")
+    return rules + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true) + refusals("counter drop")
   }
 
   private var forward: [String] {
     // What is forwarded has no program here.
-    intoTunnels + outOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true) + refusals(Self.refusal)
+    intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
+      + refusals(Self.refusal)
   }
 
   private var input: [String] {
@@ -108,10 +109,18 @@ extension FirewallTable {
 
   private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
 
-  /// 4.
+  /// Of what is forwarded. Nobody inside begins a conversation with the network that the machine is on.
+  private var answersOutOfTunnels: [String] {
+    insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) ct state established,related accept"]
+  }
+
+  /// 4. A DHCP server is asked by broadcast, and as a neighbour when a lease is renewed.
   private var network: [String] {
-    [
-      "udp sport 68 udp dport 67 accept", "ip6 saddr fe80::/10 udp sport 546 udp dport 547 accept",
+    let servers = minimal(
+      [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything })
+    return [
+      "ip daddr \(set(servers)) udp sport 68 udp dport 67 accept",
+      "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
       "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
       "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
     ]
@@ -141,10 +150,8 @@ extension FirewallTable {
     if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853, 5355 } counter drop") }
     if allowsLAN {
       rules += addresses(neighbours, outgoing: outgoing)
-      rules += addresses([IPPrefix("169.254.0.0/16"), IPPrefix("fe80::/10")].compactMap { $0 }, outgoing: outgoing)
-      if outgoing {
-        rules += ["ip daddr { 224.0.0.0/24, 239.255.255.250, 239.255.255.251, 255.255.255.255 } accept", "ip6 daddr ff02::/16 accept"]
-      }
+      rules += addresses([IPPrefix("fe80::/10")].compactMap { $0 }, outgoing: outgoing)
+      if outgoing { rules += addresses(discovery, outgoing: true) }
     }
     return rules
   }

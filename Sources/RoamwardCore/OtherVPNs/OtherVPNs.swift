@@ -103,7 +103,7 @@ package struct OtherVPNs: Hashable, Sendable {
           prefixes.insert(route.destination)
         } else if route.table == Route.mainTable, let link = route.link, links.contains(link), !route.destination.address.isLinkLocal {
           prefixes.insert(route.destination)
-          if route.destination.isMoreThanAPiece { mains.insert(route.destination) }
+          if !route.destination.isPieceOfEverything { mains.insert(route.destination) }
         }
       }
       all[i].prefixes = prefixes.filter { !$0.address.isMulticast && !$0.address.isLinkLocal }.sorted()
@@ -140,11 +140,6 @@ package struct OtherVPNs: Hashable, Sendable {
 
     func mask(_ mark: FirewallMark) -> UInt32 { mark.mask & ours.mask }
   }
-}
-
-extension IPPrefix {
-  /// Who takes everything, or everything but his own network, does it in pieces this wide. What is narrower is meant by itself.
-  fileprivate var isMoreThanAPiece: Bool { length >= (family == .v4 ? 8 : 16) }
 }
 
 extension Link {

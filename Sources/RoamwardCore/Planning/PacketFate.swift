@@ -48,7 +48,8 @@ extension FirewallTable {
   package func holdingBack(_ destination: IPAddress) -> [String] {
     if gateways.contains(destination) { return insides.map(\.link) }
     if destination.isLoopback || excluded.contains(where: { $0.contains(destination) }) { return [] }
-    if allowsLAN, destination.isLinkLocal || neighbours.contains(where: { $0.contains(destination) }) { return [] }
+    let linkLocal = destination.family == .v6 && destination.isLinkLocal
+    if allowsLAN, linkLocal || (neighbours + discovery).contains(where: { $0.contains(destination) }) { return [] }
     return guards.filter { guarded in guarded.prefixes.contains { $0.contains(destination) } }.map(\.tunnel)
   }
 }

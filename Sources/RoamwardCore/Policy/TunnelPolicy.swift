@@ -92,7 +92,8 @@ package struct Timing: Hashable, Sendable {
 package struct RoutePolicy: Hashable, Sendable {
   package var include: [IPPrefix]
   package var exclude: [IPPrefix]
-  package var lan: LANPolicy
+  /// `nil`: allow, or block with `include-all-networks`.
+  package var lan: LANPolicy?
   /// `lan: allow` holds on these named networks alone; empty: on every one.
   package var lanNetworks: [String]
   package var onOverlap: OverlapPolicy
@@ -100,8 +101,8 @@ package struct RoutePolicy: Hashable, Sendable {
   package var isEnforced: Bool
 
   package init(
-    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy = .allow, lanNetworks: [String] = [],
-    onOverlap: OverlapPolicy = .preferLocal, isEnforced: Bool = false
+    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy? = nil, lanNetworks: [String] = [],
+    onOverlap: OverlapPolicy = .preferTunnel, isEnforced: Bool = false
   ) {
     self.include = include
     self.exclude = exclude
@@ -112,17 +113,19 @@ package struct RoutePolicy: Hashable, Sendable {
   }
 }
 
-/// What becomes of the prefixes that the machine is attached to, under a tunnel that would take them with a wider prefix.
+/// What becomes of the prefixes that the machine is attached to, under a tunnel that takes everything.
 package enum LANPolicy: String, Hashable, Sendable, CaseIterable {
-  /// They stay outside.
+  /// They stay outside where they are private and of a usual size.
   case allow
   /// They go into the tunnel with everything else.
   case block
 }
 
-/// What becomes of an included prefix that the machine is attached to.
+/// What becomes of an attached prefix that the policy names, or that lies in one that it names.
 package enum OverlapPolicy: String, Hashable, Sendable, CaseIterable {
+  /// It stays outside, unless the tunnel has a kill switch or enforces its routes.
   case preferLocal = "prefer-local"
+  /// It goes into the tunnel.
   case preferTunnel = "prefer-tunnel"
   /// The tunnel is not brought up.
   case refuse
