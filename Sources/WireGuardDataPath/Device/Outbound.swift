@@ -14,6 +14,9 @@ struct Outbound: ~Copyable {
   private let tun: Int32
   private let virtioSize: Int
   private let scratch: UnsafeMutableRawPointer
+  /// A virtio header that asks for nothing, and behind it an answer for the device.
+  private let answer: UnsafeMutableRawPointer
+  private var answers = AnswerLimit()
   private var outbox: Outbox
   private var queue = FairQueue()
   private var isGone = false
@@ -24,6 +27,8 @@ struct Outbound: ~Copyable {
     tun = path.tun.descriptor.number
     virtioSize = path.tun.hasVirtioHeader ? VirtioHeader.size : 0
     scratch = .allocate(byteCount: 256, alignment: 64)
+    answer = .allocate(byteCount: VirtioHeader.size + Unreachable.largest, alignment: 64)
+    answer.initializeMemory(as: UInt8.self, repeating: 0, count: VirtioHeader.size)
     outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
     poller = cwg_poller()
     guard poller >= 0, cwg_poller_add(poller, tun, 0) == 0, cwg_poller_add(poller, path.stopping, 1) == 0 else {
@@ -33,6 +38,7 @@ struct Outbound: ~Copyable {
 
   deinit {
     scratch.deallocate()
+    answer.deallocate()
     close(poller)
   }
 
@@ -86,7 +92,7 @@ struct Outbound: ~Copyable {
     let packet = whole.bytes + virtioSize
     let length = whole.length &- virtioSize
     var tellsSender = whole.tellsSender
-    guard let peer = batch.route(UnsafeRawBufferPointer(start: packet, count: length)) else { return }
+    guard let peer = batch.route(UnsafeRawBufferPointer(start: packet, count: length)) else { return refuse(packet, length, at: batch.now) }
     let virtio = virtioSize > 0 ? VirtioHeader(at: whole.bytes) : VirtioHeader()
     guard let superpacket = try? Superpacket(packet, length, virtio, scratch: scratch) else { return }
     switch batch.prepare(UnsafeRawBufferPointer(start: packet, count: length), for: peer) {
@@ -108,6 +114,13 @@ struct Outbound: ~Copyable {
         outbox.append(record, to: destination, trafficClass: trafficClass)
       }
     }
+  }
+
+  /// No peer takes the packet: its sender is told.
+  private mutating func refuse(_ packet: UnsafeRawPointer, _ length: Int, at now: Moment) {
+    guard answers.takes(at: now.nanoseconds) else { return }
+    let count = Unreachable.write(about: packet, length, to: answer + virtioSize)
+    if count > 0 { _ = write(tun, answer, virtioSize &+ count) }
   }
 
   private mutating func stage(_ superpacket: Superpacket, from first: Int, for peer: PeerIndex) {
