@@ -100,6 +100,17 @@ import Testing
     #expect(pair.b.delivered == Array(packets.suffix(128)))
   }
 
+  @Test("where what waited for a session has been dropped for want of room, the session is confirmed all the same") func droppedStaged() {
+    let pair = Pair()
+    pair.network.send(pair.a, [pair.aToB])
+    pair.a.staged = [:]
+    pair.network.run(for: 0.1)
+    #expect(pair.b.keepalives == 1)
+    pair.network.send(pair.b, [pair.bToA])
+    pair.network.run(for: 0.1)
+    #expect(pair.a.delivered == [pair.bToA])
+  }
+
   @Test("a peer that restarted, and knows nothing of the session, is reached again by a new handshake") func restart() {
     let pair = Pair()
     pair.connect()

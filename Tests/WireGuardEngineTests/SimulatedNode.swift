@@ -169,7 +169,13 @@ final class SimulatedNode {
       case .transmit(let bytes, let to, _): post(bytes, to: to)
       case .flush(let peer):
         let packets = staged.removeValue(forKey: peer) ?? []
-        send(packets, at: now)
+        if packets.isEmpty {
+          var new: [EngineEffect] = []
+          engine.keepalive(peer, at: time(now), effects: &new)
+          perform(new, at: now)
+        } else {
+          send(packets, at: now)
+        }
       case .dropStaged(let peer), .removed(let peer): staged[peer] = nil
       }
     }

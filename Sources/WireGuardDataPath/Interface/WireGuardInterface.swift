@@ -118,29 +118,38 @@ package final class WireGuardInterface {
     outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
   }
 
-  /// The peer has a session: what waited for it goes now.
+  /// The peer has a session: what waited for it goes now. Where nothing is left of it, an empty packet, as the other side waits to hear from us.
   private func flush(_ peer: PeerIndex) {
+    var isSilent = true
     let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
       let packets = path.staged.take(peer)
+      func stage(from first: Int) {
+        isSilent = false
+        for packet in packets[first...] { packet.withUnsafeBytes { path.staged.append($0, for: peer) } }
+      }
       for (i, packet) in packets.enumerated() {
         let verdict = packet.withUnsafeBytes { batch.prepare($0, for: peer) }
         switch verdict {
         case .drop: continue
-        case .stage:
-          for packet in packets[i...] { packet.withUnsafeBytes { path.staged.append($0, for: peer) } }
-          return
+        case .stage: return stage(from: i)
         case .ready(let destination):
           if outbox.isFull { outbox.flush() }
           let payload = outbox.payload
           packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
           let record = batch.seal(packet.count, at: payload, for: peer)
-          guard record > 0 else { continue }
+          guard record > 0 else { return stage(from: i) }
+          isSilent = false
           let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
           outbox.append(record, to: destination, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
         }
       }
     }
     outbox.flush()
+    if isSilent {
+      var effects: [EngineEffect] = []
+      engine.keepalive(peer, at: .now, effects: &effects)
+      perform(&effects)
+    }
     if outcome.needsControl { cwg_event_raise(path.control) }
   }
 

@@ -126,6 +126,15 @@ package final class Engine: @unchecked Sendable {
     }
   }
 
+  /// After a `flush` for which nothing was left to send: a session begins with a packet all the same, as its responder waits for one.
+  package func keepalive(_ index: PeerIndex, at time: EngineTime, effects: inout [EngineEffect]) {
+    control {
+      guard isUp, let peer = peer(at: index), peer.current != nil else { return }
+      sendKeepalive(peer, at: time, effects: &effects)
+      rearm(peer)
+    }
+  }
+
   /// When next to `advance`; `nil` where nothing will happen by itself.
   package var nextDeadline: EngineDeadline? { control { firstDeadline() } }
 
