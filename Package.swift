@@ -132,6 +132,7 @@ let package = Package(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "names.bash"]),
     .target(name: "CNamespace", path: "Tests/CNamespace"),
+    .target(name: "CConfined", path: "Tests/CConfined"),
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
@@ -143,7 +144,7 @@ let package = Package(
       uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport"]),
     tests(
-      "WireGuardDataPathTests", uses: ["WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+      "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),

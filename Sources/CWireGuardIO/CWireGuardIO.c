@@ -62,6 +62,16 @@ int cwg_tun_describe(int fd, int *virtio, char *name) {
   return 0;
 }
 
+const uint32_t cwg_tun_rises = EPOLLOUT | EPOLLET;
+
+int cwg_tun_state(int fd) {
+  struct ifreq request;
+  if (ioctl(fd, TUNGETIFF, &request) < 0) return CWG_TUN_GONE;
+  // A device that is down takes no packets (tun_chr_poll of the kernel). One that is up always does: its send buffer has no bounds.
+  struct pollfd device = {.fd = fd, .events = POLLOUT};
+  return poll(&device, 1, 0) > 0 && (device.revents & POLLOUT) ? CWG_TUN_UP : CWG_TUN_DOWN;
+}
+
 static int interface_request(unsigned long operation, struct ifreq *request) {
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
@@ -121,6 +131,17 @@ int cwg_link_watch_routes(int fd, int on) {
   return 0;
 }
 
+int cwg_link_ask(int fd, unsigned int index) {
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg link;
+  } request = {
+      .header = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+      .link = {.ifi_family = AF_UNSPEC, .ifi_index = (int)index},
+  };
+  return send(fd, &request, sizeof request, 0) < 0 ? -1 : 0;
+}
+
 int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
   _Alignas(struct nlmsghdr) char buffer[32768];
   ssize_t length = recv(fd, buffer, sizeof buffer, 0);
@@ -128,6 +149,8 @@ int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
   int result = CWG_LINK_NOTHING;
   unsigned int left = (unsigned int)length;
   for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+    // The answer to `cwg_link_ask`: there is no such link.
+    if (message->nlmsg_type == NLMSG_ERROR) return CWG_LINK_GONE;
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) {
       if (result == CWG_LINK_NOTHING) result = CWG_WAYS_CHANGED;
       continue;
@@ -135,7 +158,7 @@ int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
     if (message->nlmsg_len < NLMSG_LENGTH(sizeof(struct ifinfomsg))) continue;
     struct ifinfomsg *link = NLMSG_DATA(message);
     if ((unsigned int)link->ifi_index != index || link->ifi_family != AF_UNSPEC) continue;
-    if (message->nlmsg_type == RTM_DELLINK) return CWG_LINK_DELETED;
+    if (message->nlmsg_type == RTM_DELLINK) return CWG_LINK_GONE;
     result = CWG_LINK_CHANGED;
     *is_up = (link->ifi_flags & IFF_UP) != 0;
     int rest = (int)IFLA_PAYLOAD(message);
@@ -144,15 +167,6 @@ int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
     }
   }
   return result;
-}
-
-int cwg_link_state(const char *name, int *is_up, int *mtu) {
-  struct ifreq request;
-  if (named(&request, name) < 0 || interface_request(SIOCGIFFLAGS, &request) < 0) return -1;
-  *is_up = (request.ifr_flags & IFF_UP) != 0;
-  if (interface_request(SIOCGIFMTU, &request) < 0) return -1;
-  *mtu = request.ifr_mtu;
-  return 0;
 }
 
 int cwg_get_mtu(const char *name) {

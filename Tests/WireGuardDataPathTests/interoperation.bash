@@ -539,12 +539,96 @@ others_links() {
   ((after - before < 15)) || fail "woken $((after - before)) times by 30 links of others"
 }
 
-wakeups() {
+# Nobody takes a packet: its sender is told at once, as by the kernel's WireGuard, by both families.
+no_peer() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  wg_at ours set wg0 peer "${public[theirs]}" allowed-ips 10.9.0.2/32,2001:db8:9::2/128
+  both_ways ours theirs 10.9.0.2
+  local address what
+  for address in 10.9.0.77 2001:db8:9::77; do
+    what=$(at ours busybox nc -w 15 "$address" 9 2>&1 </dev/null || true)
+    [[ $what == *'No route to host'* ]] || fail "a connection to $address, of no peer, is not refused at once: $what"
+  done
+  both_ways ours theirs 10.9.0.2
+}
+
+wakeups() { cat /proc/"$(engine_of_ours)"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'; }
+
+# The process that handles our packets.
+engine_of_ours() {
   local process
   for process in $(ip netns pids ours); do
     [[ $(tr '\0' ' ' <"/proc/$process/cmdline") == *'roamward-wireguard --at-work wg0 '* ]] || continue
-    cat /proc/"$process"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'
+    echo "$process"
   done
+}
+
+# The process that handles our packets has no privilege, nothing of whoever started it, and no memory that is written and executed.
+confined() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  local process task found
+  process=$(engine_of_ours)
+  for task in /proc/"$process"/task/*/status; do
+    found=$(awk '/^Cap/ { if ($2 !~ /^0+$/) print } /^NoNewPrivs/ && $2 != 1 || /^Seccomp:/ && $2 != 2 || /^[UG]id/ && !($2 && $3 && $4 && $5)' "$task")
+    [[ -z $found ]] || fail "a thread of the engine has: $found"
+  done
+  found=$(awk '$2 ~ /w/ && $2 ~ /x/' "/proc/$process/maps")
+  [[ -z $found ]] || fail "memory that is written and executed: $found"
+  [[ $(readlink "/proc/$process/cwd") == / ]] || fail "its folder is $(readlink "/proc/$process/cwd")"
+  [[ $(tr '\0' ' ' <"/proc/$process/environ") == 'ROAMWARD_LINK=wg0 ' ]] || fail "its environment is $(tr '\0' ' ' <"/proc/$process/environ")"
+  # Standard error is for what goes wrong; everything else is what it was given, or has made itself.
+  found=$(find "/proc/$process/fd" -not -name 2 -lname '/*' -printf '%f %l\n' | grep -v -e '^[01] /dev/null$' -e '^3 /dev/net/tun$') || true
+  [[ -z $found ]] || fail "it has files open: $found"
+}
+
+# Our link is moved into another network namespace, as a container's only way out (wireguard.com/netns); its sockets stay. It works there, goes down and
+# comes up there, and the engine ends when it is deleted there.
+moved_link() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  both_ways ours theirs 10.9.0.2
+  wg_at ours set wg0 peer "${public[theirs]}" persistent-keepalive 1
+  ip netns add inner
+  move_link
+  works_inside
+  ip -n inner link set wg0 down
+  within $patience is_silent || fail 'a link that is down elsewhere still sends keepalives'
+  ip -n inner link set wg0 up
+  works_inside
+  ip -n inner link delete wg0
+  within $patience is_gone "${program[ours]}" || fail 'the engine does not end with its link, elsewhere'
+  # Moved before it has ever been up, and set up there.
+  start ours roamward-wireguard
+  move_link
+  wg_at ours set wg0 private-key "$work/ours.key" listen-port 51820 \
+    peer "${public[theirs]}" endpoint 192.0.2.2:51820 allowed-ips 10.9.0.0/24,2001:db8:9::/64
+  works_inside
+  # The namespace goes, and the link with it.
+  ip netns delete inner
+  within $patience is_gone "${program[ours]}" || fail 'the engine does not end with its namespace'
+  start ours roamward-wireguard
+  configure ours theirs 1
+}
+
+move_link() {
+  ip -n ours link set wg0 netns inner
+  ip -n inner address add 10.9.0.1/24 dev wg0
+  ip -n inner link set wg0 up
+}
+
+works_inside() {
+  ip netns exec inner busybox ping -c 1 -W 10 10.9.0.2 >/dev/null || fail 'no answer to a ping from the other namespace'
+  at theirs busybox ping -c 1 -W 10 10.9.0.1 >/dev/null || fail 'no answer to a ping into the other namespace'
+}
+
+is_silent() {
+  local before
+  before=$(sent_bytes)
+  sleep 2.5
+  [[ $(sent_bytes) == "$before" ]]
 }
 
 # Two of ours: the outer header has the inner ECN bits and no DSCP, and a mark on the way is seen inside.

@@ -31,6 +31,13 @@ int cwg_tun_set_offload(int fd, unsigned int offloads);
 /// Whether the device was opened with a virtio header, and its name (at least 16 bytes). 0, or -1 with errno.
 int cwg_tun_describe(int fd, int *virtio, char *name);
 
+/// Whether the device still exists and, if so, is up: in whatever network namespace it is by now, without any privilege.
+enum { CWG_TUN_GONE = -1, CWG_TUN_DOWN = 0, CWG_TUN_UP = 1 };
+int cwg_tun_state(int fd);
+
+/// EPOLLOUT and EPOLLET: the moment in which a device's link comes up.
+extern const uint32_t cwg_tun_rises;
+
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
@@ -41,14 +48,14 @@ int cwg_link_watch(unsigned int index);
 /// Whether it hears of changes of routes and rules too. 0, or -1 with errno.
 int cwg_link_watch_routes(int fd, int on);
 
-enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_DELETED = 2, CWG_LINK_LOST = 3, CWG_WAYS_CHANGED = 4 };
+/// Has the kernel tell it of the link as it is now. 0, or -1 with errno.
+int cwg_link_ask(int fd, unsigned int index);
 
-/// Reads one message; fills in what it tells of the link with this index. CWG_LINK_LOST: messages were missed, so ask anew. -1 where there is
-/// none now.
+enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_GONE = 2, CWG_LINK_LOST = 3, CWG_WAYS_CHANGED = 4 };
+
+/// Reads one message; fills in what it tells of the link with this index. CWG_LINK_GONE: it is no longer in this network namespace. CWG_LINK_LOST:
+/// messages were missed, so ask anew. -1 where there is none now.
 int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu);
-
-/// Whether the link is up, and its MTU. 0, or -1 with errno.
-int cwg_link_state(const char *name, int *is_up, int *mtu);
 
 /// SIOCGIFMTU by name. Bytes, or -1 with errno.
 int cwg_get_mtu(const char *name);
@@ -171,14 +178,17 @@ int cwg_deletion_read(int fd, const char *name);
 /// Takes the user and the group for good, with no others. 0, or -1 with errno (EPERM: without CAP_SETUID and CAP_SETGID).
 int cwg_become(uid_t user, gid_t group);
 
+/// Empties the bounding set, as far as there is CAP_SETPCAP: so before `cwg_become`, which takes it away.
+void cwg_drop_bounds(void);
+
 /// Drops every capability for good. 0, or -1 with errno.
 int cwg_drop_capabilities(void);
 
 /// No new privileges by exec, no core file, no tracing by others of the same user. 0, or -1 with errno.
 int cwg_forbid_privileges(void);
 
-/// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. 0, or a negative errno
-/// value.
+/// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. No new socket, file, thread or
+/// program, and no memory that becomes executable. 0, or a negative errno value.
 int cwg_confine(void);
 
 #endif

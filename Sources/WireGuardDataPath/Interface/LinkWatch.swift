@@ -1,9 +1,13 @@
 internal import CWireGuardIO
 internal import Glibc
 internal import LinuxIO
+internal import NetworkTypes
 
 /// Whether the inner link is up, its MTU, and its end, as the kernel tells them; and when the machine's own addresses change, or its routes where
-/// those matter. Needs no privilege.
+/// those matter. Needs no privilege, and opens nothing after `init`.
+///
+/// The link may be moved to another network namespace, as a container's only way out (wireguard.com/netns). Here that looks as if it had been deleted;
+/// the TUN device's descriptor tells the difference, and from then on whether the link is up. Its MTU is what it was.
 final class LinkWatch {
   enum News {
     case state(isUp: Bool, mtu: Int)
@@ -12,25 +16,33 @@ final class LinkWatch {
     case ways
   }
 
-  private let name: String
+  /// Where nobody tells of a link that goes down, it is looked at so often.
+  private static let pause = Duration.seconds(1)
+
+  private let device: FileDescriptor
   private let index: UInt32
   private let socket: FileDescriptor
+  private let loop: EventLoop
+  private let handler: (News) -> Void
+  private var mtu: Int
   private var source: EventSource?
+  /// Of a link that has been moved away.
+  private var rise: EventSource?
+  private var nextLook: EventSource?
 
-  init(_ name: String, on loop: EventLoop, then handler: @escaping (News) -> Void) throws(SystemError) {
-    self.name = name
-    index = if_nametoindex(name)
+  /// `mtu` is what holds until the kernel tells another one. The link's state is told soon, from the loop.
+  init(_ tun: TunDevice, mtu: Int, on loop: EventLoop, then handler: @escaping (News) -> Void) throws(SystemError) {
+    device = tun.descriptor
+    self.loop = loop
+    self.mtu = mtu
+    self.handler = handler
+    // 0: it has been moved away already.
+    index = if_nametoindex(tun.name)
     let number = cwg_link_watch(index)
-    guard index != 0, number >= 0 else { throw .last("watch the link \(name)") }
+    guard number >= 0 else { throw .last("watch the link \(tun.name)") }
     socket = FileDescriptor(owning: number)
-    source = try loop.whenReadable(number) { [weak self] in self?.read(then: handler) }
-  }
-
-  /// What holds now.
-  var state: News {
-    var (isUp, mtu): (Int32, Int32) = (0, 0)
-    guard cwg_link_state(name, &isUp, &mtu) == 0 else { return .deleted }
-    return .state(isUp: isUp != 0, mtu: Int(mtu))
+    source = try loop.whenReadable(number) { [weak self] in self?.read() }
+    guard cwg_link_ask(number, index) == 0 else { throw .last("ask for the state of the link \(tun.name)") }
   }
 
   /// Whether changes of routes and rules are heard too.
@@ -38,22 +50,48 @@ final class LinkWatch {
     didSet { if hearsRoutes != oldValue { _ = cwg_link_watch_routes(socket.number, hearsRoutes ? 1 : 0) } }
   }
 
-  private func read(then handler: (News) -> Void) {
-    var (isUp, mtu): (Int32, Int32) = (0, 0)
+  private func read() {
+    var (isUp, heard): (Int32, Int32) = (0, Int32(mtu))
     // However many changes are waiting, they are one.
     var waysChanged = false
     defer { if waysChanged { handler(.ways) } }
     while true {
-      switch Int(cwg_link_read(socket.number, index, &isUp, &mtu)) {
+      switch Int(cwg_link_read(socket.number, index, &isUp, &heard)) {
       case CWG_LINK_NOTHING: continue
-      case CWG_LINK_CHANGED: handler(.state(isUp: isUp != 0, mtu: Int(mtu)))
-      case CWG_LINK_DELETED: return handler(.deleted)
+      case CWG_LINK_CHANGED: tell(isUp: isUp != 0, mtu: Int(heard))
+      case CWG_LINK_GONE: follow()
       case CWG_WAYS_CHANGED: waysChanged = true
       case CWG_LINK_LOST:
-        handler(state)
+        _ = cwg_link_ask(socket.number, index)
         waysChanged = true
       default: return
       }
     }
+  }
+
+  private func tell(isUp: Bool, mtu: Int) {
+    // Another link may have been given this index since.
+    guard nextLook == nil else { return }
+    self.mtu = mtu
+    handler(.state(isUp: isUp, mtu: mtu))
+  }
+
+  /// The link is not here any more.
+  private func follow() {
+    guard nextLook == nil else { return }
+    // A device takes packets from the moment in which its link comes up, and that is told.
+    rise = try? loop.whenReady(device.number, events: cwg_tun_rises) { [weak self] _ in self?.look() }
+    look()
+  }
+
+  private func look() {
+    let state = Int(cwg_tun_state(device.number))
+    guard state != CWG_TUN_GONE else {
+      nextLook = nil
+      rise = nil
+      return handler(.deleted)
+    }
+    nextLook = try? loop.at(.now + Self.pause) { [weak self] in self?.look() }
+    handler(.state(isUp: state == CWG_TUN_UP, mtu: mtu))
   }
 }

@@ -46,9 +46,8 @@ package final class WireGuardInterface {
     outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
     try path.start()
     sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
-    link = try LinkWatch(tun.name, on: loop) { [weak self] in self?.take($0) }
+    link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
     server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1) ?? UAPIReplyText(code: EIO) }
-    if let state = link?.state { take(state) }
   }
 
   deinit {

@@ -32,8 +32,10 @@ package enum InterfaceAtWork {
     withExtendedLifetime((interface, sources, folder)) {}
   }
 
-  /// A user with nothing, where we may become one; no capabilities in any case.
+  /// A user with nothing, where we may become one; no capabilities in any case, and no folder of whoever started us.
   private static func giveUpPrivileges() throws(SystemError) {
+    guard chdir("/") == 0 else { throw .last("go to /") }
+    cwg_drop_bounds()
     if getuid() == 0 {
       let account = getpwnam(InterfaceProcess.program) ?? getpwnam("nobody")
       let (user, group) = account.map { ($0.pointee.pw_uid, $0.pointee.pw_gid) } ?? (65_534, 65_534)

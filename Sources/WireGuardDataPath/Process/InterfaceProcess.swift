@@ -44,7 +44,8 @@ package struct InterfaceProcess {
       // Nothing is in its environment but whose it is (`MarkedProcess`).
       process = try SpawnedProgram(
         program, arguments, environment: ["ROAMWARD_LINK=\(name)"],
-        descriptors: [.nothing, .inherited, .inherited, .open(tun.descriptor), .open(listener), .open(folder), .open(theirs)],
+        // It says something only where it ends for an error.
+        descriptors: [.nothing, .nothing, .inherited, .open(tun.descriptor), .open(listener), .open(folder), .open(theirs)],
         company: .session
       ).start()
       FaultPoint.pass("after starting \(program) \(name)")
