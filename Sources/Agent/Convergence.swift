@@ -20,7 +20,8 @@ extension Reconciler {
       counters.plans += 1
       judgeResolver(plan, desired)
       let possible = plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) && !isAwaitingRefusal($0, in: plan) }
-      let steps = pacingRepairs(possible, towards: desired)
+      follow(observation, towards: desired)
+      let steps = pacingRepairs(possible)
       noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 } + world.journal.troubles())
       if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
@@ -103,6 +104,7 @@ extension Reconciler {
       if free.isEmpty { continue }
       let failed = world.apply(free)
       counters.steps += free.count - failed.count
+      for step in free where !failed.contains(where: { $0.step == step }) { applied?.take(step) }
       failures += failed
     }
     return failures
@@ -134,6 +136,7 @@ extension Reconciler {
     world.startUserspaceLink(link) { [weak self] failure in
       guard let self else { return }
       linksBeingStarted.remove(link)
+      if failure == nil { applied?.take(.addWireGuardLink(link, .userspace)) }
       if let failure, let owner = orderedSupervisors.first(where: { $0.linkName == link }) {
         drive(owner) { $0.handle(.failed(because: failure), on: self.observation?.snapshot.primaryLink) }
       }

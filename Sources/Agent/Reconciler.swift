@@ -37,6 +37,8 @@ package final class Reconciler {
   /// How often what others undo is put right.
   var repairPace = RepairPace()
   var repairAt: Moment?
+  /// What the agent made last, and has not seen changed by itself since; `nil` before the first look.
+  var applied: AppliedState?
   /// What was wanted when everything was last so.
   var settledState: DesiredState?
   /// The other VPNs of this machine.

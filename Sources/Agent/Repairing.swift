@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import NetworkTypes
 internal import RoamwardCore
 
@@ -13,15 +14,30 @@ extension Reconciler {
     schedule()
   }
 
+  /// Takes in what the last look shows of what the agent has made.
+  func follow(_ observation: Observation, towards desired: DesiredState) {
+    if applied == nil { applied = AppliedState(observation.state) }
+    applied?.follow(observation.state, towards: desired)
+  }
+
+  /// Outside, and what is done there beside the steps of a plan is known to be the agent's own.
+  var worldOfTunnels: World {
+    var world = self.world
+    world.renewSessions = { [weak self, renew = world.renewSessions] link, device in
+      let failure = renew(link, device)
+      if failure == nil { self?.applied?.take(.configureWireGuard(link: link, device)) }
+      return failure
+    }
+    return world
+  }
+
   /// The steps to make now: without repairs of what is fought over, until their time comes.
-  func pacingRepairs(_ steps: [Step], towards desired: DesiredState) -> [Step] {
-    guard let settledState, !steps.isEmpty else { return steps }
-    let subjects = desired.repairs(by: steps, since: settledState)
-    let now = world.now()
-    let waiting = repairPace.repair(Set(subjects.compactMap { $0 }), at: now)
-    guard !waiting.isEmpty else { return steps }
-    repairAt = ([repairAt].compactMap { $0 } + waiting.values).min()
-    return zip(steps, subjects).filter { $1.map { waiting[$0] == nil } ?? true }.map(\.0)
+  func pacingRepairs(_ steps: [Step]) -> [Step] {
+    guard let applied, !steps.isEmpty else { return steps }
+    let paced = repairPace.pace(steps, after: applied, at: world.now())
+    repairAt = [repairAt, paced.nextRepair].compactMap { $0 }.min()
+    counters.repairs += paced.repairs.count
+    return paced.steps
   }
 
   /// Of contests that go on, and of routes from the network that would lead past a tunnel; those that are over are forgotten.

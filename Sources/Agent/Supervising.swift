@@ -13,7 +13,7 @@ extension Reconciler {
 
   func makeSupervisor(for policy: TunnelPolicy) {
     if let existing = supervisors[policy.name] { return existing.update(policy) }
-    supervisors[policy.name] = TunnelSupervisor(policy: policy, world: world) { [weak self] in
+    supervisors[policy.name] = TunnelSupervisor(policy: policy, world: worldOfTunnels) { [weak self] in
       self?.isObservationStale = true
       self?.pass()
     }

@@ -48,14 +48,19 @@ package struct StatusReport: Hashable, Sendable {
     package var plans = 0
     /// Steps that changed the machine.
     package var steps = 0
+    /// Of these, the steps that repaired what another program had changed.
+    package var repairs = 0
 
-    package init(events: Int = 0, overflows: Int = 0, observations: Int = 0, evaluations: Int = 0, plans: Int = 0, steps: Int = 0) {
+    package init(
+      events: Int = 0, overflows: Int = 0, observations: Int = 0, evaluations: Int = 0, plans: Int = 0, steps: Int = 0, repairs: Int = 0
+    ) {
       self.events = events
       self.overflows = overflows
       self.observations = observations
       self.evaluations = evaluations
       self.plans = plans
       self.steps = steps
+      self.repairs = repairs
     }
   }
 

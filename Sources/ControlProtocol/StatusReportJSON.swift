@@ -40,7 +40,7 @@ extension StatusReport.Counters {
   fileprivate var json: JSON {
     [
       "events": JSON(events), "overflows": JSON(overflows), "observations": JSON(observations), "evaluations": JSON(evaluations),
-      "plans": JSON(plans), "steps": JSON(steps),
+      "plans": JSON(plans), "steps": JSON(steps), "repairs": JSON(repairs),
     ]
   }
 
@@ -48,7 +48,7 @@ extension StatusReport.Counters {
     func number(_ key: String) -> Int { Int(json[key]?.integer ?? 0) }
     self.init(
       events: number("events"), overflows: number("overflows"), observations: number("observations"), evaluations: number("evaluations"),
-      plans: number("plans"), steps: number("steps"))
+      plans: number("plans"), steps: number("steps"), repairs: number("repairs"))
   }
 }
 

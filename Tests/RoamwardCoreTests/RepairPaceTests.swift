@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import Simulation
 import TestKit
 import Testing
 
@@ -51,19 +52,90 @@ import Testing
     #expect(pace.contested(at: at(100 * 61_000)).isEmpty)
   }
 
-  @Test("what is put right is told from what is new") func subjects() {
-    let setup = RoutePolicyTests().setup(RoutePolicy(include: [Sample.prefix("10.0.0.0/8")]))
+  private let setup = RoutePolicyTests().setup(RoutePolicy(include: [Sample.prefix("10.0.0.0/8")]))
+
+  /// What a plan makes of a machine.
+  private func machine(after steps: [Step]) -> ObservedState {
+    var state = SimulatedState()
+    state.apply(steps)
+    return state.observed
+  }
+
+  private func followed(_ applied: AppliedState, _ observed: ObservedState, towards desired: DesiredState) -> AppliedState {
+    var applied = applied
+    applied.follow(observed, towards: desired)
+    return applied
+  }
+
+  @Test("only what the agent made and another has changed is a repair") func subjects() {
+    let wanted = DesiredState(of: [setup], on: UnderlayFit(NetworkSnapshot()))
+    var applied = followed(AppliedState(ObservedState()), ObservedState(), towards: wanted)
+    let steps = Plan(from: ObservedState(), to: wanted).steps
+    #expect(steps.allSatisfy { applied.repair(by: $0) == nil })
+    for step in steps { applied.take(step) }
+    // Nothing of it is there any more.
+    #expect(Set(steps.map(applied.repair)) == [.link("corp"), .routes, .rules])
+    // Going down in good order is no repair, and neither is coming up again.
+    let nothing = followed(applied, machine(after: steps), towards: DesiredState())
+    let down = Plan(from: machine(after: steps), to: DesiredState()).steps
+    #expect(down.count == wanted.routes.count + wanted.rules.count + 1)
+    #expect(down.allSatisfy { nothing.repair(by: $0) == nil })
+    var empty = nothing
+    for step in down { empty.take(step) }
+    let again = followed(empty, ObservedState(), towards: wanted)
+    #expect(steps.allSatisfy { again.repair(by: $0) == nil })
+    // Also where another has removed it first, and nothing had to be done.
+    let gone = followed(followed(applied, ObservedState(), towards: DesiredState()), ObservedState(), towards: wanted)
+    #expect(steps.allSatisfy { gone.repair(by: $0) == nil })
+    // Somebody else's, with our marks, is.
+    #expect(applied.repair(by: .removeRoute(Route(to: Sample.prefix("10.9.0.0/16"), on: "lo", table: 21_500))) == .routes)
+  }
+
+  @Test("what an earlier agent left is removed without a word") func left() {
+    let wanted = DesiredState(of: [setup], on: UnderlayFit(NetworkSnapshot()))
+    let left = machine(after: Plan(from: ObservedState(), to: wanted).steps)
+    let applied = followed(AppliedState(left), left, towards: DesiredState())
+    #expect(Plan(from: left, to: DesiredState()).steps.allSatisfy { applied.repair(by: $0) == nil })
+  }
+
+  @Test("a change of the desired state and a removal are never delayed; what needs a delayed step waits with it") func neverDelayed() {
     let wanted = DesiredState(of: [setup], on: UnderlayFit(NetworkSnapshot()))
     let steps = Plan(from: ObservedState(), to: wanted).steps
-    #expect(wanted.repairs(by: steps, since: DesiredState()).allSatisfy { $0 == nil })
-    let repairs = wanted.repairs(by: steps, since: wanted)
-    #expect(Set(repairs) == [.link("corp"), .routes, .rules])
-    // Going down in good order is no repair.
-    let down = Plan(from: ObservedState(kernel: KernelState(routes: wanted.routes, rules: wanted.rules)), to: DesiredState()).steps
-    #expect(down.count == wanted.routes.count + wanted.rules.count)
-    #expect(DesiredState().repairs(by: down, since: wanted).allSatisfy { $0 == nil })
-    // Somebody else's, with our marks, is.
-    let stray = Step.removeRoute(Route(to: Sample.prefix("10.9.0.0/16"), on: "lo", table: 21_500))
-    #expect(wanted.repairs(by: [stray], since: wanted) == [.routes])
+    var applied = followed(AppliedState(ObservedState()), ObservedState(), towards: wanted)
+    for step in steps { applied.take(step) }
+    var pace = RepairPace()
+    for _ in 0..<5 { #expect(pace.pace(steps, after: applied, at: at(0)).steps == steps) }
+    let paced = pace.pace(steps, after: applied, at: at(10))
+    #expect(paced.steps == [] && paced.repairs == [] && paced.nextRepair == at(1000))
+    let new: [Step] = [
+      .addRule(RoutingRule(family: .v4, priority: 21_001, table: 21_001)),
+      .removeRule(RoutingRule(family: .v4, priority: 21_002, table: 21_002)),
+      .setMTU(link: "other", mtu: 1400, was: 1420), .removeRoute(Route(to: Sample.prefix("10.9.0.0/16"), on: "lo", table: 21_500)),
+    ]
+    #expect(pace.pace(steps + new, after: applied, at: at(20)).steps == new)
+    // A stranger's route in the place of one of ours stays until ours may come.
+    let route = wanted.routes[0]
+    var stranger = route
+    stranger.kind = .unreachable
+    #expect(pace.pace([.removeRoute(stranger), .addRoute(route)], after: applied, at: at(30)).steps == [])
+    // Another configuration cannot be given to a link that is not there.
+    applied.take(.configureWireGuard(link: "corp", WireGuardDevice(engine: .kernel, privateKey: Sample.key(9), publicKey: Sample.key(8))))
+    #expect(pace.pace(steps, after: applied, at: at(40)).steps == [])
+  }
+
+  @Test("two states that the agent makes in turn are no repairs") func turns() {
+    let kept = WireGuardDevice(
+      engine: .kernel, privateKey: Sample.key(1), publicKey: Sample.key(2),
+      peers: [WireGuardPeer(publicKey: Sample.key(3), endpoint: Sample.endpoint("203.0.113.10:51820"), allowedIPs: [])])
+    var asking = kept
+    asking.peers[0].persistentKeepalive = 5
+    var applied = AppliedState(ObservedState())
+    for device in [kept, asking, kept, asking, kept] {
+      let step = Step.configureWireGuard(link: "corp", device)
+      #expect(applied.repair(by: step) == nil)
+      applied.take(step)
+      // An endpoint that another name server gives is set with the next change alone.
+      #expect(applied.repair(by: step) == .link("corp"))
+    }
   }
 }

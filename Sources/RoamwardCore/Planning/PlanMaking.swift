@@ -131,7 +131,7 @@ private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UI
 }
 
 /// The routes that are wanted and not there, in their order, and those that are there and not wanted.
-private func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
+func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
   if present.isEmpty { return (wanted, []) }
   let index = RouteIndex(wanted)
   var isThere = [Bool](repeating: false, count: wanted.count)
@@ -145,7 +145,7 @@ private func difference(from present: [Route], to wanted: [Route]) -> (missing: 
 }
 
 /// What the kernel tells routes of one table apart by.
-private struct RouteKey: Hashable {
+struct RouteKey: Hashable {
   let destination: IPPrefix
   let table: UInt32
   let metric: UInt32
@@ -159,7 +159,7 @@ private struct RouteKey: Hashable {
 
 extension KernelState {
   /// Routes that carry our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
-  fileprivate var ownRoutes: [Route] {
+  var ownRoutes: [Route] {
     routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
       guard route.kind != .unicast || route.isDead else { return route }
       var route = route
@@ -169,7 +169,7 @@ extension KernelState {
     }
   }
 
-  fileprivate var ownRules: [RoutingRule] {
+  var ownRules: [RoutingRule] {
     rules.filter { $0.origin == Ownership.routeProtocol && Ownership.rules.contains($0.priority) }
   }
 }

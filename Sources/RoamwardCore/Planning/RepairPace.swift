@@ -76,21 +76,64 @@ extension RepairPace.Subject: CustomStringConvertible {
   }
 }
 
-extension DesiredState {
-  /// What each step puts right that was so already when everything was as `settled` wanted it; `nil` for one that makes or unmakes something new.
-  package func repairs(by steps: [Step], since settled: DesiredState) -> [RepairPace.Subject?] {
-    let hasRoutes = steps.contains { if case .addRoute = $0 { true } else if case .removeRoute = $0 { true } else { false } }
-    let routes = hasRoutes ? Set(settled.routes) : []
-    let kept = Set(Set(settled.links).intersection(links).map(\.name))
-    return steps.map { step in
+/// The steps that are made now.
+package struct PacedSteps: Hashable, Sendable {
+  package var steps: [Step] = []
+  /// What is repaired by them: the subject of each such step.
+  package var repairs: [RepairPace.Subject] = []
+  /// When the first of the others may be made.
+  package var nextRepair: Moment?
+}
+
+extension RepairPace {
+  /// Leaves out the repairs whose time has not come. What follows a change of the desired state is never delayed, and neither is a removal.
+  package mutating func pace(_ steps: [Step], after applied: AppliedState, at now: Moment) -> PacedSteps {
+    let subjects = steps.map(applied.repair)
+    let found = Set(subjects.compactMap { $0 })
+    if found.isEmpty { return PacedSteps(steps: steps) }
+    let waiting = repair(found, at: now)
+    let isDelayed = zip(steps, subjects).map { step, subject in !step.isRemoval && subject.map { waiting[$0] != nil } == true }
+    let delayed = DelayedSteps(zip(steps, isDelayed).lazy.filter(\.1).map(\.0))
+    var paced = PacedSteps(nextRepair: waiting.values.min())
+    for i in steps.indices where !isDelayed[i] && !delayed.holdBack(steps[i]) {
+      paced.steps.append(steps[i])
+      if let subject = subjects[i] { paced.repairs.append(subject) }
+    }
+    return paced
+  }
+}
+
+/// What cannot be made without a repair that is delayed, or would only make room for it.
+private struct DelayedSteps {
+  private var missingLinks: Set<String> = []
+  private var linksDown: Set<String> = []
+  private var routes: Set<RouteKey> = []
+
+  init(_ steps: some Sequence<Step>) {
+    for step in steps {
       switch step {
-      case .replaceFirewall(let table): settled.firewall == .table(table) ? .firewall : nil
-      case .addRule(let rule): settled.rules.contains(rule) ? .rules : nil
-      case .removeRule(let rule): settled.rules.contains(rule) ? nil : .rules
-      case .addRoute(let route): routes.contains(route) ? .routes : nil
-      case .removeRoute(let route): routes.contains(route) ? nil : .routes
-      default: step.link.flatMap { kept.contains($0) ? .link($0) : nil }
+      case .addWireGuardLink(let link, _), .addDummyLink(let link): missingLinks.insert(link)
+      case .setUp(let link): linksDown.insert(link)
+      case .addRoute(let route): routes.insert(RouteKey(route))
+      default: break
       }
+    }
+  }
+
+  func holdBack(_ step: Step) -> Bool {
+    switch step {
+    case .removeRoute(let route): routes.contains(RouteKey(route))
+    case .addRoute(let route): route.link.map { missingLinks.contains($0) || linksDown.contains($0) } ?? false
+    default: !step.isRemoval && step.link.map(missingLinks.contains) ?? false
+    }
+  }
+}
+
+extension Step {
+  fileprivate var isRemoval: Bool {
+    switch self {
+    case .removeRule, .removeRoute, .removeAddress, .deleteLink, .removeFirewall: true
+    default: false
     }
   }
 }
