@@ -42,6 +42,7 @@ extension Reconciler {
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,
       notes: notes.filter { $0.hasPrefix(policy.name + ": ") })
+    report.notes += policy.limitations.map { "\(policy.name): \($0)" }
     report.holdLifetime = hold?.lifetime.kind
     report.isWanted = supervisor.isWanted
     report.table = supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil

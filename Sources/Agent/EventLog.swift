@@ -6,10 +6,11 @@ extension Logger {
   /// One line an event. What identifies places and people (SSIDs, names, addresses: the reasons) is told at debug level alone.
   func tell(_ event: Event.Kind) {
     switch event {
-    case .decision(let tunnel, let outcome, let rule, let because):
+    case .decision(let tunnel, let outcome, let rule, let name, let because):
       info(
         "decision",
-        metadata: with(because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"]))
+        metadata: with(
+          because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
     case .state(let tunnel, let from, let to, let because):
       info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
     case .failure(let tunnel, let because): warning("failure", metadata: with(because, ["tunnel": "\(tunnel)"]))
@@ -43,4 +44,9 @@ extension Logger {
     guard logLevel <= .debug, let detail else { return metadata }
     return metadata.merging([key: "\(detail)"]) { first, _ in first }
   }
+}
+
+extension Logger.Metadata {
+  /// With the name of a rule, where it has one.
+  fileprivate func naming(_ rule: String?) -> Logger.Metadata { rule.map { merging(["name": "\($0)"]) { first, _ in first } } ?? self }
 }

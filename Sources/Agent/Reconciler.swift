@@ -318,13 +318,17 @@ package final class Reconciler {
       let name = verdict.policy.name
       let decision = verdict.decision
       if verdict.isNews {
-        tell(.decision(tunnel: name, outcome: decision.outcome.rawValue, rule: decision.rule?.index, because: decision.because))
+        tell(
+          .decision(
+            tunnel: name, outcome: decision.outcome.rawValue, rule: decision.rule?.index, name: decision.rule?.name,
+            because: decision.reason))
       }
       guard let supervisor = supervisors[name] else { continue }
       let intent = isStopping ? .down : verdict.intent
       let isSettling = intent == .unchanged && [.connect, .disconnect].contains(decision.outcome)
       guarding.note(
-        intent, isPending: !isStopping && (decision.outcome == .pending || isSettling), isOnline: isStopping || !network.isNone, of: name)
+        isStopping ? .down : verdict.guarding, isPending: !isStopping && (decision.outcome == .pending || isSettling),
+        isOnline: isStopping || !network.isNone, of: name)
       drive(supervisor) { $0.want(intent, on: snapshot.primaryLink, usedSlots: self.usedSlots) }
     }
     removeSupervisorsWithoutPolicy()

@@ -21,8 +21,10 @@ extension Reconciler {
       case .resume: .resume
       case .seconds(let seconds): .time(now + seconds)
       }
-    deliberation.hold(tunnel, Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason))
+    let hold = Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
+    let superseded = deliberation.hold(tunnel, hold, of: policies)
     world.journal.saveHolds(deliberation.holds)
+    tellOfEndedHolds(superseded)
     tell(.hold(tunnel: tunnel, request, isSaid: true))
     pass()
   }

@@ -58,16 +58,11 @@ extension Reconciler {
 
   /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
   func reason(for supervisor: TunnelSupervisor) -> String {
-    if isStopping { return "the agent is stopping" }
     let name = supervisor.policy.name
-    guard let policy = policies.tunnel(named: name) else { return "its policy is gone" }
-    if !policy.isEnabled { return "disabled by its policy" }
-    if let hold = deliberation.holds[name] {
-      return "held \(hold.wantsUp ? "up" : "down") by hand \(hold.lifetime.words); `roamward resume` ends it"
-    }
-    if !policy.onDemand.isEnabled { return "on-demand is off" }
-    guard let decision = deliberation.decisions[name] else { return "not decided yet" }
-    return decision.rule.map { "rule \($0.index): \(decision.because)" } ?? decision.because
+    let reason = StateReason(
+      policies.tunnel(named: name), deliberation.decisions[name], override: deliberation.holds[name], isWanted: supervisor.isWanted,
+      timers: timers(of: supervisor), at: world.now(), isStopping: isStopping)
+    return reason.description
   }
 }
 

@@ -53,8 +53,10 @@ final class TunnelSupervisor {
   /// Takes a changed policy. Settings follow by themselves; another provider means another tunnel, which starts anew.
   func update(_ policy: TunnelPolicy) {
     if policy.provider.isSameTunnel(as: self.policy.provider) {
+      let isSame = policy.isSameSetup(as: self.policy)
       self.policy = policy
       successor = nil
+      if !isSame { handle(.settingsChanged, on: underlay) }
     } else {
       successor = policy
       becomeSuccessor()
@@ -132,6 +134,8 @@ final class TunnelSupervisor {
     guard let next = successor, machine.state == .disconnected, isReleased else { return }
     policy = next
     successor = nil
+    // Failures and waits were the other one's.
+    machine = TunnelMachine()
     makeDriver()
   }
 

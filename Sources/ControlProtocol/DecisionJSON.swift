@@ -6,7 +6,7 @@ extension Decision {
   package var json: JSON {
     [
       "tunnel": .string(tunnel), "action": .string(outcome.rawValue), "rule": rule?.json ?? .null,
-      "pending": pendingJSON, "because": .string(because),
+      "pending": pendingJSON, "because": .string(because), "inert": inert?.json ?? .null,
       "trace": .array(
         trace.map {
           [
@@ -27,6 +27,10 @@ extension Decision {
       "then": ["action": .string(pending.then.rawValue), "rule": pending.rule?.json ?? .null],
     ]
   }
+}
+
+extension Inert {
+  fileprivate var json: JSON { ["reason": .string(code), "by": JSON(winner), "because": .string(words)] }
 }
 
 extension RuleReference {

@@ -4,7 +4,7 @@ internal import RoamwardCore
 package struct Event: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     /// The rules' verdict on a tunnel is another one, or has another reason.
-    case decision(tunnel: String, outcome: String, rule: Int?, because: String)
+    case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, because: String)
     case state(tunnel: String, from: String, to: String, because: String)
     /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
     case failure(tunnel: String, because: String)
@@ -35,9 +35,10 @@ package struct Event: Hashable, Sendable {
     var members = [JSON.Member(key: "time", value: .integer(time))]
     func add(_ fields: KeyValuePairs<String, JSON>) { members += fields.map { JSON.Member(key: $0.key, value: $0.value) } }
     switch kind {
-    case .decision(let tunnel, let outcome, let rule, let because):
+    case .decision(let tunnel, let outcome, let rule, let name, let because):
       add([
-        "event": "decision", "tunnel": .string(tunnel), "decision": .string(outcome), "rule": JSON(rule), "because": .string(because),
+        "event": "decision", "tunnel": .string(tunnel), "decision": .string(outcome), "rule": JSON(rule), "name": JSON(name),
+        "because": .string(because),
       ])
     case .state(let tunnel, let from, let to, let because):
       add(["event": "state", "tunnel": .string(tunnel), "from": .string(from), "to": .string(to), "because": .string(because)])
@@ -66,7 +67,7 @@ extension Event {
     func text(_ key: String) -> String { json[key]?.string ?? "-" }
     switch json["event"]?.string {
     case "decision":
-      let rule = json["rule"]?.integer.map { "rule \($0): " } ?? ""
+      let rule = json["rule"]?.integer.map { words(forRule: Int($0), name: json["name"]?.string) + ": " } ?? ""
       return "\(text("tunnel")): \(text("decision")) (\(rule)\(text("because")))"
     case "state": return "\(text("tunnel")): \(text("from")) -> \(text("to")) (\(text("because")))"
     case "failure": return "\(text("tunnel")): failed (\(text("because")))"

@@ -13,6 +13,8 @@ struct Doctor: ParsableCommand {
       Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root \
       sees more. Every tunnel is also planned, as `roamward plan --up` does, and what the plan has to say is told.
 
+      A tunnel that is wanted and fails, or whose peer does not answer, is a problem too, by the word of the running agent.
+
       Exit status: 0 without problems; 1 with one.
       """)
 
@@ -25,18 +27,21 @@ struct Doctor: ParsableCommand {
   func run() throws {
     let loaded = policies.loadAll()
     let machine = try sources.machine()
-    let host = HostCondition(of: machine, loaded: loaded, agent: agentCondition)
+    var host = HostCondition(of: machine, loaded: loaded, agent: .runs)
+    askAgent(of: &host)
     let diagnosis = Diagnosis(of: host, with: loaded.policies, forecasts: try forecasts(of: loaded.policies, on: machine))
     write(json ? diagnosis.json.text(indented: true) + "\n" : diagnosis.text(verbose: verbose))
     if diagnosis.hasProblems { throw ExitStatus.refused }
   }
 
-  private var agentCondition: AgentCondition {
+  private func askAgent(of host: inout HostCondition) {
     do {
-      _ = try ControlClient(path: agent.socket)
-      return .runs
+      let client = try ControlClient(path: agent.socket)
+      let report = StatusReport(try client.ask(.status, within: .seconds(5)))
+      host.isOnline = report.primary.link != nil
+      host.tunnels = report.tunnels.map { .init(name: $0.name, state: $0.state, age: report.time - $0.since, failure: $0.failure) }
     } catch {
-      return .absent(because: "\(error)")
+      host.agent = .absent(because: "\(error)")
     }
   }
 

@@ -8,7 +8,8 @@ struct Evaluate: ParsableCommand {
     abstract: "Decides, without touching anything, what each tunnel would do.",
     discussion: """
       Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the \
-      outcome: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 pending.
+      outcome: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 pending; 15 where no decision of the rules is acted on: the tunnel \
+      is disabled, its on-demand is off, or another enterprise tunnel comes first.
       """)
 
   @OptionGroup var policies: PolicyOptions
@@ -25,7 +26,7 @@ struct Evaluate: ParsableCommand {
     let evaluator = Evaluator(networks: set.networks)
     let chosen = try tunnel.map { [try set.described($0)] } ?? set.tunnels
     if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
-    let decisions = chosen.map { evaluator.decide($0, on: snapshot) }
+    let decisions = evaluator.decide(set, on: snapshot).filter { decision in chosen.contains { $0.name == decision.tunnel } }
     let hosts = try host.map { text in
       guard let name = DomainName(text) else { throw ValidationError("--host takes a domain name, not \"\(text)\"") }
       return chosen.map { evaluator.decide(host: name, $0, on: snapshot) }
@@ -39,13 +40,14 @@ struct Evaluate: ParsableCommand {
       write(report(decisions, explained: explain))
       for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.words)\n") }
     }
-    if exitCode, let decision = decisions.first { throw decision.outcome.exitCode }
+    if exitCode, let decision = decisions.first { throw decision.exitCode }
   }
 }
 
-extension Decision.Outcome {
+extension Decision {
   fileprivate var exitCode: ExitCode {
-    switch self {
+    if let inert, inert != .unsupported { return ExitCode(15) }
+    return switch outcome {
     case .connect: ExitCode(10)
     case .disconnect: ExitCode(11)
     case .ignore: ExitCode(12)

@@ -18,7 +18,7 @@ struct Explain: ParsableCommand {
     let policy = try set.described(tunnel)
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
-    let decision = evaluator.decide(policy, on: snapshot)
+    guard let decision = evaluator.decide(set, on: snapshot).first(where: { $0.tunnel == tunnel }) else { return }
     let trace = evaluator.trace(policy, on: snapshot)
     if json {
       var whole = decision

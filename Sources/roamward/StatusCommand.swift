@@ -49,15 +49,21 @@ extension StatusReport {
     return lines.map { $0 + "\n" }.joined()
   }
 
+  /// What fails comes first, then what is up, then what is on its way.
   private var summary: String {
+    let failing = tunnels.filter { $0.state != "disconnected" && $0.state != "connected" && $0.failure != nil }
     let up = tunnels.filter { $0.state == "connected" }
-    guard !up.isEmpty else {
-      let trying = tunnels.filter { $0.state == "connecting" || $0.state == "reasserting" }
-      if let first = trying.first { return "\(first.name) is \(first.state), because \(first.because)" }
-      return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy file\(policyFiles == 1 ? "" : "s"))" : "no tunnel is up"
+    let onTheWay = tunnels.filter { tunnel in ["connecting", "reasserting"].contains(tunnel.state) && !failing.contains(tunnel) }
+    var lines = failing.map { tunnel in
+      let retry = tunnel.timers.first { $0.what == TunnelTimer.What.retry.rawValue }.map {
+        "; next attempt in \(age(max(0, $0.at - time)))"
+      }
+      return "\(tunnel.name) is \(tunnel.state) and fails: \(tunnel.failure ?? "")\(retry ?? "")"
     }
-    return up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
-      .joined(separator: "\n")
+    lines += up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
+    lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.because)" }
+    if !lines.isEmpty { return lines.joined(separator: "\n") }
+    return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy file\(policyFiles == 1 ? "" : "s"))" : "no tunnel is up"
   }
 }
 
@@ -76,7 +82,8 @@ extension StatusReport.Tunnel {
   fileprivate func headline(at time: Int64) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
 
   fileprivate func details(at time: Int64) -> [String] {
-    var lines = ["because: \(because)" + (rule.map { "  (\(place($0)))" } ?? "")]
+    // With an override it is not the rule that has decided.
+    var lines = ["because: \(because)" + (hold == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
     if let hold {
       let reason = holdReason.map { " (\($0))" } ?? ""
       let end = holdUntil.map { "until \(localTime($0))" } ?? holdEnds ?? ""

@@ -25,6 +25,9 @@ import Testing
       // One that goes on trying is not at rest: nobody answers without a network.
       if life.agent.status.tunnels.contains(where: { $0.state == "connecting" }) { continue }
       rests += 1
+      let enterprise = life.agent.machine.policies.tunnels.filter { $0.precedence == .enterprise }.map(\.name)
+      let up = life.agent.status.tunnels.filter { $0.state != "disconnected" && enterprise.contains($0.name) }
+      #expect(up.count <= 1, "after \(life.acts): \(up)")
       let plan = life.agent.preview.plan
       #expect(plan.steps == [], "after \(life.acts) with \(life.agent.status.tunnels)")
       guard plan.isEmpty else { return }

@@ -30,6 +30,23 @@ import Testing
         == "`lab` and `corp` (10-test.yaml:1) both take 10.1.0.0/16, `corp` as a part of 10.0.0.0/8")
   }
 
+  @Test("two enterprise tunnels that are wanted on one network; what both take is not contested, because one runs at a time")
+  func exclusive() throws {
+    let home = Condition.ssid([Sample.ssid("Home")])
+    func enterprise(_ name: String, _ rules: [Rule]) -> TunnelPolicy {
+      tunnel(name, include: ["10.0.0.0/8"], domains: ["corp.example"], precedence: .enterprise, rules: rules)
+    }
+    let always = enterprise("a", [Sample.rule(.always, .connect)])
+    let abroad = enterprise("b", [Sample.rule(home, .ignore), Sample.rule(.always, .connect)])
+    let atHome = enterprise("c", [Sample.rule(home, .connect), Sample.rule(.always, .ignore)])
+    #expect(kinds(always, abroad) == [.exclusiveTunnels])
+    #expect(kinds(abroad, atHome) == [], "never wanted on the same network")
+    #expect(kinds(enterprise("a", []), enterprise("b", [])) == [])
+    let finding = try #require(lint(PolicySet(tunnels: [abroad, atHome, always])).first)
+    #expect(finding.message.hasPrefix("`a` and `b` (10-test.yaml:1) are both `class: enterprise`"))
+    #expect(finding.message.hasSuffix("only `b` runs there, because it comes first"))
+  }
+
   @Test("two tunnels that answer for the same names") func domains() {
     let corp = tunnel("corp", domains: ["corp.example"])
     #expect(kinds(corp, tunnel("lab", domains: ["corp.example"])) == [.overlappingDomains])

@@ -29,6 +29,7 @@ struct DoctorTests {
     /// A word of the cure.
     let cure: String
     let spoil: @Sendable (inout HostCondition) -> Void
+    var spoilPolicy: @Sendable (inout TunnelPolicy) -> Void = { _ in }
     var testDescription: String { check }
   }
 
@@ -67,6 +68,24 @@ struct DoctorTests {
     Ill(check: "lock", severity: .risk, cure: "systemctl enable roamward-lock") { $0.enabledUnits.remove("roamward-lock.service") },
     Ill(check: "programs", severity: .problem, cure: "install it") { $0.missingPrograms = ["vpn": ["openvpn"]] },
     Ill(check: "clock", severity: .problem, cure: "timesyncd") { $0.clock = 86_400 },
+    Ill(check: "tunnels", severity: .problem, cure: "connecting and fails: the peer did not answer") {
+      $0.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 2, failure: "the peer did not answer within 15 s")]
+    },
+    Ill(check: "tunnels", severity: .problem, cure: "has been reasserting for 22 s") {
+      $0.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 22)]
+    },
+    Ill(check: "not-acted-on", severity: .risk, cure: "rule 1 \"names\" (10-test.yaml:1): `evaluate-connection` is not acted on") { _ in
+    } spoilPolicy: {
+      $0.onDemand.rules = [Rule(name: "names", action: .evaluateConnection, location: Sample.place())]
+    },
+    Ill(check: "not-acted-on", severity: .risk, cure: "`proxy` is not acted on") { _ in
+    } spoilPolicy: {
+      $0.proxy = ProxyPolicy(http: "http://10.0.0.80:3128")
+    },
+    Ill(check: "not-acted-on", severity: .risk, cure: "`idle` is not acted on") { _ in
+    } spoilPolicy: {
+      $0.onDemand.timing.idle = .seconds(600)
+    },
     Ill(check: "root", severity: .hint, cure: "as root") { $0.isRoot = false },
   ]
 
@@ -79,11 +98,25 @@ struct DoctorTests {
   @Test("finds each thing that is wrong, alone, and says what to do", arguments: ills) func ill(_ ill: Ill) throws {
     var host = Self.well
     ill.spoil(&host)
-    let diagnosis = Diagnosis(of: host, with: Self.policies)
+    var policies = Self.policies
+    ill.spoilPolicy(&policies.tunnels[0])
+    let diagnosis = Diagnosis(of: host, with: policies)
     let finding = try #require(diagnosis.findings.first)
     #expect(diagnosis.findings.count == 1 && finding.check == ill.check && finding.severity == ill.severity, "\(diagnosis.findings)")
     #expect(((finding.cure ?? "") + finding.message).contains(ill.cure), "\(finding)")
     #expect(diagnosis.hasProblems == (ill.severity == .problem))
+  }
+
+  @Test("a tunnel that has just begun, one that is down or up, and one without a network are well") func tunnelsThatAreWell() {
+    var host = Self.well
+    host.tunnels = [
+      TunnelCondition(name: "corp", state: "connecting", age: 5), TunnelCondition(name: "corp", state: "connected", age: 500),
+      TunnelCondition(name: "corp", state: "disconnected", age: 500, failure: "an old one"),
+    ]
+    #expect(Diagnosis(of: host, with: Self.policies).findings == [])
+    host.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 500)]
+    host.isOnline = false
+    #expect(Diagnosis(of: host, with: Self.policies).findings == [])
   }
 
   @Test("has an ill host for every check") func complete() {

@@ -69,6 +69,48 @@ struct OperationsTests {
     #expect(seen.contains("nothing to do") && seen.lines.last == override, "\(seen)")
   }
 
+  @Test(
+    "a tunnel that fails beside one that is up is told first, and is a problem for the doctor; what is not acted on is told by evaluate")
+  func troubleFirst() throws {
+    let lab = """
+      version: 1
+      tunnels:
+        lab:
+          provider: { command: { up: [/bin/false], down: [/bin/true], interface: lab0 } }
+          on-demand: { rules: [{ name: everywhere, action: connect }] }
+          routes: { include: [10.99.0.0/16] }
+        off:
+          enabled: false
+          provider: { command: { up: [/bin/true], down: [/bin/true], interface: off0 } }
+          on-demand: { rules: [{ action: connect }] }
+
+      """
+    let scene = try Scene(["corp.yaml": corp, "lab.yaml": lab])
+    let seen = try scene.run(
+      """
+      first_is() { [[ $(roamward status | head -n 1) == "$1"* ]] || { roamward status | head -n 3; return 1; }; }
+      go cafe
+      start_agent
+      tunnel_is corp connected 20s
+      within 10 first_is "lab is connecting and fails: "
+      roamward status >status.txt
+      grep -c '^corp is connected since' status.txt
+      grep 'because:.*everywhere' status.txt
+      dry doctor --json >doctor.json && status=0 || status=$?; say "doctor $status"
+      jq -r '.findings[] | select(.check == "tunnels") | .severity + " " + .message' doctor.json
+      for tunnel in corp off lab; do
+        dry evaluate --tunnel $tunnel --exit-code >/dev/null && status=0 || status=$?; say "$tunnel $status"
+      done
+      dry evaluate --tunnel off --json | jq -c '.decisions[0] | [.action, .inert.reason]'
+      dry explain corp --json | jq -r '.decision.because'
+      """, limit: 90)
+    #expect(seen.contains("because: rule 1 \"everywhere\": always"), "\(seen)")
+    #expect(seen.contains("[doctor 1]") && seen.contains("problem lab is connecting and fails:"), "\(seen)")
+    #expect(seen.contains("[corp 10]") && seen.contains("[off 15]") && seen.contains("[lab 10]"), "\(seen)")
+    #expect(seen.contains("[\"connect\",\"disabled\"]"), "\(seen)")
+    #expect(seen.lines.last == "ssid \"Cafe\" is \"Cafe\"", "\(seen)")
+  }
+
   @Test("state says what is ours and why, with the agent and after it; a dry clean-up changes nothing and says what the real one does")
   func stateAndCleanup() throws {
     let scene = try Scene()

@@ -53,7 +53,7 @@ let tunnelKeys = Mapping(
     },
     Key(
       "class", ValueReader<TunnelClass>.word(),
-      "Enterprise tunnels exclude one another and win conflicts with personal ones.", standard: "personal", example: "enterprise"
+      "Only one enterprise tunnel runs at a time; it wins conflicts with personal ones.", standard: "personal", example: "enterprise"
     ) { $0.precedence = $1 },
     Key(
       required: "provider", .provider, "What builds the tunnel: exactly one.", example: "{ wireguard: { config: corp.conf } }",

@@ -74,14 +74,22 @@ package struct DesiredTunnels: Hashable, Sendable {
     rest.decisions = [:]
     rest.standings = []
     var used = usedSlots
-    for policy in policies.tunnels {
-      let name = policy.name
-      let standing = standings.first { $0.setup.policy.name == name }
+    let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
+    let claims = policies.tunnels.map { policy in
       let decision = evaluator.decide(policy, on: snapshot, patience: .isOver, explaining: .none)
-      let intent = Intent(policy, decision: decision, hold: overrides[name])
-      let isUp = intent == .up || intent == .unchanged && standing?.isWanted ?? false
-      rest.decisions[name] = decision
-      rest.killSwitch.note(isUp ? .up : intent, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
+      rest.decisions[policy.name] = decision
+      return Exclusion.Claim(policy, decision, override: overrides[policy.name], isRunning: known[policy.name]?.isWanted ?? false)
+    }
+    let losers = Exclusion.losers(among: claims)
+    for claim in claims {
+      let policy = claim.tunnel
+      let name = policy.name
+      let standing = known[name]
+      let isLoser = losers[name] != nil
+      let isUp = !isLoser && (claim.intent == .up || claim.intent == .unchanged && claim.isRunning)
+      // A tunnel that gives way is guarded while its rules want it.
+      let guarding = isUp ? .up : isLoser && claim.intent != .up ? .down : claim.intent
+      rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let setup = self.setup(of: policy, isUp: isUp, standing, &used)
       rest.standings.append(Standing(setup, isWanted: isUp, isRunning: isUp))
     }
@@ -108,6 +116,14 @@ extension TunnelPolicy {
     case .wireGuard: TunnelSetup.linkName(forTunnel: name)
     case .command(let command): command.interface
     }
+  }
+}
+
+extension TunnelPolicy {
+  /// Whether it differs in nothing that the tunnel is made of, beside its provider.
+  package func isSameSetup(as other: TunnelPolicy) -> Bool {
+    routes == other.routes && dns == other.dns && mtu == other.mtu && proxy == other.proxy && killSwitch == other.killSwitch
+      && includesAllNetworks == other.includesAllNetworks && precedence == other.precedence
   }
 }
 

@@ -17,6 +17,10 @@ package struct HostCondition: Hashable, Sendable {
   package var missingPrograms: [String: [String]] = [:]
   package var policyErrors = 0
   package var agent = AgentCondition.absent(because: "")
+  /// By the word of the agent that runs.
+  package var tunnels: [TunnelCondition] = []
+  /// Whether the agent sees a network. Without one nothing answers, and nothing is wrong with that.
+  package var isOnline = true
   /// Whether the file that nftables.service loads begins by removing everybody's tables.
   package var flushesRuleset: String?
   /// Others' tables that drop by default what leaves.

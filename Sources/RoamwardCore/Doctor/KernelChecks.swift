@@ -2,7 +2,7 @@ import NetworkTypes
 
 extension HostCheck {
   /// In the order in which they are told.
-  package static let all: [HostCheck] = kernelChecks + neighbourChecks + installationChecks
+  package static let all: [HostCheck] = kernelChecks + neighbourChecks + installationChecks + tunnelChecks
 
   /// What tunnels need of the kernel.
   private static let kernelChecks = [

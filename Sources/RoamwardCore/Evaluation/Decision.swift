@@ -17,6 +17,8 @@ package struct Decision: Hashable, Sendable {
   package var pending: Pending?
   /// There was no network to judge, so no rule was looked at.
   package var isWithoutNetwork = false
+  /// Why nothing comes of it; `nil`: it is acted on.
+  package var inert: Inert?
 
   package init(tunnel: String, outcome: Outcome, rule: RuleReference? = nil, trace: [RuleTrace] = []) {
     self.tunnel = tunnel
@@ -24,6 +26,18 @@ package struct Decision: Hashable, Sendable {
     self.rule = rule
     self.trace = trace
   }
+}
+
+/// Why a decision is not acted on.
+package enum Inert: Hashable, Sendable {
+  /// `enabled: false`: nothing starts the tunnel.
+  case disabled
+  /// `on-demand: { enabled: false }`: the rules do not act; the tunnel obeys `up` and `down`.
+  case onDemandOff
+  /// Only one enterprise tunnel runs at a time, and this one comes first.
+  case excluded(by: String)
+  /// `evaluate-connection`: this version does not watch look-ups.
+  case unsupported
 }
 
 /// How long a pending decision waits, from when the network came, and what it is without the fact.

@@ -16,6 +16,7 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = []) -> [LintF
     findings += lintNetwork(network, networks: networks)
   }
   if unreliable.isEmpty { findings += unusedNetworks(in: policies) }
+  findings += exclusiveTunnels(among: tunnels, networks: networks)
   findings += overlappingRoutes(of: tunnels) + overlappingDomains(of: tunnels) + endpointsInside(tunnels)
   return findings.sorted { a, b in
     (a.location.file, a.location.line, a.location.column, a.kind.rawValue, a.message)

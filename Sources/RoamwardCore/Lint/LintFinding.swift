@@ -12,6 +12,8 @@ package struct LintFinding: Hashable, Sendable {
     case unusedNetwork = "unused-network"
     /// A tunnel goes down on facts that any stranger's network could show.
     case weakEvidence = "weak-evidence"
+    /// Two enterprise tunnels are wanted on one network, where only one runs.
+    case exclusiveTunnels = "exclusive-tunnels"
     case overlappingRoutes = "overlapping-routes"
     case overlappingDomains = "overlapping-domains"
     case pointlessExclusion = "pointless-exclusion"

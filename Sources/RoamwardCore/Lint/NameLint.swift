@@ -10,8 +10,9 @@ func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
         claims[domain] = i
         continue
       }
-      guard other != i else { continue }
       let first = tunnels[other]
+      // Enterprise tunnels are never up together.
+      guard other != i, ![first, tunnel].allSatisfy({ $0.precedence == .enterprise }) else { continue }
       findings.append(
         LintFinding(
           .overlappingDomains,

@@ -20,36 +20,34 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
-/// Prefixes that two tunnels of one class take, so that it depends on which comes first. Beside a tunnel that takes everything, narrower
+/// Prefixes that two personal tunnels take, so that it depends on which comes first; enterprise tunnels are never up together. Beside a tunnel that takes everything, narrower
 /// prefixes are meant; and what one of the two excludes is not contested. One finding for two tunnels.
 func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var findings: [LintFinding] = []
-  for precedence in TunnelClass.allCases {
-    let claims = tunnels.enumerated().filter { $0.element.precedence == precedence }.flatMap { i, tunnel in
-      (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
+  let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in
+    (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
+  }
+  var told = Set<[Int]>()
+  var open: [(prefix: IPPrefix, tunnel: Int)] = []
+  for claim in claims.sorted(by: { ($0.prefix, $0.tunnel) < ($1.prefix, $1.tunnel) }) {
+    // What does not hold this one holds none of those that follow.
+    while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
+    let rival = open.last { other in
+      other.tunnel != claim.tunnel && (other.prefix.length > 0 || claim.prefix.length == 0)
+        && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
     }
-    var told = Set<[Int]>()
-    var open: [(prefix: IPPrefix, tunnel: Int)] = []
-    for claim in claims.sorted(by: { ($0.prefix, $0.tunnel) < ($1.prefix, $1.tunnel) }) {
-      // What does not hold this one holds none of those that follow.
-      while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
-      let rival = open.last { other in
-        other.tunnel != claim.tunnel && (other.prefix.length > 0 || claim.prefix.length == 0)
-          && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
-      }
-      open.append(claim)
-      guard let rival else { continue }
-      let pair = [min(rival.tunnel, claim.tunnel), max(rival.tunnel, claim.tunnel)]
-      guard told.insert(pair).inserted else { continue }
-      let (first, second) = (tunnels[pair[0]], tunnels[pair[1]])
-      let what =
-        rival.prefix == claim.prefix
-        ? "take \(claim.prefix)" : "take \(claim.prefix), `\(tunnels[rival.tunnel].name)` as a part of \(rival.prefix)"
-      findings.append(
-        LintFinding(
-          .overlappingRoutes, "`\(second.name)` and `\(first.name)` (\(first.location.short)) both \(what)",
-          help: "exclude it from one of them, or make one of them `class: enterprise`", at: second.location, related: first.location))
-    }
+    open.append(claim)
+    guard let rival else { continue }
+    let pair = [min(rival.tunnel, claim.tunnel), max(rival.tunnel, claim.tunnel)]
+    guard told.insert(pair).inserted else { continue }
+    let (first, second) = (tunnels[pair[0]], tunnels[pair[1]])
+    let what =
+      rival.prefix == claim.prefix
+      ? "take \(claim.prefix)" : "take \(claim.prefix), `\(tunnels[rival.tunnel].name)` as a part of \(rival.prefix)"
+    findings.append(
+      LintFinding(
+        .overlappingRoutes, "`\(second.name)` and `\(first.name)` (\(first.location.short)) both \(what)",
+        help: "exclude it from one of them, or make one of them `class: enterprise`", at: second.location, related: first.location))
   }
   return findings
 }

@@ -22,7 +22,20 @@ extension Decision {
   /// The deciding rule's reason, or that none holds.
   package var because: String {
     if isWithoutNetwork { return "no network" }
-    guard rule != nil, let last = trace.last else { return "no rule holds" }
-    return last.holds == .unknown ? "waits for: \(last.finding.because)" : last.finding.because
+    guard let rule else { return "no rule holds" }
+    // The trace may go on behind the rule that decides.
+    guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule holds" }
+    return entry.holds == .unknown ? "waits for: \(entry.finding.because)" : entry.finding.because
   }
+
+  /// The rule's reason, and why nothing comes of it.
+  package var reason: String { inert.map { "not acted on, because \($0.words); \(because)" } ?? because }
 }
+
+extension RuleReference {
+  /// For people: `rule 2 "trusted"`.
+  package var words: String { RoamwardCore.words(forRule: index, name: name) }
+}
+
+/// For people: `rule 2 "trusted"`.
+package func words(forRule index: Int, name: String?) -> String { "rule \(index)" + (name.map { " \"\($0)\"" } ?? "") }

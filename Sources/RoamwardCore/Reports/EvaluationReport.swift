@@ -1,14 +1,16 @@
 /// `roamward evaluate`, for people: a line a tunnel, with `explained` every rule under it.
 package func report(_ decisions: [Decision], explained: Bool) -> String {
   let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)
+  let width = max(7, decisions.map { $0.rule?.words.count ?? 0 }.max() ?? 0)
   var lines: [String] = []
   for decision in decisions {
-    let rule = decision.rule.map { "rule \($0.index)" } ?? ""
+    let rule = decision.rule?.words ?? ""
     let place = decision.rule?.location.short ?? ""
     let columns = [
-      pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, 7), pad(decision.because, explained ? 0 : 50), place,
+      pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, width), pad(decision.because, explained ? 0 : 50), place,
     ]
     lines.append(trimmed(columns.joined(separator: "  ")))
+    if let inert = decision.inert { lines.append("\(pad("", name))  not acted on: \(inert.words)") }
     if let pending = decision.pending { lines.append("\(pad("", name))  \(pending.words)") }
     guard explained else { continue }
     for entry in decision.trace {
@@ -22,7 +24,7 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
 extension Pending {
   /// For people: `in 5 s, without that fact: connect, rule 2`.
   package var words: String {
-    "in \(RoamwardCore.words(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", rule \($0.index)" } ?? "")
+    "in \(RoamwardCore.words(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", \($0.words)" } ?? "")
   }
 }
 

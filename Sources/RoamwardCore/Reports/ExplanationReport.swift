@@ -2,15 +2,13 @@
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.because)"]
   if let pending = decision.pending { lines.append(pending.words) }
-  if !tunnel.isEnabled { lines.append("It is disabled by its policy, so nothing starts it.") }
-  if !tunnel.onDemand.isEnabled { lines.append("Its on-demand switch is off, so its rules do not act.") }
+  if let inert = decision.inert { lines.append("not acted on: \(inert.words)") }
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }
   for entry in trace {
-    let name = entry.rule.name.map { " \"\($0)\"" } ?? ""
     let isDeciding = entry.rule.index == decision.rule?.index
     lines.append("")
     lines.append(
-      "\(isDeciding ? ">" : " ") rule \(entry.rule.index)\(name): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
+      "\(isDeciding ? ">" : " ") \(entry.rule.words): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
     )
     lines += keys(entry.finding, depth: 2)
   }

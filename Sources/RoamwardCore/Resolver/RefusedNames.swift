@@ -13,7 +13,8 @@ extension DesiredState {
       return
     }
     let claimed = Set(resolvedLinks.values.flatMap(\.domains).map(\.name))
-    let domains = down.filter(\.refusesNames).sorted { $0.policy.name < $1.policy.name }.flatMap(\.policy.dnsInForce.ownDomains).uniqued().filter { !claimed.contains($0) }
+    let domains = down.filter(\.refusesNames).sorted { $0.policy.name < $1.policy.name }.flatMap(\.policy.dnsInForce.ownDomains).uniqued()
+      .filter { !claimed.contains($0) }
     links.append(.refusal)
     resolvedLinks[Ownership.refusalLink] = .refusing(domains)
   }

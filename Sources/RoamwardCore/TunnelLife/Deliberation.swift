@@ -9,6 +9,8 @@ package struct Deliberation: Hashable, Sendable {
     package var decision: Decision
     /// What to do at once.
     package var intent: Intent
+    /// What the kill switch goes by: a tunnel that gives way to another one is guarded while its rules want it.
+    package var guarding: Intent
     /// The decision is another one than before, or has another reason.
     package var isNews: Bool
   }
@@ -31,15 +33,24 @@ package struct Deliberation: Hashable, Sendable {
   ) -> [Verdict] {
     settling = [:]
     let evaluator = Evaluator(networks: policies.networks)
-    return policies.tunnels.map { tunnel in
-      let decision = decide(tunnel, evaluator, snapshot, now)
+    let judged = policies.tunnels.map { decide($0, evaluator, snapshot, now) }
+    let claims = zip(policies.tunnels, judged).map { tunnel, decision in
+      Exclusion.Claim(tunnel, decision, override: holds[tunnel.name], isRunning: isRunning(tunnel.name))
+    }
+    let losers = Exclusion.losers(among: claims)
+    return zip(claims, judged).map { claim, judged in
+      let tunnel = claim.tunnel
+      let decision = judged.acted(by: tunnel, excludedBy: losers[tunnel.name])
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
       let hold = holds[tunnel.name]
-      var intent = Intent(tunnel, decision: decision, hold: hold)
-      let isRunning = isRunning(tunnel.name)
+      var intent = claim.intent
+      let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
-      if hold == nil, let changed, let settle = timing.settle, now < changed + settle {
+      if let winner = losers[tunnel.name] {
+        intent = isSettling(winner, in: claims, since: changed, at: now) ? .unchanged : .down
+        releases[tunnel.name, default: ReleaseMachine()].cancel(isRunning: isRunning, at: now)
+      } else if hold == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if hold == nil, tunnel.isEnabled {
@@ -48,8 +59,18 @@ package struct Deliberation: Hashable, Sendable {
       } else {
         releases[tunnel.name, default: ReleaseMachine()].cancel(isRunning: isRunning, at: now)
       }
-      return Verdict(policy: tunnel, decision: decision, intent: intent, isNews: isNews)
+      return Verdict(
+        policy: tunnel, decision: decision, intent: intent, guarding: losers[tunnel.name] != nil && claim.intent == .up ? .up : intent,
+        isNews: isNews)
     }
+  }
+
+  /// Whether a tunnel that comes first is down, and waits for the network to settle: until then nothing gives way to it.
+  private func isSettling(_ tunnel: String, in claims: [Exclusion.Claim], since changed: Moment?, at now: Moment) -> Bool {
+    guard let claim = claims.first(where: { $0.tunnel.name == tunnel }), !claim.isRunning, claim.override == nil, let changed,
+      let settle = claim.tunnel.onDemand.timing.settle
+    else { return false }
+    return now < changed + settle
   }
 
   /// What will happen to a tunnel by itself. `time` is in seconds since 1970.
@@ -75,7 +96,15 @@ package struct Deliberation: Hashable, Sendable {
 
   // MARK: Holds
 
-  package mutating func hold(_ tunnel: String, _ hold: Hold) { holds[tunnel] = hold }
+  /// Gives the tunnels whose own hold this one ends: of enterprise tunnels only one is up by hand.
+  @discardableResult
+  package mutating func hold(_ tunnel: String, _ hold: Hold, of policies: PolicySet = PolicySet()) -> [String] {
+    holds[tunnel] = hold
+    guard hold.wantsUp, policies.tunnel(named: tunnel)?.precedence == .enterprise else { return [] }
+    return end { name, other in
+      name != tunnel && other.wantsUp && policies.tunnel(named: name)?.precedence == .enterprise
+    }
+  }
 
   /// Ends the hold on one tunnel, or on all; gives those that had one.
   package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
@@ -126,6 +155,6 @@ package struct Deliberation: Hashable, Sendable {
 
 extension Decision {
   fileprivate func isNews(after other: Decision?) -> Bool {
-    outcome != other?.outcome || rule != other?.rule || because != other?.because
+    outcome != other?.outcome || rule != other?.rule || because != other?.because || inert != other?.inert
   }
 }

@@ -37,6 +37,8 @@ package struct TunnelMachine: Hashable, Sendable {
     case deviceGone
     /// The kernel shows nothing of the tunnel any more and the provider has ended.
     case removed
+    /// The policy has changed in what the tunnel is made of: what has failed may succeed now.
+    case settingsChanged
     /// A deadline may have come.
     case tick
   }
@@ -145,6 +147,12 @@ package struct TunnelMachine: Hashable, Sendable {
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
     case (.preparing, .underlayChanged): return [.release] + start(attempt: 1, at: now)
+    case (.backingOff, .settingsChanged):
+      failure = nil
+      return start(attempt: 1, at: now)
+    case (.preparing, .settingsChanged), (.awaitingPeer, .settingsChanged), (.applying, .settingsChanged):
+      failure = nil
+      return []
     case (.backingOff, .underlayChanged): return start(attempt: 1, at: now)
     case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
       (.applying(let attempt, _), .failed(let reason)):

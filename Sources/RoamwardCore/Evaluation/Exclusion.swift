@@ -1,0 +1,90 @@
+/// One enterprise tunnel at a time, as on Apple's systems: the others give way (docs/policy-reference.md, "class"). Personal tunnels run beside it.
+///
+/// A manual override comes first, the newest of several; then the tunnel that comes first in the order of the policies. A tunnel that is only left as
+/// it is (`ignore`) gives way to one that is wanted; one that runs and waits for a fact keeps its place.
+package enum Exclusion {
+  /// What one tunnel is to do before others are considered.
+  package struct Claim: Hashable, Sendable {
+    package var tunnel: TunnelPolicy
+    package var intent: Intent
+    package var isPending: Bool
+    package var override: Hold?
+    /// It is up, or coming up.
+    package var isRunning: Bool
+
+    package init(_ tunnel: TunnelPolicy, _ decision: Decision, override: Hold? = nil, isRunning: Bool = false) {
+      self.tunnel = tunnel
+      intent = Intent(tunnel, decision: decision, hold: override)
+      isPending = decision.outcome == .pending
+      self.override = override
+      self.isRunning = isRunning
+    }
+  }
+
+  /// The tunnels that have to be down, and the one that each gives way to. `claims` are in the order of the policies.
+  package static func losers(among claims: [Claim]) -> [String: String] {
+    let rivals = claims.filter { $0.tunnel.precedence == .enterprise && ($0.intent == .up || $0.isRunning) }
+    guard rivals.count > 1 else { return [:] }
+    let wanted = rivals.filter { $0.intent == .up || $0.intent == .unchanged && $0.isPending }
+    let byHand = wanted.filter { $0.override?.wantsUp ?? false }
+    let newest = byHand.map { $0.override?.since ?? 0 }.max()
+    let winner = byHand.first { $0.override?.since == newest } ?? wanted.first ?? rivals.first { $0.intent == .unchanged }
+    guard let winner else { return [:] }
+    let others = rivals.map(\.tunnel.name).filter { $0 != winner.tunnel.name }
+    return Dictionary(others.map { ($0, winner.tunnel.name) }) { first, _ in first }
+  }
+}
+
+extension Evaluator {
+  /// Decides for every tunnel, and says which decisions are not acted on. What people have said, and what runs, is not known here.
+  package func decide(
+    _ policies: PolicySet, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
+  ) -> [Decision] {
+    let decisions = policies.tunnels.map { decide($0, on: snapshot, patience: patience, explaining: explanation) }
+    let losers = Exclusion.losers(among: zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1) })
+    return zip(policies.tunnels, decisions).map { $1.acted(by: $0, excludedBy: losers[$0.name]) }
+  }
+}
+
+extension Decision {
+  /// The same with why it is not acted on. `override`: a person's word that stands above it.
+  func acted(by tunnel: TunnelPolicy, excludedBy winner: String?) -> Decision {
+    var decision = self
+    decision.inert =
+      if !tunnel.isEnabled {
+        .disabled
+      } else if let winner {
+        .excluded(by: winner)
+      } else if !tunnel.onDemand.isEnabled {
+        .onDemandOff
+      } else {
+        outcome == .evaluateConnection ? .unsupported : nil
+      }
+    return decision
+  }
+}
+
+extension Inert {
+  /// For JSON: it stays the same from version to version.
+  package var code: String {
+    switch self {
+    case .disabled: "disabled"
+    case .onDemandOff: "on-demand-off"
+    case .excluded: "excluded"
+    case .unsupported: "unsupported"
+    }
+  }
+
+  /// The tunnel that comes first.
+  package var winner: String? { if case .excluded(let winner) = self { winner } else { nil } }
+
+  /// For people: `disabled by its policy (enabled: false)`.
+  package var words: String {
+    switch self {
+    case .disabled: "disabled by its policy (enabled: false)"
+    case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
+    case .excluded(let winner): "enterprise tunnel \(winner) comes first"
+    case .unsupported: "this version does not watch look-ups (evaluate-connection)"
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package import NetworkTypes
+
+/// Why a tunnel is as it is, in a line: what has decided, and where the state does not follow it yet, when it will.
+package struct StateReason: Hashable, Sendable, CustomStringConvertible {
+  package let description: String
+
+  /// `policy` is `nil` where it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: what it will do by itself, the next first.
+  package init(
+    _ policy: TunnelPolicy?, _ decision: Decision?, override: Hold?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
+    isStopping: Bool = false
+  ) {
+    description =
+      if isStopping {
+        "the agent is stopping"
+      } else if let policy {
+        Self.words(policy, decision, override, isWanted, timers, now)
+      } else {
+        "its policy is gone"
+      }
+  }
+
+  private static func words(
+    _ policy: TunnelPolicy, _ decision: Decision?, _ override: Hold?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
+  ) -> String {
+    if !policy.isEnabled { return "disabled by its policy" }
+    if case .excluded? = decision?.inert, let inert = decision?.inert {
+      return inert.words + (override?.wantsUp ?? false ? ", though it is held up by hand" : "; " + (decision?.ownWords ?? ""))
+    }
+    if let override {
+      return "held \(override.wantsUp ? "up" : "down") by hand \(override.lifetime.words); `roamward resume` ends it"
+    }
+    if !policy.onDemand.isEnabled { return "on-demand is off" }
+    guard let decision else { return "not decided yet" }
+    let who = decision.rule?.words ?? decision.because
+    let reason = decision.rule == nil ? "" : ": \(decision.because)"
+    let delay = timers.first { $0.what == .release || $0.what == .settle }.map {
+      ", in \(RoamwardCore.words(for: max(.zero, $0.at - now)))"
+    }
+    switch decision.outcome {
+    case .disconnect where isWanted: return "still up: \(who) wants it down\(delay ?? "")\(reason)"
+    case .connect where !isWanted && delay != nil: return "still down: \(who) wants it up\(delay ?? "")\(reason)"
+    case .ignore where isWanted: return "left up by \(who)\(reason)"
+    case .evaluateConnection: return "\(who)\(reason); not acted on, because \(Inert.unsupported.words)"
+    case .connect, .disconnect, .ignore, .pending: return who + reason
+    }
+  }
+}
+
+extension Decision {
+  /// `rule 2 "trusted": in network home`.
+  fileprivate var ownWords: String { rule.map { "\($0.words): \(because)" } ?? because }
+}

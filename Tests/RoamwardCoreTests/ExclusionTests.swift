@@ -1,0 +1,103 @@
+import NetworkTypes
+import RoamwardCore
+import TestKit
+import Testing
+
+/// `class: enterprise`: one tunnel at a time.
+@Suite struct ExclusionTests {
+  static let cafe = Sample.network(Sample.wifi("Cafe"))
+
+  func tunnel(_ name: String, _ action: Action = .connect, _ precedence: TunnelClass = .enterprise) -> TunnelPolicy {
+    Sample.tunnel(name, rules: [Sample.rule(.always, action)], precedence: precedence)
+  }
+
+  func claim(_ name: String, _ outcome: Decision.Outcome, override: Hold? = nil, isRunning: Bool = false) -> Exclusion.Claim {
+    Exclusion.Claim(tunnel(name), Decision(tunnel: name, outcome: outcome), override: override, isRunning: isRunning)
+  }
+
+  @Test("of several that are wanted the first in the order of the policies runs; personal ones run beside it") func order() {
+    let policies = PolicySet(tunnels: [tunnel("off", .disconnect), tunnel("a"), tunnel("mine", .connect, .personal), tunnel("b")])
+    let decisions = Evaluator(networks: []).decide(policies, on: Self.cafe)
+    #expect(decisions.map(\.inert) == [nil, nil, nil, .excluded(by: "a")])
+    #expect(decisions.map(\.outcome) == [.disconnect, .connect, .connect, .connect], "the rules' own verdict stays")
+    #expect(report(decisions, explained: false).contains("not acted on: enterprise tunnel a comes first"))
+  }
+
+  @Test("an override comes first, the newest of several; who is held down gives way") func overrides() {
+    func hold(_ up: Bool, _ since: Int64) -> Hold { Hold(wantsUp: up, since: since, lifetime: .resume) }
+    #expect(Exclusion.losers(among: [claim("a", .connect), claim("b", .disconnect, override: hold(true, 1))]) == ["a": "b"])
+    #expect(
+      Exclusion.losers(among: [claim("a", .connect, override: hold(true, 1)), claim("b", .connect, override: hold(true, 2))]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [claim("a", .connect, override: hold(false, 3)), claim("b", .connect)]) == [:])
+  }
+
+  @Test("what is only left as it is gives way to what is wanted; what runs and waits for a fact keeps its place") func running() {
+    #expect(Exclusion.losers(among: [claim("a", .ignore, isRunning: true), claim("b", .connect)]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [claim("a", .pending, isRunning: true), claim("b", .connect)]) == ["b": "a"])
+    #expect(Exclusion.losers(among: [claim("a", .pending), claim("b", .connect)]) == [:])
+    #expect(Exclusion.losers(among: [claim("a", .disconnect, isRunning: true), claim("b", .connect)]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [claim("a", .ignore, isRunning: true), claim("b", .ignore, isRunning: true)]) == ["b": "a"])
+    #expect(Exclusion.losers(among: [claim("a", .disconnect, isRunning: true)]) == [:])
+  }
+
+  @Test("a tunnel that is disabled, or whose on-demand is off, says so, and keeps no other from running") func inert() {
+    var disabled = tunnel("a")
+    disabled.isEnabled = false
+    var off = tunnel("b")
+    off.onDemand.isEnabled = false
+    let names = tunnel("c", .evaluateConnection, .personal)
+    let decisions = Evaluator(networks: []).decide(PolicySet(tunnels: [disabled, off, names, tunnel("d")]), on: Self.cafe)
+    #expect(decisions.map(\.inert) == [.disabled, .onDemandOff, .unsupported, nil])
+    let lines = report(decisions, explained: false).split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(
+      lines == [
+        "a connect rule 1 always 10-test.yaml:1", "not acted on: disabled by its policy (enabled: false)",
+        "b connect rule 1 always 10-test.yaml:1", "not acted on: on-demand is off (on-demand: enabled: false)",
+        "c evaluate-connection rule 1 always 10-test.yaml:1",
+        "not acted on: this version does not watch look-ups (evaluate-connection)", "d connect rule 1 always 10-test.yaml:1",
+      ])
+  }
+}
+
+@Suite struct StateReasonTests {
+  static let now = Moment(nanoseconds: 0)
+
+  func reason(
+    _ action: Action, isWanted: Bool, timers: [TunnelTimer] = [], override: Hold? = nil, change: (inout Decision) -> Void = { _ in }
+  ) -> String {
+    let rule = Rule(name: "trusted", match: .ssid([Sample.ssid("Cafe")]), action: action, location: Sample.place())
+    let tunnel = Sample.tunnel(rules: [rule])
+    var decision = Evaluator(networks: []).decide(tunnel, on: ExclusionTests.cafe)
+    change(&decision)
+    return StateReason(tunnel, decision, override: override, isWanted: isWanted, timers: timers, at: Self.now).description
+  }
+
+  @Test("says what holds although the rules want something else, and until when") func contradictions() {
+    let release = [TunnelTimer(.release, at: Self.now + .seconds(2))]
+    let cafe = "ssid \"Cafe\" is \"Cafe\""
+    #expect(reason(.connect, isWanted: true) == "rule 1 \"trusted\": \(cafe)")
+    #expect(reason(.disconnect, isWanted: true, timers: release) == "still up: rule 1 \"trusted\" wants it down, in 2 s: \(cafe)")
+    #expect(reason(.disconnect, isWanted: false) == "rule 1 \"trusted\": \(cafe)")
+    #expect(reason(.ignore, isWanted: true) == "left up by rule 1 \"trusted\": \(cafe)")
+    let settle = [TunnelTimer(.settle, at: Self.now + .seconds(3))]
+    #expect(reason(.connect, isWanted: false, timers: settle) == "still down: rule 1 \"trusted\" wants it up, in 3 s: \(cafe)")
+    #expect(
+      reason(.evaluateConnection, isWanted: false).hasSuffix(
+        "not acted on, because this version does not watch look-ups (evaluate-connection)"))
+    #expect(
+      reason(.connect, isWanted: false) { $0.inert = .excluded(by: "b") } == "enterprise tunnel b comes first; rule 1 \"trusted\": \(cafe)")
+    let hold = Hold(wantsUp: true, since: 0, lifetime: .resume)
+    #expect(reason(.disconnect, isWanted: true, override: hold) == "held up by hand until it is resumed; `roamward resume` ends it")
+  }
+
+  @Test("the reason of a decision is that of the rule that decides, also where the trace goes on") func wholeTrace() {
+    let tunnel = Sample.tunnel(rules: [
+      Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.interface([.wifi]), .connect), Sample.rule(.always, .ignore),
+    ])
+    let evaluator = Evaluator(networks: [])
+    var decision = evaluator.decide(tunnel, on: ExclusionTests.cafe)
+    let reason = decision.because
+    decision.trace = evaluator.trace(tunnel, on: ExclusionTests.cafe)
+    #expect(decision.trace.count == 3 && decision.because == reason && reason == "wifi")
+  }
+}
