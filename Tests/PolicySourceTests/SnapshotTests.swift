@@ -114,6 +114,27 @@ import Testing
     #expect(applySetting("ssid=unknown()", to: &snapshot) == nil && snapshot.primaryLink?.ssid == .unknown(because: "--set says so"))
   }
 
+  @Test(
+    "what is said of a radio makes a link Wi-Fi, unless its type is said",
+    arguments: [
+      (["ssid=Home"], InterfaceType.wifi), (["wifi-security=unknown()"], .wifi), (["ssid=Home", "interface=ethernet"], .ethernet),
+      (["interface=other", "bssid=02:00:5e:00:00:07"], .other), (["ssid="], .other), (["metered=yes"], .other),
+    ] as [([String], InterfaceType)])
+  func radio(texts: [String], type: InterfaceType) {
+    var snapshot = NetworkSnapshot()
+    #expect(applySettings(texts, to: &snapshot) == [] && snapshot.primaryLink?.type == .known(type))
+  }
+
+  @Test(
+    "and in a file",
+    arguments: [
+      ("ssid: Home", InterfaceType.wifi), ("unknown: [bssid]", .wifi), ("type: ethernet, ssid: Home", .ethernet),
+      ("type: other, ssid: Home", .other), ("metered: true", .other),
+    ] as [(String, InterfaceType)])
+  func radioInFile(keys: String, type: InterfaceType) {
+    #expect(read("version: 1\nlinks: { a: { \(keys) } }").0?.primaryLink?.type == .known(type))
+  }
+
   @Test("the first setting of a list replaces what the snapshot said, further ones add")
   func settingsOverSnapshot() {
     var snapshot = NetworkSnapshot(
@@ -192,7 +213,7 @@ import Testing
     ]
     #expect(applySettings(texts, to: &snapshot) == [])
     let link = LinkFacts(
-      name: "link", bssid: .known(MACAddress("02:00:5e:00:00:07")), wifiSecurity: .known(.wpa3), metered: .known(true),
+      name: "link", type: .known(.wifi), bssid: .known(MACAddress("02:00:5e:00:00:07")), wifiSecurity: .known(.wpa3), metered: .known(true),
       gatewayMAC: .known(MACAddress("02:00:5e:10:00:01")))
     #expect(
       snapshot

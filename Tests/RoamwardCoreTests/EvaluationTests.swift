@@ -55,6 +55,31 @@ import Testing
     }
   }
 
+  static let type: [(Fact<InterfaceType>, Truth)] = [
+    (.known(.wifi), .yes), (.known(.ethernet), .no), (.known(.cellular), .no), (.known(.other), .no), (.unknown(because: ""), .yes),
+  ]
+
+  @Test("keys of Wi-Fi hold on Wi-Fi alone, whatever was said of another link", arguments: type)
+  func radio(type: Fact<InterfaceType>, expected: Truth) throws {
+    let point = try #require(MACAddress("02:00:5e:00:00:07"))
+    let name = Sample.ssid("Home")
+    let list = Condition.ssidFile(SSIDFile(path: "t", contents: .entries([name])))
+    let said = LinkFacts(name: "l0", type: type, ssid: .known(name), bssid: .known(point), wifiSecurity: .known(.open))
+    let unsaid = LinkFacts(
+      name: "l0", type: type, ssid: .unknown(because: ""), bssid: .unknown(because: ""), wifiSecurity: .unknown(because: ""))
+    for key in [.ssid([name]), .ssidGlob([Glob("H*")]), list, .bssid([point]), .wifiSecurity([.open])] as [Condition] {
+      let tunnel = Sample.tunnel(rules: [Sample.rule(key, .connect)])
+      #expect(Evaluator(networks: []).trace(tunnel, on: Sample.network(said)).map(\.holds) == [expected], "\(key)")
+      #expect(Evaluator(networks: []).trace(tunnel, on: Sample.network(unsaid)).map(\.holds) == [expected == .no ? .no : .unknown], "\(key)")
+    }
+    // What has an SSID is Wi-Fi.
+    if type.value == nil {
+      let tunnel = Sample.tunnel(rules: [Sample.rule(Self.wifi, .connect)])
+      #expect(Evaluator(networks: []).trace(tunnel, on: Sample.network(said)).map(\.holds) == [.yes])
+      #expect(Evaluator(networks: []).trace(tunnel, on: Sample.network(unsaid)).map(\.holds) == [.unknown])
+    }
+  }
+
   @Test("with and without a trace the verdict is the same") func traceChangesNothing() {
     for rules in Self.rules.values {
       for snapshot in Self.situations.values {

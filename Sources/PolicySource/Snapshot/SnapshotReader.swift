@@ -164,6 +164,7 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
   }
   guard var draft = linkKeys.read(entry.value, &reading) else { return nil }
   for key in draft.unknown { draft.facts.forget(key) }
+  if !draft.isTypeSaid { draft.facts.becomeWiFiIfRadioIsSaid() }
   draft.facts.name = entry.key
   return draft.facts
 }
@@ -171,13 +172,17 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
 /// A link's keys, while they are being read.
 struct LinkDraft {
   var facts = LinkFacts(name: "")
+  var isTypeSaid = false
   var unknown: [UnknownKey] = []
 }
 
 let linkKeys = Mapping(
   subject: "a link", draft: LinkDraft(),
   keys: [
-    Key("type", .word(), "The medium.", standard: "other", example: "wifi") { $0.facts.type = .known($1) },
+    Key("type", .word(), "The medium; absent: wifi where a key of Wi-Fi is given, else other.", example: "wifi") {
+      $0.facts.type = .known($1)
+      $0.isTypeSaid = true
+    },
     Key("ssid", .ssid, "The Wi-Fi network's name.", example: "Cafe") { $0.facts.ssid = .known($1) },
     Key("bssid", .mac, "The access point.", example: "02:00:5e:00:00:07") { $0.facts.bssid = .known($1) },
     Key("wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "wpa2") { $0.facts.wifiSecurity = .known($1) },
@@ -206,6 +211,12 @@ enum UnknownKey: String, CaseIterable, Sendable {
 }
 
 extension LinkFacts {
+  /// A link of which only facts of a radio are said is Wi-Fi: rules find an SSID on no other link.
+  mutating func becomeWiFiIfRadioIsSaid() {
+    guard type == .known(.other), ssid != .known(nil) || bssid != .known(nil) || wifiSecurity != .known(nil) else { return }
+    type = .known(.wifi)
+  }
+
   mutating func forget(_ key: UnknownKey, because reason: String = notSaid) {
     switch key {
     case .type: type = .unknown(because: reason)

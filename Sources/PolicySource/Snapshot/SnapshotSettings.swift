@@ -5,9 +5,11 @@ package import RoamwardCore
 /// ones of the same key add to it. Without a primary link, one called `link` is made.
 ///
 /// Keys: those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas.
-/// Nothing after the `=` is a known nothing; `KEY=unknown()` is unknown.
+/// Nothing after the `=` is a known nothing; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security, without an interface,
+/// makes a link of no stated type a Wi-Fi link.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<SettingKey> = []
+  defer { if !seen.contains(.interface), !seen.isDisjoint(with: SettingKey.ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }
   return texts.compactMap { text in
     guard let key = text.firstIndex(of: "=").flatMap({ SettingKey(rawValue: String(text[..<$0]))?.canonical }) else {
       return applySetting(text, to: &snapshot)
@@ -19,7 +21,9 @@ package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot
 
 /// Applies one invented fact; a list key adds to what is there. See `applySettings`.
 package func applySetting(_ text: String, to snapshot: inout NetworkSnapshot) -> Diagnostic? {
-  apply(text, to: &snapshot, replacing: false)
+  let problem = apply(text, to: &snapshot, replacing: false)
+  if SettingKey.ofRadio.contains(where: { text.hasPrefix("\($0.rawValue)=") }) { snapshot.primaryBecomesWiFiIfRadioIsSaid() }
+  return problem
 }
 
 /// Applies what became of a probe, `URL=ok`, `URL=fail` or `URL=unknown`.
@@ -55,6 +59,8 @@ private enum SettingKey: String, CaseIterable {
   case gatewayMAC = "gateway-mac"
   case captivePortal = "captive-portal"
   case internet, metered, time, power
+
+  static let ofRadio: Set<SettingKey> = [.ssid, .bssid, .wifiSecurity]
 
   var canonical: SettingKey { self == .subnet ? .address : self }
 }
@@ -225,6 +231,10 @@ private struct Setting {
 }
 
 extension NetworkSnapshot {
+  fileprivate mutating func primaryBecomesWiFiIfRadioIsSaid() {
+    for i in links.indices where links[i].name == primary { links[i].becomeWiFiIfRadioIsSaid() }
+  }
+
   fileprivate mutating func adopt(_ link: LinkFacts) {
     primary = link.name
     links = (links.filter { $0.name != link.name } + [link]).sorted { $0.name < $1.name }
