@@ -73,6 +73,7 @@ struct RandomPolicies {
       let isLast = line == 5 && Bool.random(using: &generator)
       return Rule(
         match: isLast ? .always : condition(kinds, depth: 2, networks: ["n", "m"]), action: Action.allCases[line % 3],
+        onUnknown: Int.random(in: 0..<6, using: &generator) == 0 ? UnknownPolicy.allCases.randomElement(using: &generator) : nil,
         location: Sample.place(line))
     }
     return (rules, networks)

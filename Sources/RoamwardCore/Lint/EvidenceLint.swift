@@ -39,7 +39,7 @@ private func strangersFacts(_ formula: Formula) -> FactStates? {
     }
   }
   for case .test(let test, _) in formula.nodes where formula.facts[test.fact].evidence == .hardToForge {
-    guard states.answer(test, false) else { return nil }
+    guard states.answer(test, false, orUnknown: true) else { return nil }
   }
   return states
 }
@@ -70,8 +70,8 @@ private func shownFacts(
     case .constant: break
     case .test(let test, let key):
       if goal.holds, search.formula.facts[test.fact].evidence == .forgeable, !keys.contains(key) { keys.append(key) }
-    case .not(let part): rest.append(Formula.Goal(node: part, holds: !goal.holds))
-    case .network(_, let part): rest.append(Formula.Goal(node: part, holds: goal.holds))
+    case .not(let part): rest.append(goal.ofNegated(part))
+    case .network(_, let part): rest.append(goal.of(part))
     case .all, .any:
       let parts = search.formula.parts(of: goal)
       guard search.formula.isDisjunction(goal) else {

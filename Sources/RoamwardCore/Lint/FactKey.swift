@@ -20,6 +20,14 @@ enum FactKey: Hashable {
     }
   }
 
+  /// Whether a look at the network may fail to tell it. Names, addresses and gateways come with every look.
+  var mayBeUnknown: Bool {
+    switch self {
+    case .interfaceName, .subnet, .gateway: false
+    default: true
+    }
+  }
+
   enum Evidence {
     /// It says nothing of where the machine is.
     case none

@@ -12,12 +12,23 @@ struct Formula {
     case network(String, Int)
   }
 
-  /// A node, and whether it is to hold.
+  /// A node, and whether it is to hold: for certain, or as far as is known. What is wanted of the whole is wanted of the parts alike.
   struct Goal: Hashable {
     var node: Int
     var holds = true
+    /// To be unknown will do.
+    var orUnknown = false
 
-    static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds) }
+    /// Everything else: not to hold for certain is to be unknown or not to hold.
+    static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds, orUnknown: !goal.orUnknown) }
+
+    func orUnknown(_ will: Bool) -> Goal { Goal(node: node, holds: holds, orUnknown: will) }
+
+    /// The same of a part.
+    func of(_ part: Int) -> Goal { Goal(node: part, holds: holds, orUnknown: orUnknown) }
+
+    /// The opposite of a part.
+    func ofNegated(_ part: Int) -> Goal { Goal(node: part, holds: !holds, orUnknown: orUnknown) }
   }
 
   private(set) var nodes: [Node] = []
@@ -53,6 +64,8 @@ struct Formula {
       return add(names.isEmpty ? .constant(true) : .any(names.map { add(network: $0) }))
     default:
       guard let (fact, question) = universe.question(of: condition) else { return add(.constant(false)) }
+      // Whether it is on a list hangs on the SSID.
+      if case .ssidFile = fact { _ = number(of: .ssid) }
       return add(.test(FactTest(fact: number(of: fact), question: question), key: condition.key))
     }
   }

@@ -1,8 +1,8 @@
 /// What policies say but probably do not mean, in order of place.
 ///
-/// Rules are judged by reasoning over their matches, exactly: a rule is called dead if and only if no network reaches it. Where that would
-/// take too long, nothing is said. Facts that are not known at some moment do not revive a rule. Files in `unreliable` could not be
-/// read whole: nothing is said of their tunnels, and nothing is concluded from their networks.
+/// Rules are judged by reasoning over their matches, exactly: a rule is called dead if and only if it decides on no network, whatever is
+/// known or unknown of it. Where that would take too long, nothing is said. Files in `unreliable` could not be read whole: nothing is said of
+/// their tunnels, and nothing is concluded from their networks.
 package func lint(_ policies: PolicySet, unreliable: Set<String> = []) -> [LintFinding] {
   let networks = NetworkTable(policies.networks, unreliable: unreliable)
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }

@@ -2,7 +2,7 @@
 func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding] {
   let rules = tunnel.onDemand.rules
   guard let last = rules.last, let formula = Formula(rules.map(\.match), networks: networks) else { return [] }
-  var reasoning = RuleReasoning(formula)
+  var reasoning = RuleReasoning(formula, of: rules)
   var findings: [LintFinding] = []
   for (i, rule) in rules.enumerated() {
     if let death = reasoning.death(of: i) {
@@ -16,7 +16,7 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
       findings.append(finding)
     }
   }
-  if reasoning.isPossible(formula.roots.map { !$0 }) == true {
+  if reasoning.isPossible(formula.roots.map { Formula.Goal(node: $0.node, holds: false) }) == true {
     findings.append(
       LintFinding(
         .noCatchAll, "there are networks on which no rule of `\(tunnel.name)` holds, so the tunnel is left as it is there",
@@ -61,8 +61,9 @@ extension LintFinding {
     let subject = "rule \(index + 1) of `\(tunnel.name)`"
     func reference(_ i: Int) -> String { "rule \(i + 1) (\(rules[i].location.short))" }
     switch death {
-    case .impossible(let keys):
-      self.init(.impossibleRule, "\(subject) can never hold: \(contradiction(keys))", help: contradictionCure, at: here)
+    case .impossible(let keys, let decidesUnknown):
+      let rest = decidesUnknown ? "; it decides only while a fact is unknown" : ""
+      self.init(.impossibleRule, "\(subject) can never hold: \(contradiction(keys))\(rest)", help: contradictionCure, at: here)
     case .afterCatchAll(let other):
       self.init(
         .shadowedRule, "\(subject) is never reached: \(reference(other)) always holds", help: "remove it, or move it before that rule",

@@ -1,19 +1,25 @@
 /// What follows from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
+///
+/// A fact may be unknown, and a match with it. In the end an unknown match counts as the rule says, so a rule that holds on no network may
+/// decide, and one that holds wherever the next one does may let it decide.
 struct RuleReasoning {
   /// Why no network reaches a rule. Rules count from 0.
   enum Death {
-    /// These keys of its own contradict one another.
-    case impossible([String])
+    /// These keys of its own contradict one another. A rule that takes an unknown match for one decides all the same, until they are known.
+    case impossible([String], decidesUnknown: Bool)
     case afterCatchAll(Int)
     /// Wherever it holds, one of these does. With one of them less that is no longer so.
     case shadowed([Int])
   }
 
   let formula: Formula
+  /// For each rule, whether an unknown match counts as one in the end.
+  private let unknownCounts: [Bool]
   var search: Satisfiability
 
-  init(_ formula: Formula) {
+  init(_ formula: Formula, of rules: [Rule] = []) {
     self.formula = formula
+    unknownCounts = rules.map { ($0.onUnknown ?? $0.action.unknownCountsAs) == .match }
     search = Satisfiability(formula)
   }
 
@@ -21,22 +27,31 @@ struct RuleReasoning {
 
   /// `nil` for a rule that some network reaches, and where that could not be found out.
   mutating func death(of rule: Int) -> Death? {
-    let own = formula.roots[rule]
-    guard isPossible(reach(rule)) == false else { return nil }
-    if isPossible([own]) == false { return .impossible(conflict(in: own)) }
-    for other in 0..<rule where isPossible([own, !formula.roots[other]]) == false {
-      return isPossible([!formula.roots[other]]) == false ? .afterCatchAll(other) : .shadowed([other])
+    let isReached = isPossible(reach(rule))
+    if isReached != false, !unknownCounts[rule] { return nil }
+    if isPossible([formula.roots[rule]]) == false {
+      return .impossible(conflict(in: formula.roots[rule]), decidesUnknown: isReached == true)
+    }
+    guard isReached == false else { return nil }
+    let own = taking(rule)
+    for other in 0..<rule where isPossible([own, !taking(other)]) == false {
+      return isPossible([!taking(other)]) == false ? .afterCatchAll(other) : .shadowed([other])
     }
     var needed = Array(0..<rule)
     for other in (0..<rule).reversed() {
       let fewer = needed.filter { $0 != other }
-      if isPossible([own] + fewer.map { !formula.roots[$0] }) == false { needed = fewer }
+      if isPossible([own] + fewer.map { !taking($0) }) == false { needed = fewer }
     }
     return .shadowed(needed)
   }
 
-  /// The goals of a network that comes to this rule and on which it holds.
-  func reach(_ rule: Int) -> [Formula.Goal] { formula.roots[..<rule].map { !$0 } + [formula.roots[rule]] }
+  /// That a rule's match counts as one once the decision waits no longer.
+  private func taking(_ rule: Int) -> Formula.Goal {
+    formula.roots[rule].orUnknown(unknownCounts[rule])
+  }
+
+  /// The goals of a network on which this rule decides.
+  func reach(_ rule: Int) -> [Formula.Goal] { (0..<rule).map { !taking($0) } + [taking(rule)] }
 
   /// Keys of parts that cannot hold together, as few as will do.
   mutating func conflict(in goal: Formula.Goal) -> [String] {
@@ -70,7 +85,10 @@ struct RuleReasoning {
             continue
           }
           let others = parts.filter { $0 != part }.map { Formula.Goal(node: $0) }
-          if isPossible(others) == true, isPossible(others + [Formula.Goal(node: inner)]) == false {
+          guard isPossible(others) == true else { continue }
+          // Neither turns what holds into less, nor what is unknown into what does not hold.
+          let excluded = Formula.Goal(node: inner)
+          if isPossible(others + [excluded.orUnknown(true)]) == false, isPossible(others.map { $0.orUnknown(true) } + [excluded]) == false {
             found.append(formula.keys(below: inner))
           }
         }

@@ -1,4 +1,4 @@
-/// Whether some network makes all goals come true. Exact over the formula's universe; the work is bounded.
+/// Whether some network, known as far as may be, makes all goals come true. Exact over the formula's universe; the work is bounded.
 struct Satisfiability {
   /// There was more to try than is worth the wait.
   struct GaveUp: Error {}
@@ -33,16 +33,16 @@ struct Satisfiability {
     switch formula.nodes[goal.node] {
     case .constant(let value): return Truth(value == goal.holds)
     case .test(let test, _):
-      if !states.admits(test, goal.holds) { return .no }
-      return states.admits(test, !goal.holds) ? .unknown : .yes
-    case .not(let part): return try verdict(on: Formula.Goal(node: part, holds: !goal.holds), given: states)
-    case .network(_, let part): return try verdict(on: Formula.Goal(node: part, holds: goal.holds), given: states)
+      if !states.admits(test, goal.holds, orUnknown: goal.orUnknown) { return .no }
+      return states.admits(test, !goal.holds, orUnknown: !goal.orUnknown) ? .unknown : .yes
+    case .not(let part): return try verdict(on: goal.ofNegated(part), given: states)
+    case .network(_, let part): return try verdict(on: goal.of(part), given: states)
     case .all(let parts), .any(let parts):
       // Met by one part, or by all of them.
       let byOne = formula.isDisjunction(goal)
       var result = Truth(!byOne)
       for part in parts {
-        let truth = try verdict(on: Formula.Goal(node: part, holds: goal.holds), given: states)
+        let truth = try verdict(on: goal.of(part), given: states)
         if truth == Truth(byOne) { return truth }
         if truth == .unknown { result = .unknown }
       }
@@ -68,14 +68,14 @@ struct Satisfiability {
       try count()
       switch formula.nodes[goal.node] {
       case .constant(let value): if value != goal.holds { return false }
-      case .test(let test, _): if !branch.states.answer(test, goal.holds) { return false }
-      case .not(let part): rest.append(Formula.Goal(node: part, holds: !goal.holds))
-      case .network(_, let part): rest.append(Formula.Goal(node: part, holds: goal.holds))
+      case .test(let test, _): if !branch.states.answer(test, goal.holds, orUnknown: goal.orUnknown) { return false }
+      case .not(let part): rest.append(goal.ofNegated(part))
+      case .network(_, let part): rest.append(goal.of(part))
       case .all(let parts), .any(let parts):
         if formula.isDisjunction(goal) {
           branch.open.append(goal)
         } else {
-          rest += parts.map { Formula.Goal(node: $0, holds: goal.holds) }
+          rest += parts.map(goal.of)
         }
       }
     }
@@ -142,7 +142,7 @@ extension Formula {
 
   func parts(of goal: Goal) -> [Goal] {
     switch nodes[goal.node] {
-    case .all(let parts), .any(let parts): parts.map { Goal(node: $0, holds: goal.holds) }
+    case .all(let parts), .any(let parts): parts.map(goal.of)
     case .constant, .test, .not, .network: []
     }
   }
