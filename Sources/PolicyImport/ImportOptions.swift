@@ -11,6 +11,8 @@ package struct ImportOptions: Hashable, Sendable {
   /// A payload type to read as if it were Apple's VPN payload.
   package var acceptedPayloadType: String?
   package var reading: RuleReading
+  /// Names of files in the folder that must not be replaced: those of what is imported.
+  package var taken: Set<String> = []
 
   package init(
     name: String? = nil, folder: String = "/etc/roamward/policies", verify: Bool = false, trusted: [String] = [],

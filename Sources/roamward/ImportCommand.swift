@@ -36,11 +36,13 @@ struct Import: ParsableCommand {
   }
 
   func run() throws {
-    let options = ImportOptions(
+    var options = ImportOptions(
       name: name, folder: absolute(output), verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
     var reports: [JSON] = []
     var hasErrors = false
+    let folder = absolute(output)
+    options.taken = Set(files.map(absolute).filter { $0.hasPrefix("\(folder)/") }.map { String($0.dropFirst(folder.utf8.count + 1)) })
     for file in files {
       let outcome = importOne(file, options)
       hasErrors = hasErrors || outcome.hasErrors

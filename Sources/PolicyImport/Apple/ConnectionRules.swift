@@ -55,9 +55,9 @@ private func readConnection(_ item: Item, _ report: inout ImportReport) -> Conne
 /// A probe that cannot succeed is how profiles say "always for these names"; here that has a word.
 private func applyProbe(_ url: (value: String, place: KeyPath), to rule: inout ConnectionRule, _ report: inout ImportReport) {
   switch readProbe(url.value) {
-  case .probe(let probe):
+  case .probe(let probe, let note):
     rule.probe = probe
-    report.taken(url.place)
+    if let note { report.changed(url.place, note) } else { report.taken(url.place) }
   case .neverAnswers(let reason):
     rule.action = .connectAlways
     rule.servers = []

@@ -112,6 +112,12 @@ private func readRule(
   fields.drop(["Domains", "DomainAction"], because: "without effect outside `ActionParameters`", weight: .warning, &report)
   fields.finish(&report, reason: "Apple's rules have no such key, so it never had an effect")
   if report.errorCount > errorsBefore { return .wrong }
+  if rule.action == .evaluateConnection, rule.connections.isEmpty {
+    rule.action = .ignore
+    report.note(
+      "\(shown(item.place.text)) has become `ignore`: without names no look-up starts anything, and the tunnel is left as it is",
+      weight: .warning, line: item.place.line)
+  }
   guard canHold else {
     report.dropped(item.place, "the rule can never hold, so it was left out", weight: .warning)
     return .never

@@ -1,15 +1,19 @@
 import NetworkTypes
+import PolicySource
 import RoamwardCore
 
 enum ReadProbe: Hashable {
-  case probe(Probe)
+  /// `note`: what was changed, for the report.
+  case probe(Probe, note: String?)
   /// Whatever the network, nothing answers there. Profiles are written so on purpose.
   case neverAnswers(because: String)
   case wrong(because: String)
 }
 
 /// Judges the URL of a probe: http or https, a host that can be reached, no credentials.
-func readProbe(_ url: String) -> ReadProbe {
+func readProbe(_ text: String) -> ReadProbe {
+  // Nobody sends what is behind a `#` (RFC 9110, 4.2.5).
+  let url = String(text.prefix { $0 != "#" })
   guard let mark = url.range(ofText: "://") else { return .neverAnswers(because: "there is no http:// or https:// before it") }
   let scheme = url[..<mark.lowerBound].lowercased()
   guard scheme == "http" || scheme == "https" else { return .neverAnswers(because: "its scheme is neither http nor https") }
@@ -22,12 +26,17 @@ func readProbe(_ url: String) -> ReadProbe {
   let host = hostOf(authority)
   if host.isEmpty { return .neverAnswers(because: "it names no host") }
   if let address = IPAddress(host) {
-    return address == .unspecified(address.family) ? .neverAnswers(because: "no host has this address") : .probe(Probe(url: url))
+    return address == .unspecified(address.family) ? .neverAnswers(because: "no host has this address") : usable(url, of: text)
   }
   guard let name = DomainName(host) else { return .wrong(because: "the URL names no usable host") }
   // RFC 6761: no name below it ever exists.
   if name.text == "invalid" || name.text.hasSuffix(".invalid") { return .neverAnswers(because: "names under `invalid` never exist") }
-  return .probe(Probe(url: url))
+  return usable(url, of: text)
+}
+
+private func usable(_ url: String, of text: String) -> ReadProbe {
+  guard isWebAddress(url) else { return .wrong(because: "the URL holds characters that have to be percent-encoded, or is too long") }
+  return .probe(Probe(url: url), note: url == text ? nil : "without what is behind the `#`, which is never sent")
 }
 
 private func hostOf(_ authority: Substring) -> String {

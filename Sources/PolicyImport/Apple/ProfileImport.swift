@@ -27,6 +27,7 @@ struct ProfileImporter {
   private var usedNames: Set<String> = []
   /// Identities and authorities that the profile carries, to be put beside the first tunnel.
   private var certificates: [OutputFile] = []
+  private var identities: [ProfileIdentity] = []
 
   init(result: ImportResult, options: ImportOptions) {
     self.result = result
@@ -73,8 +74,8 @@ struct ProfileImporter {
   }
 
   private func isTunnelPayload(_ item: Item) -> Bool {
-    let type = item.property["PayloadType"]?.text
-    return type == "com.apple.vpn.managed" || type == "com.apple.dnsSettings.managed" || type != nil && type == options.acceptedPayloadType
+    guard let type = item.property["PayloadType"]?.text else { return false }
+    return ["com.apple.vpn.managed", perAppType, "com.apple.dnsSettings.managed", options.acceptedPayloadType].contains(type)
   }
 
   private mutating func readPayload(_ item: Item, title: String?) {
@@ -87,6 +88,7 @@ struct ProfileImporter {
     case "com.apple.dnsSettings.managed":
       let tunnel = begin(&fields, title: title, fallback: "dns")
       finish(readDNSSettings(&fields, tunnel: tunnel, options: options, &result.report), &fields)
+    case perAppType: readVPN(&fields, title: title, isPerApp: true)
     case "com.apple.vpn.managed", nil:
       guard type != nil || fields.has("VPNType") || fields.has("OnDemandRules") else {
         return result.report.dropped(item.place, "this is no VPN payload: it has neither a PayloadType nor a VPNType", weight: .error)
@@ -108,8 +110,15 @@ struct ProfileImporter {
     }
   }
 
-  private mutating func readVPN(_ fields: inout Fields, title: String?) {
-    let tunnel = begin(&fields, title: title, fallback: "vpn")
+  private mutating func readVPN(_ fields: inout Fields, title: String?, isPerApp: Bool = false) {
+    var tunnel = begin(&fields, title: title, fallback: "vpn")
+    if isPerApp {
+      tunnel.obstacles.append(
+        "it is a per-app VPN (\(perAppType)), for some programs and sites alone; here it would be for the whole machine")
+      fields.drop(
+        perAppKeys, because: "says which programs and sites use the tunnel; there are no rules for single programs", weight: .warning,
+        &result.report)
+    }
     finish(readVPNPayload(&fields, tunnel: tunnel, options: options, &result.report), &fields)
   }
 
@@ -140,7 +149,7 @@ struct ProfileImporter {
       name = "\(first)-\(number)"
       number += 1
     }
-    var tunnel = ImportedTunnel(name: name)
+    var tunnel = ImportedTunnel(name: name, avoiding: options.taken)
     tunnel.about = userName?.value ?? display?.value
     for place in [userName?.place, display?.place].compactMap({ $0 }) { result.report.changed(place, "tunnel `\(name)`") }
     fields.drop(descriptiveKeys, because: "describes the payload, not the tunnel", &result.report)
@@ -150,8 +159,19 @@ struct ProfileImporter {
   private mutating func finish(_ tunnel: ImportedTunnel, _ fields: inout Fields) {
     fields.finish(&result.report)
     var tunnel = tunnel
-    for file in certificates { _ = tunnel.addFile("\(tunnel.name).\(file.name)", file.bytes, isSecret: file.isSecret) }
+    for file in certificates {
+      let name = tunnel.addFile("\(tunnel.name).\(file.name)", file.bytes, isSecret: file.isSecret)
+      for i in identities.indices {
+        if identities[i].file == file.name { identities[i].file = name }
+        if identities[i].passwordFile == file.name { identities[i].passwordFile = name }
+      }
+    }
     certificates = []
+    switch tunnel.identity {
+    case .named(let uuid): tunnel.useIdentity(identities.first { $0.uuid == uuid }, &result.report)
+    case .any: tunnel.useIdentity(identities.count == 1 ? identities[0] : nil, &result.report)
+    case nil: break
+    }
     result.add(tunnel, source: result.report.file)
   }
 }
@@ -165,11 +185,13 @@ extension ProfileImporter {
       else { continue }
       let isIdentity = type == "com.apple.security.pkcs12"
       let number = certificates.count + 1
+      var identity = ProfileIdentity(uuid: payload.property["PayloadUUID"]?.text, file: "identity-\(number).p12")
       if let content = fields.take("PayloadContent") {
         if case .data(let bytes) = content.property.content {
           let file = OutputFile(
             name: isIdentity ? "identity-\(number).p12" : "certificate-\(number).crt", bytes: bytes, isSecret: isIdentity)
           certificates.append(file)
+          if isIdentity { identities.append(identity) }
           result.report.changed(content.place, "written to a file beside the policy (\(file.name)\(isIdentity ? ", for root alone" : ""))")
         } else {
           result.report.dropped(content.place, "not a certificate that can be kept in a file", weight: .warning)
@@ -177,7 +199,9 @@ extension ProfileImporter {
       }
       if let password = fields.take("Password") {
         if let text = password.text {
+          identity.passwordFile = "identity-\(number).password"
           certificates.append(OutputFile(name: "identity-\(number).password", bytes: Array(text.utf8), isSecret: true))
+          if identities.last?.file == identity.file { identities[identities.count - 1] = identity }
           result.report.changed(password.place, "a secret: written to a file for root alone, beside the policy")
         } else {
           result.report.dropped(password.place, "expected a text", weight: .warning)
@@ -187,6 +211,14 @@ extension ProfileImporter {
     }
   }
 }
+
+/// Apple's payload of a VPN that only some applications use.
+private let perAppType = "com.apple.vpn.managed.applayer"
+
+private let perAppKeys = [
+  "VPNUUID", "CellularSliceUUID", "SafariDomains", "MailDomains", "CalendarDomains", "ContactsDomains", "AssociatedDomains",
+  "ExcludedDomains", "SMBDomains",
+]
 
 /// Rules and switches that belong into a payload.
 private let profileRuleKeys = [

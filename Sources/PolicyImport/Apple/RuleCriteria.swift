@@ -29,9 +29,10 @@ func readCriteria(
   }
   if let url = fields.text("URLStringProbe", &report) {
     switch readProbe(url.value) {
-    case .probe(let probe):
+    case .probe(let probe, let note):
       criteria.append(.probe(probe))
-      report.taken(url.place, "the GET has to be answered with 200, as on Apple; within 5 s, not 30")
+      let words = "the GET has to be answered with 200, as on Apple; within 5 s, not 30"
+      if let note { report.changed(url.place, "\(note); \(words)") } else { report.taken(url.place, words) }
     case .neverAnswers(let reason):
       report.dropped(url.place, "the probe can never succeed (\(reason)), so the rule never holds", weight: .warning)
       canHold = false

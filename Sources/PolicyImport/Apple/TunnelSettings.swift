@@ -128,12 +128,29 @@ private func readNames(_ items: [Item], at place: KeyPath, _ report: inout Impor
   return names
 }
 
+/// A name, an address or a prefix, whose last zeros macOS leaves out: `169.254/16`, which it puts into every list by itself.
+private func readProxyException(_ item: Item, _ report: inout ImportReport) -> String? {
+  let text = trimmed(item.text ?? "")
+  if IPPrefix(text) != nil || DomainPattern(text) != nil { return text }
+  let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+  let octets = parts.first?.split(separator: ".", omittingEmptySubsequences: false) ?? []
+  if parts.count == 2, (1...3).contains(octets.count) {
+    let whole = (octets.map(String.init) + Array(repeating: "0", count: 4 - octets.count)).joined(separator: ".") + "/\(parts[1])"
+    if IPPrefix(whole) != nil {
+      report.changed(item.place, "written out as \(whole)")
+      return whole
+    }
+  }
+  report.dropped(item.place, "neither a domain nor an address, so this exception is left out", weight: .warning)
+  return nil
+}
+
 private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   var proxy = ProxyPolicy()
   let usesPAC = fields.flag("ProxyAutoConfigEnable", &report)
   if let usesPAC { report.taken(usesPAC.place) }
   if let url = fields.text("ProxyAutoConfigURLString", &report) {
-    if case .probe(let checked) = readProbe(url.value), usesPAC?.value == true {
+    if case .probe(let checked, _) = readProbe(url.value), usesPAC?.value == true {
       proxy.pac = checked.url
       report.taken(url.place, "proxy pac")
     } else {
@@ -157,7 +174,7 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
     if let port { report.taken(port.place) } else { report.note("\(key)Port is missing; 8080 is assumed", weight: .warning) }
   }
   if let exceptions = fields.texts("ExceptionList", &report) ?? fields.texts("ExceptionsList", &report) {
-    proxy.exclude = exceptions.values.compactMap(\.text)
+    proxy.exclude = exceptions.values.compactMap { readProxyException($0, &report) }
     report.taken(exceptions.place, "proxy exclude")
   }
   for key in ["HTTPProxyUsername", "HTTPProxyPassword", "HTTPSProxyUsername", "HTTPSProxyPassword"] {

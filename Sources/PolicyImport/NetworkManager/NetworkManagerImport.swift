@@ -13,7 +13,8 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
   result.report.changed(type.place, "the provider of the policy")
   let id = keys.take("connection", "id")
   var tunnel = ImportedTunnel(
-    name: options.name ?? id.flatMap { tunnelName(from: $0.value) } ?? tunnelName(from: baseName(of: file)) ?? "vpn")
+    name: options.name ?? id.flatMap { tunnelName(from: $0.value) } ?? tunnelName(from: baseName(of: file)) ?? "vpn",
+    avoiding: options.taken)
   if let id {
     tunnel.about = id.value
     result.report.changed(id.place, "tunnel `\(tunnel.name)`")
@@ -44,13 +45,10 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
 private func readPlugin(
   _ keys: inout Keyfile, _ tunnel: inout ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) {
-  guard let uuid = keys.take("connection", "uuid"), uuid.value.utf8.count == 36,
-    uuid.value.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0 | 0x20) || $0 == UInt8(ascii: "-") })
-  else { throw ImportFailure("`uuid` is missing in [connection]", help: "NetworkManager writes it: `nmcli connection show`") }
-  report.changed(uuid.place, "NetworkManager is asked for the connection by it")
+  let connection = try connectionName(&keys, tunnel, file: file, &report)
   tunnel.provider = .command(
-    up: ["/usr/bin/nmcli", "--wait", "25", "connection", "up", "uuid", uuid.value],
-    down: ["/usr/bin/nmcli", "connection", "down", "uuid", uuid.value], status: [])
+    up: ["/usr/bin/nmcli", "--wait", "25", "connection", "up"] + connection, down: ["/usr/bin/nmcli", "connection", "down"] + connection,
+    status: [])
   if !["/etc", "/run", "/usr/lib"].contains(where: { file.hasPrefix("\($0)/NetworkManager/system-connections/") }) {
     tunnel.obstacles.append("NetworkManager has to know the connection first: put the file into /etc/NetworkManager/system-connections")
   }
@@ -59,6 +57,26 @@ private func readPlugin(
     _ = keys.take(entry.group, entry.key)
     report.changed(entry.place, "stays in NetworkManager's own file")
   }
+}
+
+/// How nmcli is told of the connection: by its UUID or, where a keyfile has none, by its id; without one the file's name is its id.
+private func connectionName(
+  _ keys: inout Keyfile, _ tunnel: ImportedTunnel, file: String, _ report: inout ImportReport
+) throws(ImportFailure) -> [String] {
+  guard let uuid = keys.take("connection", "uuid") else {
+    let id = tunnel.about ?? baseName(of: file)
+    report.note(
+      "there is no uuid: NetworkManager is asked for the connection by its id, which no other connection may have", weight: .warning)
+    return ["id", id]
+  }
+  guard uuid.value.utf8.count == 36,
+    uuid.value.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0 | 0x20) || $0 == UInt8(ascii: "-") })
+  else {
+    throw ImportFailure(
+      "`uuid` in [connection] is no UUID", help: "remove the line, and NetworkManager goes by the id; or correct it", line: uuid.line)
+  }
+  report.changed(uuid.place, "NetworkManager is asked for the connection by it")
+  return ["uuid", uuid.value]
 }
 
 private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
@@ -72,6 +90,7 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
     report.changed(entry.place, "\(name) in \(tunnel.name).conf\(text)")
     return "\(name) = \(value)"
   }
+  var names = KeyfileNames()
   let secret = ", for root alone"
   let list: (String) -> String? = { value in keyfileList(value).joined(separator: ", ") }
   /// What is 0 is left to the system, there as here.
@@ -90,14 +109,15 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
       // Up to the gateway, which a tunnel does not need.
       if let line = take(group, key, as: "Address", "", { keyfileList($0).first }) { lines.append(line) }
     }
-    for key in ["dns", "dns-search"] {
-      if let line = take(group, key, as: "DNS", "", { list($0.split(separator: "~").joined()) }) { lines.append(line) }
-    }
+    if let line = take(group, "dns", as: "DNS", "", list) { lines.append(line) }
     if let method = keys.take(group, "method") { report.taken(method.place) }
+    if let search = keys.take(group, "dns-search") { names.add(search, &report) }
     if let never = keys.take(group, "never-default") {
+      names.isNeverDefault = names.isNeverDefault || ["true", "1", "yes"].contains(never.value)
       report.dropped(never.place, "routes follow from the peers' allowed addresses", weight: .warning)
     }
   }
+  lines += names.searchLines
   if let routes = keys.take("wireguard", "peer-routes") {
     if routes.value == "false" || routes.value == "0" { lines.append("Table = off") }
     report.changed(routes.place, "Table in \(tunnel.name).conf")
@@ -120,4 +140,5 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
   let copy = copyWireGuardQuick(Array(text.utf8), at: KeyPath(text: "", line: nil), &checks)
   for entry in checks.entries where entry.outcome == .note { report.note(entry.text, weight: entry.weight) }
   tunnel.useWireGuard(copy)
+  tunnel.dns = names.policy(servers: readWireGuardQuick(Array(text.utf8), file: report.file).configuration?.dnsServers ?? [], &report)
 }

@@ -1,12 +1,27 @@
+import NetworkTypes
+import RoamwardCore
+
 /// An OpenVPN configuration for a service: what runs programs or writes files is turned into comments, for the file comes from elsewhere
 /// and is read by root.
 struct OpenVPNCopy {
   var text: String
   var obstacles: [String] = []
+  var names = OpenVPNNames()
+  /// What `dev` says: a kind of device (tun, tap), or a link's name.
+  var device: String?
+
+  mutating func append(_ other: OpenVPNCopy) {
+    text += other.text
+    obstacles += other.obstacles
+    device = other.device ?? device
+    names = other.names
+  }
 }
 
-func copyOpenVPN(_ lines: [(number: Int, text: String)], path: String, line fixed: Int?, _ report: inout ImportReport) -> OpenVPNCopy {
-  var copy = OpenVPNCopy(text: "")
+func copyOpenVPN(
+  _ lines: [(number: Int, text: String)], path: String, line fixed: Int?, names: OpenVPNNames = OpenVPNNames(), _ report: inout ImportReport
+) -> OpenVPNCopy {
+  var copy = OpenVPNCopy(text: "", names: names)
   var block: (name: String, isDropped: Bool)?
   for (number, line) in lines {
     let bare = trimmed(line)
@@ -60,6 +75,16 @@ extension OpenVPNCopy {
       return
     }
     text += line + "\n"
+    if option == "dev", words.count > 1 { device = words[1] }
+    if option == "dhcp-option" || option == "dns" {
+      // OpenVPN itself does nothing with it: scripts do.
+      if let change = names.take([option] + words.dropFirst()) {
+        report.changed(place, change)
+      } else {
+        report.dropped(place, "not a name server or domain that a policy can say", weight: .warning)
+      }
+      return
+    }
     if option == "auth-user-pass", words.count == 1 {
       report.taken(place, "OpenVPN will ask for a name and password, and nobody is there to answer")
       obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
@@ -97,12 +122,44 @@ extension ImportedTunnel {
   mutating func useOpenVPN(_ copy: OpenVPNCopy, folder: String, _ report: inout ImportReport) {
     let file = addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true)
     let pid = "/run/roamward-openvpn-\(name).pid"
-    provider = .command(
-      up: ["/usr/sbin/openvpn", "--cd", folder, "--config", file, "--daemon", "roamward-\(name)", "--writepid", pid],
-      down: ["/usr/bin/pkill", "--pidfile", pid], status: ["/usr/bin/pgrep", "--pidfile", pid])
+    var up = ["/usr/sbin/openvpn", "--cd", folder, "--config", file, "--daemon", "roamward-\(name)", "--writepid", pid]
+    var status = ["/usr/bin/pgrep", "--pidfile", pid]
+    var link: String?
+    dns = copy.names.policy
+    if dns != nil {
+      // Its name servers belong to its link, which therefore has to have a name that is known beforehand.
+      let kind = copy.device ?? "tun"
+      let isNamed = kind != "tun" && kind != "tap" && InterfaceName(kind) != nil
+      let name = isNamed ? kind : TunnelSetup.linkName(forTunnel: name)
+      if !isNamed { up += ["--dev", name, "--dev-type", kind == "tap" ? "tap" : "tun"] }
+      status = ["/usr/bin/test", "-e", "/sys/class/net/\(name)"]
+      link = name
+    }
+    provider = .command(up: up, down: ["/usr/bin/pkill", "--pidfile", pid], status: status, interface: link)
     obstacles += copy.obstacles
     report.note(
-      "this version has no OpenVPN provider of its own: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected while it runs"
+      "this version has no OpenVPN provider of its own: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected \(link == nil ? "while it runs" : "once its link is there")"
     )
+  }
+}
+
+extension ImportedTunnel {
+  /// Names an identity of the profile in the OpenVPN file, unless that has keys of its own.
+  mutating func useIdentity(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
+    guard let i = files.firstIndex(where: { $0.name.hasSuffix(".ovpn") }) else { return }
+    let options = numberedLines(files[i].bytes).map { trimmed($0.text).split { $0 == " " || $0 == "\t" }.first.map(String.init) ?? "" }
+    if options.contains(where: ["pkcs12", "key", "<pkcs12>", "<key>"].contains) { return }
+    guard let identity else {
+      return obstacles.append("the profile does not hold the identity (PKCS#12) that it names; name one with `pkcs12` in \(files[i].name)")
+    }
+    files[i].bytes += Array("pkcs12 \(identity.file)\n".utf8)
+    if let password = identity.passwordFile {
+      files[i].bytes += Array("askpass \(password)\n".utf8)
+    } else {
+      obstacles.append(
+        "the profile does not hold the password of \(identity.file): put it into a file for root alone, and name that with `askpass` in \(files[i].name)"
+      )
+    }
+    report.note("\(files[i].name) names the identity \(identity.file)")
   }
 }

@@ -2,7 +2,7 @@
 package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var result = ImportResult(report: ImportReport(file: file))
-  var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn")
+  var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn", avoiding: options.taken)
   let copy = copyOpenVPN(numberedLines(bytes), path: "", line: nil, &result.report)
   tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
   result.report.note("an OpenVPN file says nothing of when the tunnel is wanted: the policy has no rules yet")
@@ -16,9 +16,14 @@ func readOpenVPNVendor(
 ) {
   if var fields = inner {
     fields.drop(["RemoteAddress"], because: "for display only; the server is among the options", &report)
-    fields.drop(
-      ["AuthenticationMethod", "PayloadCertificateUUID"], because: "names an identity of the profile, which is in a file beside the policy",
-      weight: .warning, &report)
+    let method = fields.text("AuthenticationMethod", &report)
+    let uuid = fields.text("PayloadCertificateUUID", &report)
+    if let uuid {
+      tunnel.identity = .named(uuid.value)
+    } else if method?.value == "Certificate" {
+      tunnel.identity = .any
+    }
+    for place in [method?.place, uuid?.place].compactMap({ $0 }) { report.changed(place, "the identity in the OpenVPN file") }
     inner = fields
   }
   guard let vendor, let entries = vendor.property.entries else {
@@ -54,9 +59,8 @@ func readOpenVPNVendor(
       report.dropped(place, "not an option", weight: .error)
       continue
     }
-    let part = copyOpenVPN(lines.map { (0, $0) }, path: "\(vendor.place.text).", line: place.line, &report)
-    copy.text += part.text
-    copy.obstacles += part.obstacles
+    let part = copyOpenVPN(lines.map { (0, $0) }, path: "\(vendor.place.text).", line: place.line, names: copy.names, &report)
+    copy.append(part)
   }
   if entries.isEmpty { copy.obstacles.append("the profile holds no OpenVPN options (VendorConfig)") }
   tunnel.useOpenVPN(copy, folder: folder, &report)

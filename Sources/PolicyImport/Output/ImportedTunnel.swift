@@ -22,11 +22,25 @@ struct ImportedRule {
   var original: String?
 }
 
+/// Which identity of a profile a tunnel is to use.
+enum IdentityChoice: Hashable {
+  case named(String)
+  /// The only one there is.
+  case any
+}
+
+/// A key with its certificate, as files beside the policy.
+struct ProfileIdentity: Hashable {
+  var uuid: String?
+  var file: String
+  var passwordFile: String?
+}
+
 /// One tunnel on its way into a policy file.
 struct ImportedTunnel {
   enum Provider {
     case wireGuard(file: String)
-    case command(up: [String], down: [String], status: [String])
+    case command(up: [String], down: [String], status: [String], interface: String? = nil)
     /// Nothing can build it yet: the policy keeps the rules, disabled, and says what is missing.
     case missing
 
@@ -52,19 +66,27 @@ struct ImportedTunnel {
   var remarks: [String] = []
   /// Beside the policy.
   var files: [OutputFile] = []
+  /// What it proves itself with, of what a profile carries.
+  var identity: IdentityChoice?
+  /// Names that its files must not have.
+  private let taken: Set<String>
 
-  init(name: String) { self.name = name }
+  init(name: String, avoiding taken: Set<String> = []) {
+    self.name = name
+    self.taken = taken
+  }
 
   mutating func addSecret(_ suffix: String, _ bytes: [UInt8]) -> String {
     addFile("\(name).\(suffix)", bytes, isSecret: true)
   }
 
-  /// A name that no other file of this tunnel has.
+  /// A name that no other file of this tunnel has, nor the one that is imported.
   mutating func addFile(_ wanted: String, _ bytes: [UInt8], isSecret: Bool) -> String {
+    let dot = wanted.lastIndex(of: ".") ?? wanted.endIndex
     var file = wanted
     var number = 2
-    while files.contains(where: { $0.name == file }) {
-      file = "\(wanted)-\(number)"
+    while taken.contains(file) || files.contains(where: { $0.name == file }) {
+      file = "\(wanted[..<dot])-\(number)\(wanted[dot...])"
       number += 1
     }
     files.append(OutputFile(name: file, bytes: bytes, isSecret: isSecret))

@@ -28,7 +28,8 @@ extension ImportedTunnel {
   private var printableProvider: PrintableTunnel.Provider {
     switch provider {
     case .wireGuard(let file): .wireGuard(config: file)
-    case .command(let up, let down, let status): .command(CommandProviderConfiguration(up: up, down: down, status: status))
+    case .command(let up, let down, let status, let interface):
+      .command(CommandProviderConfiguration(up: up, down: down, status: status, interface: interface))
     case .missing: .command(CommandProviderConfiguration(up: ["/bin/false"], down: ["/bin/true"]))
     }
   }

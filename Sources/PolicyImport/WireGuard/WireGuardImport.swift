@@ -2,7 +2,7 @@
 package func importWireGuard(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var result = ImportResult(report: ImportReport(file: file))
-  var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "wireguard")
+  var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "wireguard", avoiding: options.taken)
   tunnel.useWireGuard(copyWireGuardQuick(bytes, at: .root, &result.report))
   result.report.note("a wg-quick file says nothing of when the tunnel is wanted: the policy has no rules yet")
   result.add(tunnel, source: file)

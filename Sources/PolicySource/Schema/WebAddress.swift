@@ -17,6 +17,9 @@ func webAddress(_ text: String) -> String? {
   return "\(scheme)://\(authority)\(path.hasPrefix("/") ? "" : "/")\(path)"
 }
 
+/// Whether a policy may name this URL.
+package func isWebAddress(_ text: String) -> Bool { webAddress(text) != nil }
+
 /// Whether a URL holds a user's name or password: such a thing must not even be quoted.
 func holdsUserInformation(_ text: String) -> Bool {
   guard let slashes = text.firstRange(of: "://") else { return false }

@@ -1,0 +1,46 @@
+import NetworkTypes
+import RoamwardCore
+
+/// What `dns-search` says (nm-settings(5)): names to search in and, with a `~` before them, names that these servers answer for; `~.` is
+/// every name.
+struct KeyfileNames {
+  private var search: [DomainName] = []
+  private var routing: [DomainName] = []
+  private var isForEveryName = false
+  /// A connection that is never the default is asked for its own names alone.
+  var isNeverDefault = false
+
+  mutating func add(_ entry: Keyfile.Entry, _ report: inout ImportReport) {
+    for text in keyfileList(entry.value) {
+      let isRouting = text.hasPrefix("~")
+      let bare = isRouting ? String(text.dropFirst()) : text
+      if isRouting, bare == "." {
+        isForEveryName = true
+        report.changed(entry.place, "`~.`: its servers answer for every name, as without match-domains")
+      } else if let name = DomainName(bare) {
+        if isRouting { routing.append(name) } else { search.append(name) }
+        report.changed(entry.place, isRouting ? "match-domains: \(shown(bare))" : "a search domain: \(shown(bare))")
+      } else {
+        report.dropped(entry.place, "`\(shown(text))` is no domain name", weight: .warning)
+      }
+    }
+  }
+
+  /// For the wg-quick file.
+  var searchLines: [String] { search.isEmpty ? [] : ["DNS = " + search.map(\.text).joined(separator: ", ")] }
+
+  /// `nil` where the wg-quick file says it all. NetworkManager keeps names apart where a `~` says so, and where the connection is never the
+  /// default; then names to search in are the connection's too.
+  func policy(servers: [IPAddress], _ report: inout ImportReport) -> DNSPolicy? {
+    guard !isForEveryName, !routing.isEmpty || isNeverDefault && !search.isEmpty else { return nil }
+    guard !servers.isEmpty else {
+      report.note("match domains without a server that answers for them are left out", weight: .warning)
+      return nil
+    }
+    if routing.isEmpty {
+      report.note("never-default: its servers are asked for its search domains alone (match-domains), as NetworkManager does")
+    }
+    let names = (routing + search).uniqued()
+    return DNSPolicy(servers: servers, searchDomains: search, matchDomains: names.map { .within($0) })
+  }
+}

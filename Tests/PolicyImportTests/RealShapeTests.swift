@@ -1,0 +1,199 @@
+import NetworkTypes
+import RoamwardCore
+import Testing
+
+@testable import PolicyImport
+
+/// Shapes that real files have, and that cost a tunnel or its name servers.
+@Suite struct RealShapeTests {
+  // MARK: NetworkManager
+
+  func keyfile(_ ipv4: String, of sample: String = Samples.nmWireGuard) throws -> ImportResult {
+    let text = sample.split(separator: "dns-search=corp.example;\n").joined(separator: ipv4)
+    return try importFile(Array(text.utf8), file: "corp.nmconnection", options: ImportOptions())
+  }
+
+  @Test(
+    "`~` in dns-search keeps names apart, as NetworkManager does",
+    arguments: [
+      ("dns-search=~corp.example;lab.example;\nnever-default=true\n", ["corp.example", "lab.example"], ["lab.example"]),
+      ("dns-search=~corp.example\n", ["corp.example"], []),
+      ("dns-search=corp.example;\nnever-default=true\n", ["corp.example"], ["corp.example"]),
+      ("dns-search=corp.example;\n", [], ["corp.example"]), ("dns-search=~.;\n", [], []),
+      ("dns-search=~.;~corp.example;a.example\n", [], ["a.example"]),
+      ("dns-search=~not a name;corp.example\n", [], ["corp.example"]),
+    ] as [(String, [String], [String])])
+  func searchDomains(keys: String, match: [String], search: [String]) throws {
+    let result = try keyfile(keys)
+    let tunnel = try result.tunnel()
+    #expect(tunnel.isEnabled && tunnel.dnsInForce.servers.map(\.description) == ["10.77.0.1"], "\(result.report.text)")
+    #expect(tunnel.dnsInForce.matchDomains.map(\.description) == match)
+    #expect(tunnel.dnsInForce.searchDomains.map(\.text) == search)
+    if keys.contains("not a name") { #expect(result.says(.warning, "`~not a name` is no domain name")) }
+  }
+
+  @Test("match domains without a server are left out, and the tunnel stays on") func noServer() throws {
+    let sample = Samples.nmWireGuard.split(separator: "dns=10.77.0.1;\n").joined()
+    let result = try keyfile("dns-search=~corp.example;\n", of: sample)
+    let tunnel = try result.tunnel()
+    #expect(tunnel.isEnabled && tunnel.dns == nil && result.says(.warning, "match domains without a server"))
+  }
+
+  @Test("a keyfile of a plug-in without uuid goes by its id, or by the file's name") func noUUID() throws {
+    func command(_ text: String) throws -> [String] {
+      let result = try importFile(
+        Array(text.utf8), file: "/etc/NetworkManager/system-connections/My Office.nmconnection", options: ImportOptions())
+      guard case .command(let command) = try result.tunnel().provider else { return [] }
+      let isOn = try result.tunnel().isEnabled
+      #expect(isOn && result.says(.warning, "there is no uuid"))
+      return command.up
+    }
+    let withoutUUID = Samples.nmPlugin.split(separator: "uuid=00000000-0000-4000-8000-000000000004\n").joined()
+    #expect(try command(withoutUUID).suffix(4) == ["connection", "up", "id", "Corp"])
+    #expect(try command(withoutUUID.split(separator: "id=Corp\n").joined()).suffix(4) == ["connection", "up", "id", "My Office"])
+    #expect(throws: ImportFailure.self) {
+      try importFile(
+        Array(withoutUUID.split(separator: "id=Corp\n").joined(separator: "uuid=x\n").utf8), file: "x.nmconnection",
+        options: ImportOptions())
+    }
+  }
+
+  // MARK: Apple
+
+  @Test("an exception of macOS's own is written out, and an unusable one costs itself alone") func proxyExceptions() throws {
+    let result = try importing(
+      profile(
+        on([["Action": "Connect"]]),
+        payload: [
+          "VPNSubType": "com.wireguard.macos", "VendorConfig": ["WgQuickConfig": P(stringLiteral: Samples.wireGuard)],
+          "Proxies": [
+            "HTTPEnable": 1, "HTTPProxy": "10.0.0.80", "HTTPPort": 3128,
+            "ExceptionsList": ["*.local", "169.254/16", "10/8", "corp.example", "not a host!", "1.2.3/40"],
+          ],
+        ]))
+    let tunnel = try result.tunnel()
+    #expect(tunnel.isEnabled && tunnel.proxy?.exclude == ["*.local", "169.254.0.0/16", "10.0.0.0/8", "corp.example"])
+    #expect(result.says(.warning, "ExceptionsList[4] neither a domain") && result.says(.warning, "ExceptionsList[5] neither a domain"))
+  }
+
+  @Test("a per-app VPN is known, and off: it is not for the whole machine") func perApp() throws {
+    let payload: P = [
+      "PayloadType": "com.apple.vpn.managed.applayer", "PayloadVersion": 1, "UserDefinedName": "Corp", "VPNType": "VPN",
+      "VPNSubType": "com.wireguard.ios", "VendorConfig": ["WgQuickConfig": P(stringLiteral: Samples.wireGuard)],
+      "VPN": ["OnDemandEnabled": 1, "OnDemandRules": [["Action": "Connect"]]], "SafariDomains": ["corp.example"],
+      "AssociatedDomains": ["a.example"], "ExcludedDomains": ["b.example"], "VPNUUID": "00000000-0000-4000-8000-000000000009",
+    ]
+    let result = try importing(profile(payloads: [payload]))
+    let tunnel = try result.tunnel()
+    #expect(!tunnel.isEnabled && tunnel.provider.name == "wireguard" && !result.report.hasErrors)
+    #expect(result.says(.warning, "it is a per-app VPN") && result.says(.warning, "SafariDomains"))
+    #expect(!result.report.text.contains("not a key that this importer knows") && !result.report.text.contains("do not know"))
+  }
+
+  let identity: P = [
+    "PayloadType": "com.apple.security.pkcs12", "PayloadUUID": "AAAA", "Password": "not-a-real-secret-7",
+    "PayloadContent": .value(Property(.data([1, 2, 3]))),
+  ]
+
+  func openVPN(_ vpn: P, _ vendor: P = ["remote": "vpn.corp.example 1194", "dev": "tun"]) -> P {
+    vpnPayload(vpn, payload: ["VPNSubType": "net.openvpn.connect.app", "VendorConfig": vendor])
+  }
+
+  func configuration(_ result: ImportResult) -> [String] {
+    (result.files.first { $0.name.hasSuffix(".ovpn") }?.bytes).map {
+      String(decoding: $0, as: UTF8.self).split(separator: "\n").map(String.init)
+    } ?? []
+  }
+
+  @Test("an identity of the profile is named in the OpenVPN file, with its password") func referenced() throws {
+    let vpn: P = ["AuthenticationMethod": "Certificate", "PayloadCertificateUUID": "AAAA"]
+    for payloads in [[identity, openVPN(vpn)], [openVPN(vpn), identity]] {
+      let result = try importing(profile(payloads: payloads))
+      let lines = configuration(result)
+      #expect(lines.contains("pkcs12 corp.identity-1.p12") && lines.contains("askpass corp.identity-1.password"), "\(result.report.text)")
+      #expect(try result.tunnel().isEnabled && !result.shownText.contains("not-a-real-secret"))
+      #expect(
+        Set(result.files.filter(\.isSecret).map(\.name)).isSuperset(of: ["corp.identity-1.p12", "corp.identity-1.password", "corp.ovpn"]))
+    }
+    let only = try importing(profile(payloads: [identity, openVPN(["AuthenticationMethod": "Certificate"])]))
+    #expect(configuration(only).contains("pkcs12 corp.identity-1.p12"))
+  }
+
+  @Test("an identity that is missing, or its password, leaves the tunnel off") func incompleteIdentity() throws {
+    let other = try importing(profile(payloads: [identity, openVPN(["PayloadCertificateUUID": "BBBB"])]))
+    #expect(try !other.tunnel().isEnabled && !configuration(other).contains { $0.hasPrefix("pkcs12") })
+    let open = try importing(profile(payloads: [identity.without("Password"), openVPN(["PayloadCertificateUUID": "AAAA"])]))
+    #expect(try !open.tunnel().isEnabled && configuration(open).contains("pkcs12 corp.identity-1.p12"))
+    let own: P = ["remote": "vpn.corp.example 1194", "key": "-----BEGIN-----\\nx\\n-----END-----"]
+    let inline = try importing(profile(payloads: [identity, openVPN(["PayloadCertificateUUID": "AAAA"], own)]))
+    #expect(try inline.tunnel().isEnabled && !configuration(inline).contains { $0.hasPrefix("pkcs12") })
+  }
+
+  @Test(
+    "a rule that names nothing starts nothing, and costs nobody the profile",
+    arguments: [
+      ["Action": "EvaluateConnection"], ["Action": "Allow"], ["Action": "EvaluateConnection", "ActionParameters": []],
+    ] as [P])
+  func namesNothing(rule: P) throws {
+    let result = try importing(profile(on([rule.with(["InterfaceTypeMatch": "WiFi"]), ["Action": "Connect"]])))
+    let tunnel = try result.tunnel()
+    #expect(tunnel.onDemand.isEnabled && tunnel.onDemand.rules.map(\.action) == [.ignore, .connect])
+    #expect(result.says(.warning, "has become `ignore`"))
+  }
+
+  @Test("what is behind a `#` in a probe is never sent") func fragment() throws {
+    let connections: P = [
+      ["Domains": ["corp.example"], "DomainAction": "ConnectIfNeeded", "RequiredURLStringProbe": "https://a.example/x?y#top"]
+    ]
+    let result = try importing(
+      profile(
+        on([
+          ["Action": "Disconnect", "URLStringProbe": "https://beacon.corp.example#here"],
+          ["Action": "EvaluateConnection", "ActionParameters": connections],
+        ])))
+    let rules = try result.tunnel().onDemand.rules
+    #expect(rules.first?.match == .all([.probe(Probe(url: "https://beacon.corp.example/"))]))
+    #expect(rules.last?.connections.first?.probe == Probe(url: "https://a.example/x?y"))
+    #expect(result.report.entries.count { $0.text.contains("behind the `#`") } == 2)
+    let wrong = try importing(profile(on([["Action": "Disconnect", "URLStringProbe": "https://a.example/{x}"], ["Action": "Connect"]])))
+    #expect(try !wrong.tunnel().onDemand.isEnabled && wrong.says(.error, "percent-encoded"))
+  }
+
+  // MARK: OpenVPN
+
+  @Test("the name servers of an .ovpn become the policy's, on a link whose name is known") func openVPNNames() throws {
+    let options = "dhcp-option DNS 10.8.0.1\ndhcp-option DNS6 fd08::1\ndhcp-option DOMAIN corp.example\ndhcp-option WINS 10.8.0.2\n"
+    let result = try importFile(Array((Samples.openVPN + options).utf8), file: "office.ovpn", options: ImportOptions())
+    let tunnel = try result.tunnel()
+    #expect(tunnel.dns?.servers.map(\.description) == ["10.8.0.1", "fd08::1"] && tunnel.dns?.searchDomains.map(\.text) == ["corp.example"])
+    #expect(tunnel.dns?.matchDomains == [] && result.says(.warning, "dhcp-option not a name server"))
+    guard case .command(let command) = tunnel.provider else { throw SystemFailure() }
+    #expect(command.interface == "office" && command.up.suffix(4) == ["--dev", "office", "--dev-type", "tun"])
+    #expect(command.status == ["/usr/bin/test", "-e", "/sys/class/net/office"])
+    let split = "dev tun7\ndhcp-option DNS 10.8.0.1\ndhcp-option DOMAIN-ROUTE corp.example\n"
+    let other = try importFile(Array((Samples.openVPN + split).utf8), file: "office.ovpn", options: ImportOptions()).tunnel()
+    guard case .command(let named) = other.provider else { throw SystemFailure() }
+    #expect(named.interface == "tun7" && !named.up.contains("--dev") && other.dns?.matchDomains.map(\.description) == ["corp.example"])
+    let newer = "dns server 0 address 10.8.0.1\ndns server 0 resolve-domains corp.example\ndns search-domains corp.example\n"
+    let third = try importFile(Array((Samples.openVPN + newer).utf8), file: "office.ovpn", options: ImportOptions()).tunnel()
+    #expect(third.dns?.servers.map(\.description) == ["10.8.0.1"] && third.dns?.isSplit == true)
+    let none = try importFile(Array(Samples.openVPN.utf8), file: "office.ovpn", options: ImportOptions()).tunnel()
+    guard case .command(let unnamed) = none.provider else { throw SystemFailure() }
+    #expect(unnamed.interface == nil && none.dns == nil)
+  }
+
+  // MARK: Output
+
+  @Test("the file that is imported is not replaced: its copy has another name") func sameFolder() throws {
+    for (text, name) in [(Samples.wireGuard, "corp.conf"), (Samples.openVPN, "corp.ovpn")] {
+      var options = ImportOptions()
+      options.taken = [name]
+      let result = try importFile(Array(text.utf8), file: name, options: options)
+      let copy = name.split(separator: ".").joined(separator: "-2.")
+      #expect(result.files.map(\.name) == [copy, "corp.yaml"])
+      #expect(try result.tunnel().isEnabled)
+    }
+  }
+}
+
+private struct SystemFailure: Error {}
