@@ -22,7 +22,8 @@ struct Diff: ParsableCommand {
   func run() throws {
     guard geteuid() == 0 else { throw trouble("root is needed, to ask for WireGuard devices and the firewall") }
     let recorded = RecordedState(facts.sources.stateDir)
-    var layers = policies.policies.isEmpty ? PolicyLayers.standard : policies.policies
+    let named = try policies.named()
+    var layers = named.isEmpty ? PolicyLayers.standard : named
     if let trial = recorded.trialLayer { layers.append(trial) }
     let loaded = loadPolicies(layers: layers, requireRootOwnership: false)
     if loaded.hasErrors {

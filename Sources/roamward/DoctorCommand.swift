@@ -25,7 +25,7 @@ struct Doctor: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Also tell what is well.") var verbose = false
 
   func run() throws {
-    let loaded = policies.loadAll()
+    let loaded = try policies.loadAll()
     let machine = try sources.machine()
     var host = HostCondition(of: machine, loaded: loaded, agent: .runs)
     askAgent(of: &host)

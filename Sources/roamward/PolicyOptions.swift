@@ -10,9 +10,19 @@ struct PolicyOptions: ParsableArguments {
       "A folder of policies, or one file; repeatable, later ones beat earlier ones. Default: the agent's folders.", valueName: "path"))
   var policies: [String] = []
 
+  /// The folders and files that were named; a name that nothing has ends the program with status 2.
+  func named() throws -> [String] {
+    for path in policies {
+      do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(path) } catch {
+        throw ValidationError("--policies \(path): \(error.reason); name a folder of policies, or one policy file")
+      }
+    }
+    return policies
+  }
+
   /// Loads them. Problems go to standard error; errors end the program with status 1.
   func load() throws -> PolicySet {
-    let loaded = loadAll()
+    let loaded = try loadAll()
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
     if loaded.policies.tunnels.isEmpty {
@@ -23,8 +33,10 @@ struct PolicyOptions: ParsableArguments {
   }
 
   /// The same with all that there is to say of them.
-  func loadAll() -> LoadedPolicies {
-    loadPolicies(layers: policies.isEmpty ? PolicyLayers.standard : policies, requireRootOwnership: policies.isEmpty && geteuid() == 0)
+  func loadAll() throws -> LoadedPolicies {
+    let policies = try named()
+    let layers = policies.isEmpty ? PolicyLayers.standard : policies
+    return loadPolicies(layers: layers, requireRootOwnership: policies.isEmpty && geteuid() == 0)
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PolicySource
 
 @main
 struct Roamward: ParsableCommand {
@@ -24,6 +25,10 @@ struct Roamward: ParsableCommand {
     defaultSubcommand: Status.self)
 
   static func main() {
+    if let word = CommandLine.arguments.dropFirst().first, let refusal = refusal(ofCommand: word) {
+      writeError("roamward: \(refusal)\n")
+      exit(withError: ExitStatus.usage)
+    }
     do {
       var command = try parseAsRoot()
       do {
@@ -38,7 +43,30 @@ struct Roamward: ParsableCommand {
       writeError(fullMessage(for: error) + "\n")
       exit(withError: ExitStatus.usage)
     } catch {
+      // Help, a version, a completion script: what was asked for, and to be written like all that commands write.
+      if exitCode(for: error) == .success {
+        let text = fullMessage(for: error)
+        if !text.isEmpty { write(text.hasSuffix("\n") ? text : text + "\n") }
+        exit()
+      }
       exit(withError: error)
     }
+  }
+
+  /// Why the first word is no command; `nil` where it is one, or an option.
+  private static func refusal(ofCommand word: String) -> String? {
+    let known = configuration.subcommands.map { $0._commandName } + ["help"]
+    guard !word.hasPrefix("-"), !known.contains(word) else { return nil }
+    // What the same is called elsewhere.
+    let others = [
+      "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "list": "status",
+      "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
+      "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
+      "version": "--version",
+      "unblock": "release", "clean": "cleanup",
+    ]
+    let meant = others[word] ?? nearest(to: word, among: known)
+    return "there is no command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")
+      + "\n  help: `roamward --help` lists the commands"
   }
 }

@@ -3,7 +3,7 @@ import ControlClient
 import Glibc
 import RoamwardCore
 
-/// Writes to standard output at once; a reader that has gone ends the program quietly.
+/// Writes to standard output at once. A reader that has gone ends the program quietly; what cannot be written otherwise, with status 1.
 func write(_ text: String) { write(text, to: STDOUT_FILENO) }
 
 func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
@@ -13,8 +13,11 @@ private func write(_ text: String, to descriptor: Int32) {
   while !rest.isEmpty {
     let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     if count <= 0 {
-      if errno == EINTR { continue }
-      exit(0)
+      let failure = errno
+      if failure == EINTR { continue }
+      if failure == EPIPE { exit(0) }
+      if descriptor != STDERR_FILENO { writeError("roamward: standard output: \(String(cString: strerror(failure)))\n") }
+      exit(1)
     }
     rest = rest.dropFirst(count)
   }

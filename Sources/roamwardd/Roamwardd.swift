@@ -63,6 +63,8 @@ struct Roamwardd: ParsableCommand {
       if cleanup, dryRun {
         let machine = try LinuxMachine(ssidFile: nil, resolvConf: resolvConf, stateDirectory: stateDir)
         for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(line) }
+        // Whoever reads it may go early; a full disk is told.
+        if fflush(nil) != 0, errno != EPIPE { throw ExitCode(1) }
         return
       }
       let daemon = try Daemon(settings, logger: logger)

@@ -15,7 +15,7 @@ private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
 }
 
 /// What a file says, in quotes and short, for a message.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
   let shown = text.unicodeScalars.prefix(61)
   return "\"" + printable(shown.count > 60 ? String(String.UnicodeScalarView(shown.prefix(57))) + "…" : text) + "\""
 }
@@ -27,7 +27,7 @@ func alternatives(_ words: [String]) -> String {
 }
 
 /// The word that was probably meant: the nearest by edits, where at most one in three characters differs; the first of equals.
-func nearest(to word: String, among known: [String]) -> String? {
+package func nearest(to word: String, among known: [String]) -> String? {
   let typed = Array(word.lowercased().utf8)
   guard (1...64).contains(typed.count) else { return nil }
   var best: (word: String, edits: Int)?
