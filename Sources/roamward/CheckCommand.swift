@@ -1,6 +1,9 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import Glibc
+import KernelNetwork
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 
@@ -9,7 +12,8 @@ struct Check: ParsableCommand {
     abstract: "Reads policies and tells everything that is wrong with them, or probably not meant, at once.",
     discussion: """
       Needs neither root nor the agent; one that runs is asked what it has in force in the place of what has errors. Warnings tell of rules \
-      that no network reaches, of tunnels that go down on weak evidence, of tunnels that get in each other's way, and the like.
+      that no network reaches, of tunnels that go down on weak evidence, of tunnels that get in each other's way, and the like. As root, of \
+      files that an agent would refuse for their owner or permissions; in its own folders these are errors.
 
       Exit status: 0 without errors; 1 with one, or with --strict with a warning; 2 usage, or a path that is not there.
       """)
@@ -26,7 +30,9 @@ struct Check: ParsableCommand {
         throw ValidationError("\(path): \(error.reason)")
       }
     }
-    let loaded = loadPolicies(layers: paths.isEmpty ? PolicyLayers.standard : paths, requireRootOwnership: false)
+    let isRoot = geteuid() == 0
+    var loaded = loadPolicies(layers: paths.isEmpty ? PolicyLayers.standard : paths, requireRootOwnership: isRoot && paths.isEmpty)
+    if isRoot, !paths.isEmpty { loaded.diagnostics += loaded.ownershipDoubts() }
     let problems = problems(of: loaded)
     let errors = problems.count { $0.diagnostic.severity == .error }
     if json {
@@ -48,10 +54,20 @@ struct Check: ParsableCommand {
     if errors > 0 || strict && !problems.isEmpty { throw ExitStatus.policyErrors }
   }
 
+  /// This machine's addresses, where a tunnel names its gateway by one. None where the kernel does not tell.
+  private func ownAddresses(for policies: PolicySet) -> Set<IPAddress> {
+    let namesAddress = policies.tunnels.contains { tunnel in
+      guard case .wireGuard(let provider) = tunnel.provider else { return false }
+      return provider.configuration.peers.contains { $0.endpoint?.address != nil }
+    }
+    guard namesAddress, let state = try? KernelReader().read(neighbours: false) else { return [] }
+    return Set(state.addresses.map(\.address.address))
+  }
+
   /// What reading told and what linting found, by place.
   private func problems(of loaded: LoadedPolicies) -> [Problem] {
     let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
-    let findings = lint(loaded.policies, unreliable: broken)
+    let findings = lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies))
     let all = loaded.diagnostics.map { Problem(diagnostic: $0) } + zip(diagnostics(of: findings), findings).map(Problem.init)
     return all.enumerated().sorted {
       let (a, b) = ($0.element.diagnostic.location, $1.element.diagnostic.location)

@@ -29,7 +29,7 @@ import Testing
       }
       #expect(findings.contains { $0.kind == .noCatchAll } == every.reachedByKnown.contains(0), "\(rules.map(\.match))")
     }
-    print("lint: \(judged) policies judged on every network, \(dead) rules told dead, \(failSafes) that decide only while a fact is unknown")
+    print("lint: \(judged) policies on every network, \(dead) rules told dead, \(failSafes) that decide only while a fact is unknown")
     #expect(judged > Self.policies / 12 && dead > 2 && failSafes > 2)
   }
 

@@ -22,7 +22,7 @@ import Testing
     #expect(kinds(corp, tunnel("lab", include: ["10.1.0.0/16", "10.2.0.0/16"])) == [.overlappingRoutes])
     #expect(kinds(corp, tunnel("lab", include: ["10.1.0.0/16"], precedence: .enterprise)) == [])
     #expect(kinds(corp, tunnel("lab", include: ["192.0.2.0/24", "2001:db8::/32"])) == [])
-    #expect(kinds(corp, tunnel("all", include: ["0.0.0.0/0", "::/0"])) == [])
+    #expect(kinds(corp, tunnel("everything", include: ["0.0.0.0/0", "::/0"])) == [])
     #expect(kinds(tunnel("a", include: ["0.0.0.0/0"]), tunnel("b", include: ["0.0.0.0/0"])) == [.overlappingRoutes])
     #expect(kinds(tunnel("corp", include: ["10.0.0.0/8"], exclude: ["10.1.0.0/16"]), tunnel("lab", include: ["10.1.0.0/16"])) == [])
     #expect(
@@ -59,6 +59,47 @@ import Testing
     #expect(kinds(tunnel("a", include: ["10.0.0.0/8"], servers: ["10.0.0.53", "127.0.0.1"])) == [])
     #expect(kinds(tunnel("a", include: ["10.0.0.0/8"], servers: ["192.0.2.53"])) == [.unroutedServer])
     #expect(kinds(tunnel("a", include: ["10.0.0.0/8"], exclude: ["10.0.0.0/24"], servers: ["10.0.0.53"])) == [.unroutedServer])
+  }
+
+  @Test(
+    "an endpoint at which no gateway can be",
+    arguments: [
+      ("0.0.0.0", "no machine has that address"), ("::", "no machine has that address"),
+      ("224.0.0.1", "that address is not of one machine, but of many"), ("ff02::1", "that address is not of one machine, but of many"),
+      ("255.255.255.255", "that address is not of one machine, but of many"), ("127.0.0.1", "that is this machine itself"),
+      ("192.0.2.7", "that is an address of this machine"), ("10.7.0.2", "that is the tunnel's own address"), ("203.0.113.10", nil),
+    ] as [(String, String?)])
+  func unusableEndpoint(address: String, why: String?) {
+    let host = address.contains(":") ? "[\(address)]" : address
+    var tunnel = tunnel("a", endpoint: "\(host):51820")
+    if case .wireGuard(var provider) = tunnel.provider {
+      provider.configuration.addresses = [InterfaceAddress("10.7.0.2/24")].compactMap { $0 }
+      tunnel.provider = .wireGuard(provider)
+    }
+    let findings = lint(PolicySet(tunnels: [tunnel]), ownAddresses: [Sample.address("192.0.2.7")])
+    let expected = why.map { "the endpoint \(host):51820 of `a` cannot be its gateway: \($0)" }
+    #expect(findings.filter { $0.kind == .unusableEndpoint }.map(\.message) == (expected.map { [$0] } ?? []))
+  }
+
+  @Test("a WireGuard file without a peer") func noPeer() {
+    var tunnel = tunnel("a")
+    if case .wireGuard(var provider) = tunnel.provider {
+      provider.configuration.peers = []
+      tunnel.provider = .wireGuard(provider)
+    }
+    #expect(kinds(tunnel) == [.noPeer])
+  }
+
+  @Test("a tunnel that is called as another link is")
+  func takenNames() {
+    for name in ["lo", "eth0", "wlan1", "enp3s0", "wlx001122334455", "docker0", "all", "tunl0"] {
+      #expect(kinds(tunnel(name)) == [.takenLinkName], "\(name)")
+    }
+    for name in ["corp", "home", "ethan", "wg0", "lobby", "enterprise", "wlp", "world", "wwwproxy", "end2end", "office", "tun0"] {
+      #expect(kinds(tunnel(name)) == [], "\(name)")
+    }
+    let command = CommandProviderConfiguration(up: ["/u"], down: ["/d"], interface: "eth0")
+    #expect(kinds(TunnelPolicy(name: "vpn", provider: .command(command), location: Sample.place(1))) == [.takenLinkName])
   }
 
   @Test("an endpoint whose name the tunnel itself would have to look up") func endpoints() {

@@ -48,6 +48,24 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
     #expect(Set(loaded.ignored.map(\.path)) == Set(names.map { "/etc/p/" + $0 }))
   }
 
+  @Test("what a root agent would refuse for its owner or permissions is told of, once each") func ownershipDoubts() {
+    let policy = "version: 1\ntunnels: { t: { provider: { wireguard: { config: t.conf } } } }\n"
+    var files = MemoryFiles(["/etc/p/1.yaml": policy, "/etc/p/2.yaml": "version: 1\n", "/etc/p/t.conf": Samples.wireGuard])
+    #expect(files.load(asRoot: false).ownershipDoubts(files: files.system) == [])
+    files.files["/etc/p/1.yaml"]?.status.owner = 65534
+    files.files["/etc/p/t.conf"]?.status.owner = 1000
+    files.files["/etc/p/2.yaml"]?.status.mode = 0o666
+    let doubts = files.load(asRoot: false).ownershipDoubts(files: files.system)
+    #expect(
+      doubts.map { "\($0.location.file): \($0.message)" } == [
+        "/etc/p/1.yaml: an agent that runs as root would refuse this file: it is not owned by root, but by uid 65534",
+        "/etc/p/2.yaml: an agent that runs as root would refuse this file: it can be written by everyone",
+        "/etc/p/t.conf: an agent that runs as root would refuse this file: it is not owned by root, but by uid 1000",
+      ])
+    #expect(doubts.map(\.help) == ["chown root /etc/p/1.yaml", "chmod go-w /etc/p/2.yaml", "chown root /etc/p/t.conf"])
+    #expect(doubts.allSatisfy { $0.severity == .warning })
+  }
+
   @Test("missing folders are empty; a missing file is an error")
   func missing() {
     let loaded = MemoryFiles().load(["/none", "/none/x.yaml"])

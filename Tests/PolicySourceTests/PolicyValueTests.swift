@@ -84,6 +84,64 @@ import Testing
     #expect(!diagnostics.isEmpty && diagnostics.allSatisfy { $0.severity == .warning })
   }
 
+  @Test(
+    "an empty value under `disconnect` is an error, in the rule and in a network that it names",
+    arguments: [
+      ("{ ssid: [] }", "`ssid` is empty"), ("{ ssid: ~ }", "`ssid` is empty"), ("{ ssid: }", "`ssid` is empty"),
+      ("{ interface: wifi, gateway-mac: [] }", "`gateway-mac` is empty"), ("{ not: {} }", "`not` is empty"),
+      ("{ any-of: [] }", "`any-of` is empty"), ("{ dns-server: { any: [] } }", "`any` is empty"),
+      ("{ interface: wifi, any-of: [ { ssid: [] }, { ssid: Home } ] }", "`ssid` is empty"), ("{ probe: ~ }", "`probe` is empty"),
+    ])
+  func emptyDisconnect(match: String, what: String) {
+    func errors(_ networks: String, _ match: String, _ action: String) -> [String] {
+      let text = """
+        version: 1
+        networks: { n: \(networks), other: { network: n } }
+        tunnels:
+          t:
+            provider: { command: { up: [/u], down: [/d] } }
+            on-demand: { rules: [ { match: \(match), action: \(action) }, { action: ignore } ] }
+        """
+      return MemoryFiles(["/etc/p/1.yaml": text]).load().diagnostics.filter { $0.severity == .error }.map(\.message)
+    }
+    #expect(errors("{ ssid: A }", match, "disconnect").contains { $0.hasPrefix("\(what) under `action: disconnect`: it ") })
+    #expect(errors(match, "{ network: other }", "disconnect").contains { $0.hasPrefix("\(what) under `action: disconnect`: it ") })
+    for action in ["connect", "ignore"] {
+      #expect(errors("{ ssid: A }", match, action) == [] && errors(match, "{ network: other }", action) == [])
+    }
+    #expect(errors(match, "{ ssid: A }", "disconnect") == [])
+    #expect(errors("{ ssid: A }", "{}", "disconnect") == [])
+  }
+
+  @Test(
+    "what means something else than it seems to is told, with what was probably meant",
+    arguments: [
+      ("ssid: \"!Home\"", "this is the SSID \"!Home\", with its `!`", "not: { ssid: Home }"),
+      ("ssid: Corp-*", "`ssid` is no pattern: only the SSID \"Corp-*\" itself matches", "ssid-glob: Corp-*"),
+      ("ssid: [Home, \"C*\"]", "`ssid` is no pattern: only the SSID \"C*\" itself matches", "hex:432a"),
+      ("interface-name: wlp", "no link is called `wlp`: the kernel's names go on with a number or a place", "write `wlp*`"),
+      ("gateway: 192.168.1.0", "192.168.1.0 looks like the address of a network, not of a gateway", "subnet: 192.168.1.0/24"),
+      ("gateway: 0.0.0.0", "no gateway has the address 0.0.0.0", "ip route"),
+      ("gateway: \"2001:db8:1::\"", "2001:db8:1:: looks like the address of a network, not of a gateway", "subnet: 2001:db8:1::/64"),
+      ("subnet: 10.0.0.5/8", "10.0.0.5/8 is read as 10.0.0.0/8: the address has bits beyond the length", "10.0.0.5/32"),
+      ("dns-server: { any: 10.0.0.5/8 }", "10.0.0.5/8 is read as 10.0.0.0/8: the address has bits beyond the length", "10.0.0.0/8"),
+    ])
+  func doubts(match: String, message: String, help: String) {
+    let (_, diagnostics) = condition("{ \(match) }")
+    #expect(diagnostics.map(\.message) == [message] && diagnostics.allSatisfy { $0.severity == .warning })
+    #expect(diagnostics.first?.help?.contains(help) == true, "\(diagnostics)")
+  }
+
+  @Test(
+    "what is as it seems is not told of",
+    arguments: [
+      "ssid: Home!", "ssid: \"hex:432a\"", "ssid: hex:21486f6d65", "ssid-glob: Corp-*", "interface-name: wlp3s0",
+      "interface-name: [wl*, eth0]",
+      "interface-name: br-lan", "gateway: [192.168.1.1, 10.0.1.254, \"fe80::1\"]", "subnet: [10.0.0.0/8, 192.0.2.7, \"2001:db8::/32\"]",
+      "dns-server: [17.*, 10.0.0.53]",
+    ])
+  func noDoubts(match: String) { #expect(condition("{ \(match) }").diagnostics == []) }
+
   @Test("no match, an empty one and nothing behind the colon hold always", arguments: ["{}", "", "~"])
   func always(match: String) { #expect(condition(match).condition == .always && condition(match).diagnostics.isEmpty) }
 

@@ -1,24 +1,25 @@
 import NetworkTypes
 import RoamwardCore
 
-/// A mapping of criteria, all of which have to hold; in the order of the file. A criterion without a value is left out, with a warning.
+/// A mapping of criteria, all of which have to hold; in the order of the file. A criterion without a value is left out.
 ///
-/// Always `.all`, or `nil` where the node is no mapping.
+/// Always `.all`, or `nil` where the node is no mapping. Who calls it tells of the criteria that were left out.
 func readCondition(_ node: Node, of subject: String, _ reading: inout Reading) -> Condition? {
   criteria.read(node, as: subject, help: "for example: { interface: wifi, ssid: Home }", &reading).map { .all($0) }
 }
 
-/// Every key of a match. What is empty is not considered, and says so.
+/// Every key of a match. What is empty is not considered, and is noted.
 let criteria: Mapping<[Condition]> = Mapping(
   subject: "a match", noun: "criteria", draft: [],
   keys: [
     Key(criterion: "interface", .word(), "The type of the primary link.", example: "[wifi, cellular]") { .interface($0) },
     Key(
-      criterion: "interface-name", .interfaceGlob, "A pattern for the primary link's name: `*` any run, `?` any character.", example: "wl*"
+      criterion: "interface-name", .interfaceCriterion, "A pattern for the primary link's name: `*` any run, `?` any character.",
+      example: "wl*"
     ) {
       .interfaceName($0)
     },
-    Key(criterion: "ssid", .ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]") { .ssid($0) },
+    Key(criterion: "ssid", .ssidCriterion, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]") { .ssid($0) },
     Key(criterion: "ssid-glob", .ssidGlob, "A pattern for the name of the Wi-Fi network.", example: "Corp-*") { .ssidGlob($0) },
     Key(
       criterion: "bssid", .mac, "The access point's address.", example: "02:00:5e:00:00:07"
@@ -41,7 +42,7 @@ let criteria: Mapping<[Condition]> = Mapping(
       "Each name server of the link is in one of these, and there is one; `{ any: … }`: one is enough.",
       example: "[10.0.0.53, 17.*]", readDNSServers),
     Key(criterion: "subnet", .prefix, "An address of the link lies in it.", example: "192.168.7.0/24") { .subnet($0) },
-    Key(criterion: "gateway", .address, "The default gateway.", example: "192.168.7.1") { .gateway($0) },
+    Key(criterion: "gateway", .gatewayCriterion, "The default gateway.", example: "192.168.7.1") { .gateway($0) },
     Key(criterion: "gateway-mac", .mac, "The default gateway's link-layer address.", example: "02:00:5e:10:00:01") { .gatewayMAC($0) },
     Key(
       fact: "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
@@ -66,7 +67,7 @@ let criteria: Mapping<[Condition]> = Mapping(
       entry, reading in
       let before = reading.problems.errorCount
       guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
-      if criteria.isEmpty, reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
+      if criteria.isEmpty, reading.problems.errorCount == before { reading.noteEmpty(entry) }
       return criteria.isEmpty ? nil : .not(.all(criteria))
     },
     Key(
@@ -107,7 +108,7 @@ private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @S
     let before = reading.problems.errorCount
     let values = ValueReader<[Value]>.oneOrMore(reader).read(entry.value, &reading) ?? []
     guard values.isEmpty else { return make(values) }
-    if reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
+    if reading.problems.errorCount == before { reading.noteEmpty(entry) }
     return nil
   }
 }
@@ -116,21 +117,16 @@ private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @S
 private func single<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Sendable (Value) -> Condition) -> ConditionReader {
   { entry, reading in
     switch entry.value.content {
-    case .null, .mapping([]): warnOfEmpty(entry, &reading)
+    case .null, .mapping([]): reading.noteEmpty(entry)
     default: return reader.read(entry.value, &reading).map(make)
     }
     return nil
   }
 }
 
-private func warnOfEmpty(_ entry: Node.Entry, _ reading: inout Reading) {
-  reading.warning(
-    "`\(entry.key)` is empty and so is not considered", help: "remove it, or say what it is to be compared with", at: entry.keyLocation)
-}
-
 private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
   if case .null = entry.value.content {
-    warnOfEmpty(entry, &reading)
+    reading.noteEmpty(entry)
     return nil
   }
   guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
@@ -163,7 +159,7 @@ private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Co
   let before = reading.problems.errorCount
   guard let keys = anyServerKeys.read(entry.value, &reading) else { return nil }
   guard let any = keys else {
-    if reading.problems.errorCount == before { warnOfEmpty(entry, &reading) }
+    if reading.problems.errorCount == before { reading.noteEmpty(entry) }
     return nil
   }
   return oneOrMore(.dnsServer) { .dnsServer($0, .any) }(any, &reading)

@@ -75,7 +75,7 @@ private func circle(from start: String, uses: [String: [String]], within: (Strin
   return nil
 }
 
-private func networksNamed(in condition: Condition) -> [String] {
+func networksNamed(in condition: Condition) -> [String] {
   switch condition {
   case .all(let parts), .any(let parts): parts.flatMap(networksNamed)
   case .not(let part): networksNamed(in: part)

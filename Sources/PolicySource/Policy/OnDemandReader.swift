@@ -102,7 +102,12 @@ let ruleKeys = Mapping(
   ])
 
 private func readRule(_ node: Node, _ reading: inout Reading) -> Rule? {
-  guard let draft = ruleKeys.read(node, &reading), let action = draft.action else { return nil }
+  reading.emptyCriteria = []
+  let draft = ruleKeys.read(node, &reading)
+  for criterion in reading.takeEmptyCriteria() {
+    reading.problems.tell(criterion, disconnects: draft?.action == .disconnect, in: reading.source)
+  }
+  guard let draft, let action = draft.action else { return nil }
   let connections = draft.connections
   if action == .evaluateConnection {
     let place = draft.actionLocation ?? node.location

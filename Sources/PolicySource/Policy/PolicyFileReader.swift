@@ -6,6 +6,8 @@ struct PolicyFile {
   var networks: [NamedNetwork] = []
   var tunnels: [TunnelPolicy] = []
   var references: [NetworkReference] = []
+  /// Of each network, by name, the criteria that have nothing behind them.
+  var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var problems = DiagnosticList()
   /// Absolute paths of the files that it draws on.
   var dependencies: [String] = []
@@ -42,12 +44,14 @@ func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> Policy
 private func readPolicy(_ root: Node, into file: inout PolicyFile, _ reading: inout Reading) {
   guard isKnownVersion(root, &reading), let policy = policyKeys.read(root, &reading) else { return }
   file.networks = policy.networks
+  file.emptyCriteria = policy.emptyCriteria
   file.tunnels = policy.tunnels
 }
 
 /// What a policy file says, while it is being read.
 struct PolicyDraft {
   var networks: [NamedNetwork] = []
+  var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var tunnels: [TunnelPolicy] = []
 }
 
@@ -61,6 +65,7 @@ let policyKeys = Mapping(
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {
         if let network = readNetwork(entry, &reading) { draft.networks.append(network) }
+        draft.emptyCriteria[entry.key, default: []] += reading.takeEmptyCriteria()
       }
     },
     Key(
@@ -82,7 +87,8 @@ private func readNetwork(_ entry: Node.Entry, _ reading: inout Reading) -> Named
   let before = reading.problems.errorCount
   guard let condition = readCondition(entry.value, of: "a network", &reading) else { return nil }
   if condition == .always, reading.problems.errorCount == before {
-    reading.warning("network `\(entry.key)` says nothing and so holds everywhere", help: "give it criteria", at: entry.keyLocation)
+    let what = "network `\(entry.key)` says nothing"
+    reading.emptyCriteria.append(EmptyCriterion(what: what, thus: "holds everywhere", location: entry.keyLocation))
   }
   return NamedNetwork(name: entry.key, condition: condition, location: entry.keyLocation)
 }

@@ -24,6 +24,15 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
       }
     }
   }
+  let conditions = Dictionary(set.networks.map { ($0.name, $0.condition) }) { first, _ in first }
+  let toDisconnectOn = set.tunnels.flatMap(\.onDemand.rules).networksToDisconnectOn(conditions)
+  for i in files.indices {
+    for (name, criteria) in files[i].emptyCriteria {
+      for criterion in criteria {
+        files[i].problems.tell(criterion, disconnects: toDisconnectOn.contains(name), in: files[i].source)
+      }
+    }
+  }
   let known = networks.keys.sorted()
   for i in files.indices {
     for reference in files[i].references where networks[reference.name] == nil { files[i].refuseUndefined(reference, known: known) }

@@ -2,14 +2,14 @@ import NetworkTypes
 import RoamwardCore
 
 extension ValueReader where Value == IPPrefix {
-  static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8") { IPPrefix($0) }
+  static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8") { IPPrefix($0) }.warningOfHostBits
 }
 
 extension ValueReader where Value == [IPPrefix] {
   /// `default` is everything of both families.
   static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`") { text in
     text == "default" ? IPAddress.Family.allCases.map { .everything($0) } : IPPrefix(text).map { [$0] }
-  }
+  }.warningOfHostBits
 }
 
 extension ValueReader where Value == IPAddress {
@@ -42,7 +42,7 @@ extension ValueReader where Value == DomainPattern {
 }
 
 extension ValueReader where Value == DNSServerPattern {
-  static let dnsServer = ValueReader("an address, a prefix, or a start such as 17.*") { DNSServerPattern($0) }
+  static let dnsServer = ValueReader("an address, a prefix, or a start such as 17.*") { DNSServerPattern($0) }.warningOfHostBits
 }
 
 extension ValueReader where Value == SSID {
@@ -59,12 +59,80 @@ extension ValueReader where Value == SSID {
   }
 }
 
+extension ValueReader where Value == SSID {
+  /// An SSID to compare with, where patterns and exceptions are written otherwise.
+  static let ssidCriterion = ssid.warning { text, ssid in
+    guard !text.hasPrefix("hex:") else { return nil }
+    let exactly = "if that is its very name, write hex:\(ssid.bytes.map(hexadecimal).joined())"
+    if text.hasPrefix("!") {
+      return (
+        "this is the SSID \(quoted(text)), with its `!`", "for every other SSID write `not: { ssid: \(text.dropFirst()) }`; \(exactly)"
+      )
+    }
+    if text.contains("*") {
+      return ("`ssid` is no pattern: only the SSID \(quoted(text)) itself matches", "write `ssid-glob: \(text)`; \(exactly)")
+    }
+    return nil
+  }
+}
+
+extension ValueReader where Value == IPAddress {
+  /// An address that a default gateway may have.
+  static let gatewayCriterion = address.warning { text, address in
+    if address == .unspecified(address.family) || address.isLoopback || address.isMulticast {
+      return ("no gateway has the address \(text)", "write the gateway's own address: `ip route show default` tells it")
+    }
+    let isNetwork = address.family == .v4 ? address.low & 0xff == 0 : address.low == 0
+    guard isNetwork, let prefix = IPPrefix(address, length: address.family == .v4 ? 24 : 64) else { return nil }
+    return (
+      "\(text) looks like the address of a network, not of a gateway",
+      "for any gateway of that network write `subnet: \(prefix)`; `ip route show default` tells the gateway's own address"
+    )
+  }
+}
+
 extension ValueReader where Value == Glob {
+  /// A pattern for the name of the primary link.
+  static let interfaceCriterion = interfaceGlob.warning { text, _ in
+    guard linkNameStems.contains(text) else { return nil }
+    return ("no link is called `\(text)`: the kernel's names go on with a number or a place", "for all that begin so write `\(text)*`")
+  }
+
   static let ssidGlob = ValueReader("a pattern for SSIDs such as Corp-*", schema: .anyText) {
     $0.isEmpty || $0.contains("\n") ? nil : Glob($0)
   }
 
   static let interfaceGlob = ValueReader("a link name such as eth0 or wl*") { $0.isEmpty || $0.contains("\n") ? nil : Glob($0) }
+}
+
+/// How names of links begin that are given by the kernel or by udev, systemd.net-naming-scheme(7).
+private let linkNameStems: Set = [
+  "eth", "en", "enp", "eno", "ens", "enx", "wlan", "wl", "wlp", "wlo", "wls", "wlx", "wwan", "ww", "wwp", "wwx", "usb", "bnep", "ppp",
+]
+
+extension ValueReader {
+  /// The same, with a warning where the text is valid and yet means something else than it seems to: the message, and the help.
+  func warning(_ doubt: @escaping @Sendable (_ text: String, Value) -> (message: String, help: String)?) -> ValueReader {
+    let read = self.read
+    return ValueReader(expected: expected, schema: schema) { node, reading in
+      let value = read(node, &reading)
+      if let value, case .scalar(let text, _) = node.content, let (message, help) = doubt(text, value) {
+        reading.warning(message, help: help, at: node.location)
+      }
+      return value
+    }
+  }
+
+  /// A prefix is cut to its length. Who writes more bits may have meant the one address, or another length.
+  fileprivate var warningOfHostBits: ValueReader {
+    warning { text, _ in
+      guard text.contains("/"), let written = InterfaceAddress(text), written.onLinkPrefix.address != written.address else { return nil }
+      return (
+        "\(text) is read as \(written.onLinkPrefix): the address has bits beyond the length",
+        "write \(written.onLinkPrefix), or \(IPPrefix.host(written.address)) for this address alone"
+      )
+    }
+  }
 }
 
 extension ValueReader where Value == String {

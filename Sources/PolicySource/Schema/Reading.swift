@@ -8,6 +8,8 @@ struct Reading {
   var surroundings: Surroundings?
   /// Where networks are named, to be looked up once all files are read.
   var references: [NetworkReference] = []
+  /// Keys of the match that is being read that have nothing behind them.
+  var emptyCriteria: [EmptyCriterion] = []
   /// What this version does not act on, and has been told.
   private var limits: Set<String> = []
 

@@ -1,14 +1,16 @@
+package import NetworkTypes
+
 /// What policies say but probably do not mean, in order of place.
 ///
 /// Rules are judged by reasoning over their matches, exactly: a rule is called dead if and only if it decides on no network, whatever is
 /// known or unknown of it. Where that would take too long, nothing is said. Files in `unreliable` could not be read whole: nothing is said of
-/// their tunnels, and nothing is concluded from their networks.
-package func lint(_ policies: PolicySet, unreliable: Set<String> = []) -> [LintFinding] {
+/// their tunnels, and nothing is concluded from their networks. `ownAddresses` are those of the machine that the policies are for.
+package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddresses: Set<IPAddress> = []) -> [LintFinding] {
   let networks = NetworkTable(policies.networks, unreliable: unreliable)
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }
   var findings: [LintFinding] = []
   for tunnel in tunnels {
-    findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel)
+    findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + links(of: tunnel, ownAddresses: ownAddresses)
     guard tunnel.onDemand.isEnabled else { continue }
     findings += lintRules(of: tunnel, networks: networks) + probesInside(tunnel, networks: networks)
   }

@@ -20,6 +20,12 @@ package struct LintFinding: Hashable, Sendable {
     case endpointInDomains = "endpoint-in-domains"
     case probeInTunnel = "probe-in-tunnel"
     case unroutedServer = "unrouted-server"
+    /// A tunnel's link would be called as another link is.
+    case takenLinkName = "taken-link-name"
+    /// A WireGuard file without a peer.
+    case noPeer = "no-peer"
+    /// An endpoint at which no gateway can be.
+    case unusableEndpoint = "unusable-endpoint"
   }
 
   package enum Severity: String, Hashable, Sendable {
