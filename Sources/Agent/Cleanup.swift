@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
 internal import Logging
@@ -26,7 +27,7 @@ extension LinuxMachine {
     lines += notes.notes.keys.sorted().filter { $0.hasPrefix("link-") || $0.hasPrefix("command-") }.map { "rm \(stateDirectory)/\($0)" }
     let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
     if !isHeldBack, let path = LoginNotice().path { lines.append("rm \(path)") }
-    if FileDescriptor.isDeadSocket(socket) { lines.append("rm \(socket)") }
+    lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }
     return lines
   }
 }

@@ -1,90 +1,123 @@
-internal import ControlProtocol
+package import ControlProtocol
 internal import Glibc
-internal import LinuxIO
+package import LinuxIO
 internal import NetworkTypes
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///
-/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected.
-final class ControlServer {
-  /// Enough for every window on a desktop. One more takes the place of the oldest of whoever has most, so that nobody's crowd keeps others out.
+/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected. Everybody may connect and look, so
+/// everything here is bounded (docs/security.md, "The local socket"): a turn of the loop reads from one client and answers one request, after everything
+/// of a higher priority; the turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
+package final class ControlServer {
+  /// Enough for every window on a desktop. One more takes the place of the oldest of the user with the most.
   private static let maximumClients = 64
   /// A folder of policies has to fit, with the files that they name.
   private static let longestRequest = 1 << 19
+  /// Of users who may only look.
+  private static let longestLook = 4096
+  private static let acceptedAtOnce = 16
+  private static let pauseOfAccepting = Duration.milliseconds(5)
 
   private let loop: EventLoop
-  private let socket: FileDescriptor
-  private let path: String
   private let answer: (Request, PeerCredentials) -> Reply
-  private var listening: EventSource?
-  private var resting: EventSource?
-  private var clients: [Int32: Client] = [:]
+  private var doors: [Door] = []
+  private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
+  /// Clients that wait for their turn, the longest first.
+  private var queue: [Int] = []
+  private var turn: EventSource?
+  private var budget = RequestBudget()
+  private var refill: EventSource?
+  private let isOwner: (PeerCredentials) -> Bool
 
-  init(path: String, loop: EventLoop, answer: @escaping (Request, PeerCredentials) -> Reply) throws(SystemError) {
+  /// `isOwner`: whose requests may change something, and are not counted.
+  package init(
+    path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
+    answer: @escaping (Request, PeerCredentials) -> Reply
+  ) throws(SystemError) {
     self.loop = loop
-    self.path = path
+    self.isOwner = isOwner
     self.answer = answer
-    // Everybody may connect and look; what changes something is asked of the right people alone.
-    socket = try FileDescriptor.listen(at: path, mode: 0o666)
-    listening = try loop.whenReadable(socket.number) { [weak self] in self?.acceptAll() }
+    turn = try loop.eachTurn { [weak self] in self?.serveNext() }
+    turn?.setPriority(.request)
+    doors = [
+      try Door(path, mode: 0o666, pause: Self.pauseOfAccepting, loop: loop),
+      try Door(ControlSocket.ownersPath(of: path), mode: 0o600, pause: .zero, loop: loop),
+    ]
+    for door in doors { try door.open(atOnce: Self.acceptedAtOnce) { [weak self] in self?.welcome($0) } }
   }
-
-  /// Without descriptors left, whoever connects has to wait, and the socket stays readable all the while: it is left alone for a moment.
-  private func rest() {
-    guard let timer = try? loop.at(.now + .milliseconds(100), { [weak self] in self?.goOn() }) else { return }
-    resting = timer
-    listening = nil
-  }
-
-  private func goOn() {
-    resting = nil
-    listening = try? loop.whenReadable(socket.number) { [weak self] in self?.acceptAll() }
-    if listening == nil { rest() }
-  }
-
-  deinit { unlink(path) }
 
   /// Sends an event to every monitor.
-  func publish(_ event: Event) {
+  package func publish(_ event: Event) {
     let line = event.json.text() + "\n"
     for client in clients.values where client.monitors.includes(event.kind) { client.send(line) }
   }
 
-  private func acceptAll() {
-    while let connection = next() {
-      guard let peer = connection.peer else { continue }
-      if clients.count >= Self.maximumClients { makeRoom() }
-      let number = connection.number
-      accepted += 1
-      let client = Client(connection, peer: peer, number: accepted, loop: loop, longestRequest: Self.longestRequest)
-      client.whenLine = { [weak self, weak client] line in if let client { self?.serve(line, client) } }
-      client.whenGone = { [weak self] in self?.clients[number] = nil }
-      if client.start() { clients[number] = client }
-    }
+  private func welcome(_ connection: FileDescriptor) {
+    guard let peer = connection.peer else { return }
+    if clients.count >= Self.maximumClients { makeRoom() }
+    accepted += 1
+    let number = accepted
+    let longest = isOwner(peer) ? Self.longestRequest : Self.longestLook
+    let complaint = RequestError(code: isOwner(peer) ? .badRequest : .notAllowed, message: "a request has at most \(longest) bytes")
+    let client = ControlConnection(
+      connection, peer: peer, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
+    client.whenReady = { [weak self] in self?.enqueue(number) }
+    client.whenGone = { [weak self] in self?.clients[number] = nil }
+    if client.start(on: loop) { clients[number] = client }
   }
 
-  /// The next that waits; `nil` where none does, or none can be taken.
-  private func next() -> FileDescriptor? {
-    do throws(SystemError) {
-      return try socket.accept()
-    } catch {
-      rest()
-      return nil
-    }
-  }
-
+  /// An owner's connection goes only where there is no other.
   private func makeRoom() {
-    let users = Dictionary(grouping: clients.values, by: \.peer.user)
+    let others = clients.values.filter { !isOwner($0.peer) }
+    let users = Dictionary(grouping: others.isEmpty ? Array(clients.values) : others, by: \.peer.user)
     let crowd = users.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.value
     crowd?.min { $0.number < $1.number }?.hangUp()
   }
 
-  private func serve(_ line: [UInt8], _ client: Client) {
+  // MARK: Turns
+
+  private func enqueue(_ number: Int) {
+    queue.append(number)
+    turn?.isEnabled = true
+  }
+
+  /// Gives one client its turn: the owner's first, then the one that has waited longest of those whose user has turns left.
+  private func serveNext() {
+    refill = nil
+    queue.removeAll { clients[$0] == nil }
+    guard let place = nextPlace() else {
+      turn?.isEnabled = false
+      return
+    }
+    guard let client = clients[queue.remove(at: place)] else { return }
+    client.takeTurn { [weak self, weak client] line in if let self, let client { serve(line, client) } }
+    turn?.isEnabled = !queue.isEmpty
+  }
+
+  private func nextPlace() -> Int? {
+    if let place = queue.firstIndex(where: { clients[$0].map { isOwner($0.peer) } ?? false }) { return place }
+    var earliest: Moment?
+    var empty = Set<UInt32>()
+    let now = Moment.now
+    for (place, number) in queue.enumerated() {
+      guard let user = clients[number]?.peer.user, !empty.contains(user) else { continue }
+      guard let next = budget.take(for: user, at: now) else { return place }
+      empty.insert(user)
+      earliest = min(earliest ?? next, next)
+    }
+    if let earliest {
+      refill = try? loop.at(earliest) { [weak self] in self?.turn?.isEnabled = true }
+      refill?.setPriority(.client)
+    }
+    return nil
+  }
+
+  private func serve(_ line: [UInt8], _ client: ControlConnection) {
     let reply: Reply
     do {
       let request = try Request(JSON(parsing: line))
-      if request.isChange, !mayChange(client.peer) {
+      if request.isChange, !isOwner(client.peer) {
         let words = "only root and the agent's own user may change what it does; you are user \(client.peer.user)"
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
@@ -98,99 +131,61 @@ final class ControlServer {
     }
     client.send(reply.json.text() + "\n")
   }
-
-  private func mayChange(_ peer: PeerCredentials) -> Bool { peer.user == 0 || peer.user == geteuid() }
 }
 
-/// What a client is told without asking again.
-private enum Monitoring {
-  case nothing, events
-  /// Events, and every network that is seen.
-  case everything
-
-  func includes(_ event: Event.Kind) -> Bool {
-    if case .snapshot = event { self == .everything } else { self != .nothing }
-  }
-}
-
-/// One connection. What it does not read in time it loses: the agent keeps a bounded backlog, and then hangs up.
-private final class Client {
-  private static let longestBacklog = 1 << 20
-
-  let peer: PeerCredentials
-  /// Counts up from the first.
-  let number: Int
-  var monitors = Monitoring.nothing
-  var whenLine: ([UInt8]) -> Void = { _ in }
-  var whenGone: () -> Void = {}
-  private let connection: FileDescriptor
+/// A listening socket. It takes a few connections at once, and then rests a moment, as whoever connects and hangs up again costs nothing else.
+private final class Door {
+  private let path: String
+  private let socket: FileDescriptor
+  private let pause: Duration
   private let loop: EventLoop
-  private let longestRequest: Int
-  private var input: [UInt8] = []
-  private var output: [UInt8] = []
-  /// Of both directions: the loop watches a descriptor once.
-  private var source: EventSource?
-  private var awaitsRoom = false
+  private var listening: EventSource?
+  private var resting: EventSource?
+  private var atOnce = 1
+  private var welcome: (FileDescriptor) -> Void = { _ in }
 
-  init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, loop: EventLoop, longestRequest: Int) {
-    self.connection = connection
-    self.peer = peer
-    self.number = number
+  init(_ path: String, mode: UInt32, pause: Duration, loop: EventLoop) throws(SystemError) {
+    self.path = path
+    self.pause = pause
     self.loop = loop
-    self.longestRequest = longestRequest
+    socket = try FileDescriptor.listen(at: path, mode: mode)
   }
 
-  func start() -> Bool { watch() }
+  deinit { unlink(path) }
 
-  private func watch() -> Bool {
-    source = nil
-    source = try? loop.whenReadable(connection.number, orWritable: awaitsRoom) { [weak self] canRead, canWrite in
-      if canWrite { self?.flush() }
-      if canRead, self?.source != nil { self?.receive() }
-    }
-    return source != nil
+  func open(atOnce: Int, _ welcome: @escaping (FileDescriptor) -> Void) throws(SystemError) {
+    self.atOnce = atOnce
+    self.welcome = welcome
+    try listen()
   }
 
-  func send(_ text: String) {
-    guard source != nil else { return }
-    output += Array(text.utf8)
-    flush()
+  private func listen() throws(SystemError) {
+    listening = try loop.whenReadable(socket.number) { [weak self] in self?.acceptSome() }
+    listening?.setPriority(.client)
   }
 
-  private func receive() {
-    do throws(SystemError) {
-      guard let bytes = try connection.read() else { return }
-      guard !bytes.isEmpty else { return hangUp() }
-      input += bytes
-    } catch {
-      return hangUp()
-    }
-    while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
-      let line = Array(input[..<end])
-      input.removeSubrange(...end)
-      whenLine(line)
-    }
-    if input.count > longestRequest { hangUp() }
-  }
-
-  private func flush() {
-    do throws(SystemError) {
-      while !output.isEmpty {
-        let count = try connection.write(output[...])
-        if count == 0 { break }
-        output.removeFirst(count)
+  private func acceptSome() {
+    for _ in 0..<atOnce {
+      do throws(SystemError) {
+        guard let connection = try socket.accept() else { return }
+        welcome(connection)
+      } catch {
+        // Without descriptors left the socket stays readable all the while.
+        return rest(for: .milliseconds(100))
       }
-    } catch {
-      return hangUp()
     }
-    if output.count > Self.longestBacklog { return hangUp() }
-    guard awaitsRoom == output.isEmpty else { return }
-    awaitsRoom = !output.isEmpty
-    if !watch() { hangUp() }
+    if pause > .zero { rest(for: pause) }
   }
 
-  func hangUp() {
-    source = nil
-    whenGone()
+  private func rest(for duration: Duration) {
+    guard let timer = try? loop.at(.now + duration, { [weak self] in self?.goOn() }) else { return }
+    timer.setPriority(.client)
+    resting = timer
+    listening = nil
+  }
+
+  private func goOn() {
+    resting = nil
+    do throws(SystemError) { try listen() } catch { rest(for: .milliseconds(100)) }
   }
 }

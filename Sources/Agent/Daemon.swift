@@ -12,7 +12,7 @@ internal import TunnelProviders
 package struct AgentSettings: Sendable {
   package var policyLayers = PolicyLayers.standard
   package var stateDirectory = "/var/lib/roamward"
-  package var socket = "/run/roamward/control.sock"
+  package var socket = ControlSocket.standard
   package var ssidFile: String?
   package var resolvConf = "/etc/resolv.conf"
   /// How long the network has to be left in peace before it is looked at.
@@ -84,7 +84,7 @@ package final class Daemon {
     reconciler.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
     recoverResolvConf()
-    FileDescriptor.removeDeadSocket(settings.socket)
+    for path in ControlSocket.paths(of: settings.socket) { FileDescriptor.removeDeadSocket(path) }
     return code
   }
 

@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
@@ -70,7 +71,9 @@ extension LinuxMachine {
       }
       files.append(OwnedObject(kind: .file, what: "\(folder)/\(name)", tunnel: tunnel, purpose: purpose))
     }
-    if access(socket, F_OK) == 0 { files.append(OwnedObject(kind: .file, what: socket, tunnel: nil, purpose: "the agent's socket")) }
+    for path in ControlSocket.paths(of: socket) where access(path, F_OK) == 0 {
+      files.append(OwnedObject(kind: .file, what: path, tunnel: nil, purpose: "the agent's socket"))
+    }
     if let notice = LoginNotice().path {
       files.append(OwnedObject(kind: .file, what: notice, tunnel: nil, purpose: "tells whoever logs in that traffic is held back"))
     }

@@ -47,7 +47,10 @@ extension Reconciler {
   package var policyDependencies: [String] { loaded.dependencies }
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
+  ///
+  /// Whoever may look can ask as often as he likes: the machine is looked at ten times a second at most.
   package func refresh() {
+    guard observation == nil || world.now() >= observedAt + .milliseconds(100) else { return }
     let before = observation
     observe()
     let isNew = before?.snapshot.isSameButForTime(as: lastSnapshot) != true || before?.state.kernel != observation?.state.kernel

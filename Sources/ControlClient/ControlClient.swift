@@ -14,12 +14,17 @@ package final class ControlClient {
     case broken(String)
   }
 
-  package static let defaultPath = "/run/roamward/control.sock"
+  package static let defaultPath = ControlSocket.standard
 
   private let connection: FileDescriptor
   private var input: [UInt8] = []
 
   package init(path: String) throws(Failure) {
+    // The owners' own socket first, which others cannot crowd.
+    if let owners = try? FileDescriptor.connect(to: ControlSocket.ownersPath(of: path)) {
+      connection = owners
+      return
+    }
     do throws(SystemError) {
       connection = try FileDescriptor.connect(to: path)
     } catch {

@@ -44,16 +44,6 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
   }
 
-  /// Calls back while the descriptor is readable, or has ended; and, `orWritable`, while it takes more.
-  package func whenReadable(
-    _ descriptor: Int32, orWritable: Bool, _ handler: @escaping (_ canRead: Bool, _ canWrite: Bool) -> Void
-  ) throws(SystemError) -> EventSource {
-    let writable = UInt32(EPOLLOUT.rawValue)
-    return try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue) | (orWritable ? writable : 0)) { bits in
-      handler(bits & ~writable != 0, bits & writable != 0)
-    }
-  }
-
   /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks for both here,
   /// and who wants other events drops the source before.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
@@ -61,6 +51,16 @@ package final class EventLoop {
     try source.attach("watch a descriptor") { slot, context in
       sd_event_add_io(event, slot, descriptor, events, { _, _, bits, context in EventSource.fire(context, .descriptor(bits)) }, context)
     }
+    return source
+  }
+
+  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while `isEnabled`. It is disabled at first.
+  package func eachTurn(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { _ in handler() }
+    try source.attach("add a turn of the loop") { slot, context in
+      sd_event_add_defer(event, slot, { _, context in EventSource.fire(context, .turn) }, context)
+    }
+    source.isEnabled = false
     return source
   }
 
@@ -121,6 +121,14 @@ package final class EventLoop {
   }
 }
 
+/// The `EPOLL*` bits of epoll_ctl(2).
+package enum Readiness {
+  package static let readable = UInt32(EPOLLIN.rawValue)
+  package static let writable = UInt32(EPOLLOUT.rawValue)
+  /// EPOLLHUP and EPOLLERR: the other end is gone.
+  package static let ended = UInt32(EPOLLHUP.rawValue) | UInt32(EPOLLERR.rawValue)
+}
+
 /// Signals arrive as events through signalfd(2), which wants their delivery as signals to be off.
 private func block(_ signal: Int32) {
   var mask = sigset_t()
@@ -133,7 +141,7 @@ private func block(_ signal: Int32) {
 /// descriptor's number stands for next is not touched by its end.
 package final class EventSource {
   enum Occurrence {
-    case descriptor(UInt32), timer, signal, child(Int32), file(String, UInt32)
+    case descriptor(UInt32), timer, turn, signal, child(Int32), file(String, UInt32)
   }
 
   /// What the loop holds on to while it calls back; the source itself may go meanwhile.
@@ -154,6 +162,29 @@ package final class EventSource {
     // With a pending child the reference alone would keep the registration.
     if let source { sd_event_source_disable_unref(source) }
     source = nil
+  }
+
+  /// The order of sources that are pending at the same time: `normal` comes first (sd_event_source_set_priority(3)).
+  package enum Priority: Int64 {
+    /// The kernel's events, timers, signals, children and files.
+    case normal = 0
+    /// Connections of the local socket: whether there is something to read or room to write.
+    case client = 50
+    /// Answers to requests of the local socket.
+    case request = 60
+  }
+
+  package func setPriority(_ priority: Priority) {
+    if let source { sd_event_source_set_priority(source, priority.rawValue) }
+  }
+
+  /// Changes the `EPOLL*` bits of a descriptor's source. EPOLLHUP and EPOLLERR are reported even for 0.
+  package func setEvents(_ events: UInt32) {
+    if let source { sd_event_source_set_io_events(source, events) }
+  }
+
+  package var isEnabled = true {
+    didSet { if let source { sd_event_source_set_enabled(source, isEnabled ? 1 : 0) } }
   }
 
   func attach(
