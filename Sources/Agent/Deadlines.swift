@@ -1,3 +1,4 @@
+import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 
@@ -17,22 +18,28 @@ extension Reconciler {
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]
       + supervisors.values.map(\.machine.nextDeadline)
-    world.wake((deadlines + [nextPoll(at: now)]).compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
+    passAt = deadlines.compactMap { $0 }.min()
+    let awaiting = orderedSupervisors.filter(\.machine.state.isAwaitingAnswer)
+    polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
+    world.wake([passAt, polling.next].compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
 
-  /// While an answer is awaited the device is asked: often at first, then twenty times a second.
-  func nextPoll(at now: Moment) -> Moment? {
-    guard supervisors.values.contains(where: \.machine.state.isAwaitingAnswer) else {
-      awaitingSince = nil
-      return nil
+  /// Whether a device that is awaited has an answer, or does not answer itself. A handshake makes no event.
+  private func hasNewsOfPeers() -> Bool {
+    for supervisor in orderedSupervisors where supervisor.machine.state.isAwaitingAnswer {
+      supervisor.askAgain()
+      guard let link = supervisor.linkName, let engine = observation?.state.wireGuard[link]?.engine else { continue }
+      counters.polls += 1
+      guard let state = world.wireGuardState(link, engine) else { return true }
+      if supervisor.isAnswered(by: state) { return true }
     }
-    let since = awaitingSince ?? now
-    awaitingSince = since
-    return now + min(.milliseconds(50), max(.milliseconds(2), (now - since) / 2))
+    return false
   }
 
   func timeHasCome() {
     let now = world.now()
+    // Only a poll is due: the devices are asked, and nothing else is.
+    if passAt.map({ now < $0 }) ?? true, !hasNewsOfPeers() { return schedule() }
     endTrialInTime(at: now)
     cutShort(at: now)
     if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }

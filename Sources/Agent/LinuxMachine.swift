@@ -268,8 +268,14 @@ package final class LinuxMachine {
 
   private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }
-    if found.kind == "wireguard" { return (try? wireGuard.read(link)) ?? nil }
-    return (try? userspace.read(link)) ?? nil
+    return wireGuardState(of: link, by: found.kind == "wireguard" ? .kernel : .userspace)
+  }
+
+  func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
+    switch engine {
+    case .kernel: (try? wireGuard.read(link)) ?? nil
+    case .userspace: (try? userspace.read(link)) ?? nil
+    }
   }
 }
 

@@ -54,7 +54,9 @@ package final class Reconciler {
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
   private var changedAt: Moment?
-  var awaitingSince: Moment?
+  /// When to look anew though nothing happens.
+  var passAt: Moment?
+  var polling = Polling()
   var toldStates: [String: String] = [:]
   var toldFailures: [String: ToldFailure] = [:]
   var toldTimers: [String: [TunnelTimer]] = [:]

@@ -113,6 +113,9 @@ final class TunnelSupervisor {
     if machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true { handle(.peerAnswered, on: underlay) }
   }
 
+  /// Whether the device shows the answer that is awaited.
+  func isAnswered(by state: WireGuardState) -> Bool { machine.state.isAwaitingAnswer && driver?.isAnswered(by: state) == true }
+
   /// The device that carried it has gone. Where nobody can be asked whether the other side still answers, it has failed.
   func loseDevice(on underlay: LinkFacts?) {
     if case .command(let command) = policy.provider, command.status.isEmpty {

@@ -18,6 +18,8 @@ package struct World {
   package var endUserspaceLink: (String) -> Void
   /// Gives peers new sessions, so that each has to answer once more: the device is configured from nothing.
   package var renewSessions: (String, WireGuardDevice) -> String?
+  /// Asks one WireGuard device alone, by its link and what runs it; `nil`: it does not answer.
+  package var wireGuardState: (String, WireGuardEngine) -> WireGuardState? = { _, _ in nil }
   package var wireGuardEngine: () -> EngineChoice
   /// Resolves a name on the underlay, whatever tunnels are up. Dropping what it returns ends the look-up.
   package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> AnyObject?

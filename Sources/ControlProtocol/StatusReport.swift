@@ -48,7 +48,9 @@ package struct StatusReport: Hashable, Sendable {
     package var plans = 0
     /// Steps that changed the machine.
     package var steps = 0
-    /// Of these, the steps that repaired what another program had changed.
+    /// How often a WireGuard device alone was asked whether its peer has answered.
+    package var polls = 0
+    /// Steps that repaired what another program had changed.
     package var repairs = 0
 
     package init(

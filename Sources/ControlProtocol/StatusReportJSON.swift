@@ -40,7 +40,7 @@ extension StatusReport.Counters {
   fileprivate var json: JSON {
     [
       "events": JSON(events), "overflows": JSON(overflows), "observations": JSON(observations), "evaluations": JSON(evaluations),
-      "plans": JSON(plans), "steps": JSON(steps), "repairs": JSON(repairs),
+      "plans": JSON(plans), "steps": JSON(steps), "repairs": JSON(repairs), "polls": JSON(polls),
     ]
   }
 
@@ -49,6 +49,7 @@ extension StatusReport.Counters {
     self.init(
       events: number("events"), overflows: number("overflows"), observations: number("observations"), evaluations: number("evaluations"),
       plans: number("plans"), steps: number("steps"), repairs: number("repairs"))
+    polls = number("polls")
   }
 }
 

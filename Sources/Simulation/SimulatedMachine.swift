@@ -158,6 +158,10 @@ package final class SimulatedMachine {
         return loaded
       }, journal: journal(of: life),
       wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
+    world.wireGuardState = { [unowned self] link, _ in
+      answerDevices()
+      return state.observed.wireGuard[link]
+    }
     world.changeResolver = { [unowned self] step, done in
       resolverChanges.append(step)
       if let reason = failingSteps(step) { return soon(life) { done(reason) } }
@@ -239,17 +243,20 @@ package final class SimulatedMachine {
 
   private func observe() -> Observation {
     observations += 1
-    if peersAnswer, network.primary != nil {
-      for (link, device) in state.observed.wireGuard
-      where device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
-        state.answer(on: link, at: wallClock)
-      }
-    }
+    answerDevices()
     var snapshot = network
     if let time = localTime { snapshot.time = .known(time) }
     var observed = state.observed
     observed.unfinishedLinks = observed.kernel.unfinished(among: unfinishedLinks)
     return Observation(snapshot: snapshot, state: observed)
+  }
+
+  private func answerDevices() {
+    guard peersAnswer, network.primary != nil else { return }
+    for (link, device) in state.observed.wireGuard
+    where device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
+      state.answer(on: link, at: wallClock)
+    }
   }
 
   private func apply(_ step: Step) -> StepFailure? {

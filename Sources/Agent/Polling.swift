@@ -1,0 +1,22 @@
+import NetworkTypes
+import RoamwardCore
+
+/// When to ask WireGuard devices whether a peer has answered: often at first, twenty times a second for two seconds, then four times. Pure: no clock.
+struct Polling {
+  private static let eager = Duration.seconds(2)
+
+  /// The tunnels that await an answer, in the state in which they began to.
+  private var awaiting: [String: TunnelMachine.State] = [:]
+  private var since = Moment(nanoseconds: 0)
+  /// `nil`: nobody awaits an answer.
+  private(set) var next: Moment?
+
+  /// A tunnel that begins to wait, also once more on another network, makes it eager again.
+  mutating func await(_ tunnels: [String: TunnelMachine.State], at now: Moment) {
+    if tunnels.contains(where: { awaiting[$0.key] != $0.value }) { since = now }
+    awaiting = tunnels
+    guard !tunnels.isEmpty else { return next = nil }
+    let waited = now - since
+    next = now + (waited < Self.eager ? min(.milliseconds(50), max(.milliseconds(2), waited / 2)) : .milliseconds(250))
+  }
+}
