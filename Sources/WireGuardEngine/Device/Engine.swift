@@ -151,7 +151,7 @@ package final class Engine: @unchecked Sendable {
       for case let peer? in places {
         var ways: (source: DatagramAddress?, endpoint: DatagramAddress?)
         inBothSections {
-          shared.pointee.follow(peer.send)
+          shared.follow(peer.send)
           ways = (peer.receive.pointee.source, peer.send.pointee.endpoint)
         }
         guard let source = ways.source, source.remote == ways.endpoint?.remote else { continue }

@@ -53,7 +53,7 @@ extension Engine {
     var wantsRekey = false
     let room = TransportCipher.headroom
     inSendingSection {
-      shared.pointee.follow(peer.send)
+      shared.follow(peer.send)
       guard peer.send.pointee.endpoint != nil, let session = peer.send.pointee.session, session.pointee.canSend(at: now) else { return }
       withUnsafeTemporaryAllocation(byteCount: room + TransportCipher.tailroom, alignment: 16) { buffer in
         let length = session.seal(0, at: buffer.address(room), mtu: 0)
@@ -84,7 +84,7 @@ extension Engine {
   func endpoint(of peer: Peer) -> DatagramAddress? {
     var endpoint: DatagramAddress?
     inSendingSection {
-      shared.pointee.follow(peer.send)
+      shared.follow(peer.send)
       endpoint = peer.send.pointee.endpoint
     }
     return endpoint
@@ -212,7 +212,7 @@ extension Engine {
       let lane = peer.receive
       if lane.pointee.source != source {
         lane.pointee.source = source
-        shared.pointee.move(peer.send, to: source)
+        shared.move(peer.send, to: source)
       }
       lane.pointee.receivedBytes &+= UInt64(count)
       lane.pointee.noteReceived(at: now, peer.send)

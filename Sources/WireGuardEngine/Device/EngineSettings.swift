@@ -104,7 +104,7 @@ extension Engine {
     if let endpoint = change.endpoint {
       inBothSections {
         peer.send.pointee.endpoint = endpoint
-        shared.pointee.takeMove(of: peer.send)
+        shared.takeMove(of: peer.send)
         // The next authentic packet moves it again, wherever it comes from.
         peer.receive.pointee.source = nil
       }

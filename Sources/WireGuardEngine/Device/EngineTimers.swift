@@ -24,7 +24,7 @@ extension Engine {
       wants = peer.receive.pointee.wants
       peer.receive.pointee.wants = ReceiveLane.Wants()
     }
-    inSendingSection { shared.pointee.follow(peer.send) }
+    inSendingSection { shared.follow(peer.send) }
     takeConfirmation(of: peer, at: time, effects: &effects)
     if wants.rekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
     rearm(peer)

@@ -10,7 +10,7 @@ struct SendLane: ~Copyable {
   /// Of the session that sends; `nil` without one.
   var session: UnsafeMutablePointer<SendingSession>?
   var endpoint: DatagramAddress?
-  /// Where the peer has moved to, until the sending section follows. See `SharedState.move`.
+  /// Where the peer has moved to, until the sending section follows. See `move(_:to:)`.
   var newSource: DatagramAddress?
   let hasMoved = Atomic<Bool>(false)
   var sentBytes: UInt64 = 0
@@ -72,7 +72,7 @@ struct SharedState {
   /// How to send to where a datagram came from. Asked when a peer has moved, not for a packet.
   let wayBack: @Sendable (DatagramAddress) -> DatagramAddress
   /// Guards every lane's `newSource`. Entered last, by either section, and only where a peer moves.
-  private let moves = Section()
+  fileprivate let moves = Section()
 
   init(wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
     self.wayBack = wayBack
@@ -101,10 +101,13 @@ struct SharedState {
 
 /// A peer that has moved. The answer to a packet can be sent as soon as the packet is delivered, before control looks at the peer. So the
 /// receiving section notes where the peer is when it authenticates the packet, and the sending section follows before it sends the next one.
-extension SharedState {
+///
+/// Of the pointer, and never inlined: else each packet would copy the state, and count references.
+extension UnsafeMutablePointer<SharedState> {
   /// From the receiving section.
+  @inline(never)
   func move(_ lane: UnsafeMutablePointer<SendLane>, to source: DatagramAddress) {
-    moves.enter {
+    pointee.moves.enter {
       lane.pointee.newSource = source
       lane.pointee.hasMoved.store(true, ordering: .releasing)
     }
@@ -113,15 +116,19 @@ extension SharedState {
   /// From the sending section, before it reads `endpoint`.
   @inline(__always)
   func follow(_ lane: UnsafeMutablePointer<SendLane>) {
-    guard lane.pointee.hasMoved.load(ordering: .acquiring), let source = takeMove(of: lane) else { return }
-    lane.pointee.endpoint = wayBack(source)
+    if lane.pointee.hasMoved.load(ordering: .acquiring) { followMove(of: lane) }
+  }
+
+  @inline(never)
+  private func followMove(of lane: UnsafeMutablePointer<SendLane>) {
+    if let source = takeMove(of: lane) { lane.pointee.endpoint = pointee.wayBack(source) }
   }
 
   /// Takes the peer's new source away: it is followed, or the endpoint has been set by hand since.
   @discardableResult
   func takeMove(of lane: UnsafeMutablePointer<SendLane>) -> DatagramAddress? {
     var source: DatagramAddress?
-    moves.enter {
+    pointee.moves.enter {
       source = lane.pointee.newSource.take()
       lane.pointee.hasMoved.store(false, ordering: .relaxed)
     }

@@ -84,7 +84,7 @@ package struct ReceiveBatch: ~Copyable {
     }
     if lane.pointee.source != source {
       lane.pointee.source = source
-      shared.pointee.move(send, to: source)
+      shared.move(send, to: source)
       asks = true
     }
     if session.pointee.isInitiator, !session.pointee.askedForRekey,

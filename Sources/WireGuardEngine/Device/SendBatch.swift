@@ -48,7 +48,7 @@ package struct SendBatch: ~Copyable {
   package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
     let lanes = shared.pointee[peer]
     guard let lane = lanes.send, let receive = lanes.receive else { return .drop }
-    shared.pointee.follow(lane)
+    shared.follow(lane)
     guard let endpoint = lane.pointee.endpoint else {
       state.pointee.noEndpoint &+= 1
       return .drop
