@@ -14,6 +14,7 @@ extension Reconciler {
     let deadlines =
       [
         world.trials.current()?.until, releaseEnd, portalLookAt, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
+        repairTally.nextDeadline,
         blindUntil, cutAt, prober.machine.nextDeadline,
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]

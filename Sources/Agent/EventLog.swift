@@ -35,6 +35,10 @@ extension Logger {
       if let words = status.wordsOfBlocking { metadata["what"] = "\(words)" }
       let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
       isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
+    case .repair(let tunnel, let reason, let count):
+      var metadata: Logger.Metadata = ["reason": "\(reason.rawValue)", "count": "\(count)"]
+      if let tunnel { metadata["tunnel"] = "\(tunnel)" }
+      info("repaired what another program changed", metadata: metadata)
     case .snapshot: break
     case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
     }

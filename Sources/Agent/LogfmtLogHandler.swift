@@ -5,7 +5,7 @@ package import Logging
 /// Writes a line an entry to standard error: `level message key=value …`, keys sorted, values quoted where they have to be.
 ///
 /// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What has a
-/// MESSAGE_ID goes to the journal's own socket, with its values as fields.
+/// MESSAGE_ID, and what concerns a tunnel, goes to the journal's own socket, with its values as fields.
 package struct LogfmtLogHandler: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]
@@ -25,7 +25,8 @@ package struct LogfmtLogHandler: LogHandler {
     var values = metadata.merging(event.metadata ?? [:]) { _, new in new }
     let identity = values.removeValue(forKey: JournalMessage.key).map { "\($0)" }
     let words = values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted("\($0.value)"))" }
-    if isJournal, let identity, tellJournal(([event.message.description] + words).joined(separator: " "), identity, values, event.level) {
+    let hasFields = identity != nil || values["tunnel"] != nil || values["reason"] != nil
+    if isJournal, hasFields, tellJournal(([event.message.description] + words).joined(separator: " "), identity, values, event.level) {
       return
     }
     let head = isJournal ? "<\(event.level.journalPriority)>\(event.message)" : "\(timestamp()) \(event.level) \(event.message)"
@@ -35,10 +36,10 @@ package struct LogfmtLogHandler: LogHandler {
   }
 
   /// With `ROAMWARD_SITUATION=guarded` and the like beside the line.
-  private func tellJournal(_ line: String, _ identity: String, _ values: Logger.Metadata, _ level: Logger.Level) -> Bool {
+  private func tellJournal(_ line: String, _ identity: String?, _ values: Logger.Metadata, _ level: Logger.Level) -> Bool {
     var entry = JournalEntry()
     entry.add("MESSAGE", line)
-    entry.add("MESSAGE_ID", identity)
+    if let identity { entry.add("MESSAGE_ID", identity) }
     entry.add("PRIORITY", String(level.journalPriority))
     entry.add("SYSLOG_IDENTIFIER", "roamwardd")
     for (key, value) in values.sorted(by: { $0.key < $1.key }) { entry.add("ROAMWARD_\(key)", "\(value)") }

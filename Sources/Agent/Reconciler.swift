@@ -37,6 +37,7 @@ package final class Reconciler {
   /// How often what others undo is put right.
   var repairPace = RepairPace()
   var repairAt: Moment?
+  var repairTally = RepairTally()
   /// What the agent made last, and has not seen changed by itself since; `nil` before the first look.
   var applied: AppliedState?
   /// What was wanted when everything was last so.
@@ -218,6 +219,7 @@ package final class Reconciler {
     tellOfFirewall()
     finishStopping()
     tellOfTimers()
+    tellOfRepairs()
     schedule()
   }
 

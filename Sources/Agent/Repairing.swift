@@ -37,7 +37,16 @@ extension Reconciler {
     let paced = repairPace.pace(steps, after: applied, at: world.now())
     repairAt = [repairAt, paced.nextRepair].compactMap { $0 }.min()
     counters.repairs += paced.repairs.count
+    repairTally.add(paced.repairs, at: world.now())
     return paced.steps
+  }
+
+  /// Tells of bursts of repairs that are over, a line each.
+  func tellOfRepairs() {
+    for (subject, count) in repairTally.takeEnded(at: world.now()) {
+      let tunnel = subject.link.flatMap { link in orderedSupervisors.first { $0.linkName == link }?.policy.name }
+      tell(.repair(tunnel: tunnel, reason: subject.reason, count: count))
+    }
   }
 
   /// Of contests that go on, and of routes from the network that would lead past a tunnel; those that are over are forgotten.

@@ -17,6 +17,8 @@ package struct Event: Hashable, Sendable {
     case policy(generation: Int, errors: Int, warnings: Int)
     /// What the firewall holds back is something else.
     case firewall(FirewallStatus)
+    /// What another program had changed of ours was repaired, so often in a burst; with the tunnel where it was a tunnel's link.
+    case repair(tunnel: String?, reason: ReasonCode, count: Int)
     case warning(String)
     /// The network as it was seen, in the form of a snapshot file.
     case snapshot(JSON)
@@ -54,6 +56,8 @@ package struct Event: Hashable, Sendable {
     case .policy(let generation, let errors, let warnings):
       add(["event": "policy", "generation": JSON(generation), "errors": JSON(errors), "warnings": JSON(warnings)])
     case .firewall(let status): add(["event": "firewall", "firewall": status.json])
+    case .repair(let tunnel, let reason, let count):
+      add(["event": "repair", "tunnel": JSON(tunnel), "reason": .string(reason.rawValue), "count": JSON(count)])
     case .warning(let text): add(["event": "warning", "message": .string(text)])
     case .snapshot(let network): add(["event": "snapshot", "network": network])
     }
@@ -90,6 +94,9 @@ extension Event {
       let status = FirewallStatus(json["firewall"] ?? .null)
       if let words = status.words { return words }
       return status.guards.isEmpty ? "firewall: nothing is held back" : "firewall: guarded by \(status.guards.joined(separator: ", "))"
+    case "repair":
+      let head = json["tunnel"]?.string.map { "\($0): " } ?? ""
+      return "\(head)repaired what another program changed (\(text("reason")), \(json["count"]?.integer ?? 1) times)"
     case "warning": return "warning: \(text("message"))"
     default: return json.text()
     }

@@ -69,6 +69,9 @@ extension WatchedAgent {
     return machine.now - start
   }
 
+  /// The counts of the bursts that were told.
+  var repairs: [Int] { events.compactMap { if case .repair(_, _, let count) = $0 { count } else { nil } } }
+
   var contests: [String] { status.notes.filter { $0.contains("by another program") } }
 }
 
@@ -183,6 +186,9 @@ private struct Dice: RandomNumberGenerator {
     damage(&life.machine.state)
     life.agent.damaged()
     #expect(observed().comparable == wanted && life.status.counters.repairs >= 1)
+    life.machine.run(for: .seconds(3))
+    let reasons = life.events.compactMap { if case .repair(_, let reason, _) = $0 { reason } else { nil } }
+    #expect(!reasons.isEmpty)
     // For a minute, as often as it is repaired, and looked for every 20 ms.
     let before = life.status.counters.repairs
     for _ in 0..<3000 {
@@ -195,6 +201,8 @@ private struct Dice: RandomNumberGenerator {
     }
     #expect((5...14).contains(life.status.counters.repairs - before), "\(life.status.counters.repairs - before)")
     #expect(life.contests.count == 1)
+    #expect(life.repairs.first == 1, "the first is told alone")
+    #expect(life.repairs.count <= 8 && life.repairs.contains { $0 >= 5 }, "a burst is told once: \(life.repairs)")
     // Meanwhile the others roam as ever, and all of it ends at once.
     damage(&life.machine.state)
     let waiting = life.status.tunnels.map(\.state)
