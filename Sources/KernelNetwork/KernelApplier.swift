@@ -1,5 +1,5 @@
 internal import Glibc
-import NetworkTypes
+package import NetworkTypes
 package import RoamwardCore
 import Wire
 
@@ -54,6 +54,11 @@ package struct KernelApplier: Sendable {
       }
     }
     return results
+  }
+
+  /// Has the kernel ask for a neighbour's hardware address. The answer is an event.
+  package func resolveNeighbour(_ address: IPAddress, on link: InterfaceIndex) throws(NetlinkError) {
+    try socket.request("resolve \(address)") { $0.resolveNeighbour(address, onLink: link.value, sequence: $1, flags: $2) }
   }
 
   private func outcome(_ body: () throws(NetlinkError) -> StepResult.Outcome) -> StepResult.Outcome {

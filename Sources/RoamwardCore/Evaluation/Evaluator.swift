@@ -59,7 +59,9 @@ package struct Evaluator: Sendable {
       } else {
         holds = judge(rules[i].match, on: scene)
       }
-      if holds == .unknown, patience == .isOver { holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match) }
+      if holds == .unknown, patience == .isOver || !isAwaitingFact(rules[i].match, on: scene) {
+        holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match)
+      }
       if holds == .no { continue }
       let rule = rules[i]
       if explanation == .ofDecidingRule { trace = [RuleTrace(of: rule, at: i, explain(rule.match, on: scene))] }
@@ -94,6 +96,16 @@ package struct Evaluator: Sendable {
     case .not(let part): !judge(part, on: scene)
     case .network(let names): any(names) { judge(networks[$0] ?? .never, on: scene) }
     default: test(condition, on: scene)
+    }
+  }
+
+  /// Whether a fact that the condition lacks may still come; what no source of this host can give is not waited for.
+  private func isAwaitingFact(_ condition: Condition, on scene: Scene) -> Bool {
+    switch condition {
+    case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: scene) }
+    case .not(let part): isAwaitingFact(part, on: scene)
+    case .network(let names): names.contains { isAwaitingFact(networks[$0] ?? .never, on: scene) }
+    default: test(condition, on: scene) == .unknown && !(condition.fact.map(scene.isUnavailable) ?? false)
     }
   }
 

@@ -11,6 +11,13 @@ struct Scene {
     self.snapshot = snapshot
     self.link = link.withRadioFactsOnWiFiAlone
   }
+
+  /// Whether nobody here can give the fact. Of names and name servers a source may still come: leases and resolv.conf are written after the
+  /// addresses.
+  func isUnavailable(_ fact: FactKind) -> Bool {
+    if fact == .dnsServers || fact == .searchDomains { return false }
+    return (fact.isOfLink ? link.unavailable : snapshot.unavailable).contains(fact)
+  }
 }
 
 extension LinkFacts {

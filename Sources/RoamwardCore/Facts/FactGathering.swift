@@ -5,6 +5,9 @@ struct FactGathering {
   private let sources: UnderlaySources
   private let names: Set<String>
   private(set) var provenance = Provenance()
+  /// Facts that no source can give, of the machine; those of a link are noted with it.
+  private(set) var unavailable: Set<FactKind> = []
+  private var unavailableOfLink: Set<FactKind> = []
 
   init(_ sources: UnderlaySources) {
     self.sources = sources
@@ -17,15 +20,18 @@ struct FactGathering {
     let wifi = sources.wifi[carrier(of: link)]
     let isNamedByFile = wifi == nil && type.fact == .known(.wifi)
     let name = link.name
-    return LinkFacts(
+    unavailableOfLink = []
+    var facts = LinkFacts(
       name: name, type: note(.type, name, type), ssid: note(.ssid, name, ssid),
       bssid: note(.bssid, name) { $0.radio(wifi?.bssid, isNamedByFile, "access point") { $0?.description ?? "none" } },
       wifiSecurity: note(.wifiSecurity, name) { $0.radio(wifi?.security, isNamedByFile, "security") { $0?.rawValue ?? "none" } },
       metered: note(.metered, name) { $0.sources.host.metered(question, type.fact.value, at: $0.sources.lookedAt) }, addresses: addresses,
-      gateways: gateways, gatewayMAC: note(.gatewayMAC, name) { $0.hardwareAddress(of: gateways.first, on: name) },
+      gateways: gateways, gatewayMAC: note(.gatewayMAC, name) { $0.hardwareAddress(of: gateways.first, on: link) },
       dnsServers: note(.dnsServers, name) { $0.sources.host.servers(of: question, at: $0.sources.lookedAt) },
       searchDomains: note(.searchDomains, name) { $0.sources.host.domains(of: question, at: $0.sources.lookedAt) }, mtu: link.mtu,
       device: link.device)
+    facts.unavailable = unavailableOfLink
+    return facts
   }
 
   /// The portal API that the network told the DHCP client of; asked for together with the fact that it is for.
@@ -100,19 +106,25 @@ struct FactGathering {
     let silent = SourceAnswer(source: "nl80211", said: "nothing: it is not a radio", isBelieved: false)
     guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
     let file = SourceAnswer(source: "SSID file", said: "nothing: it gives the name alone", isBelieved: false)
-    return Traced(.unknown(because: "the SSID file does not tell the \(what), and the kernel has no radio"), FactOrigin([silent, file]))
+    let reason = "the SSID file does not tell the \(what), and the kernel has no radio"
+    return Traced(.unknown(because: reason), FactOrigin([silent, file]), isUnavailable: true)
   }
 
-  private func hardwareAddress(of gateway: IPAddress?, on link: String) -> Traced<MACAddress?> {
+  private func hardwareAddress(of gateway: IPAddress?, on link: Link) -> Traced<MACAddress?> {
     let source = "kernel"
     guard let gateway else {
       let answer = SourceAnswer(source: source, said: "there is no gateway", isBelieved: true)
       return Traced(.known(nil), FactOrigin([answer], confirmed: sources.lookedAt))
     }
-    let entry = sources.kernel.neighbours.first { $0.link == link && $0.address == gateway }
+    let entry = sources.kernel.neighbours.first { $0.link == link.name && $0.address == gateway }
+    if entry == nil, !link.resolvesNeighbours {
+      let reason = "\(link.name) is a link without hardware addresses"
+      let answer = SourceAnswer(source: source, said: "nothing: \(reason)", isBelieved: false)
+      return Traced(.unknown(because: reason), FactOrigin([answer]), isUnavailable: true)
+    }
     let fact: Fact<MACAddress?> =
       entry?.macAddress.map { .known($0) }
-      ?? .unknown(because: "no neighbour entry for \(gateway) yet (it comes with the first packet to the gateway)")
+      ?? .unknown(because: "no neighbour entry for \(gateway) yet (the kernel was asked to resolve it)")
     var traced = direct(source, fact) { $0?.description ?? "none" }
     if fact.value != nil { traced.origin.sources[0].because = "its neighbour entry of \(gateway)" }
     return traced
@@ -132,6 +144,7 @@ struct FactGathering {
 
   private mutating func note<Value>(_ kind: FactKind, _ link: String? = nil, _ traced: Traced<Value>) -> Fact<Value> {
     if let link { provenance.links[link, default: [:]][kind] = traced.origin } else { provenance.machine[kind] = traced.origin }
+    if traced.isUnavailable { if link == nil { unavailable.insert(kind) } else { unavailableOfLink.insert(kind) } }
     return traced.fact
   }
 

@@ -40,7 +40,7 @@ extension Condition {
   }
 
   /// The fact that a key asks for; `nil` for what every look brings, and for what is not a fact of this kind.
-  fileprivate var fact: FactKind? {
+  var fact: FactKind? {
     switch self {
     case .all, .any, .not, .network, .interfaceName, .subnet, .gateway, .probe: nil
     case .interface: .type
@@ -62,6 +62,6 @@ extension Condition {
 extension ProviderConfiguration {
   fileprivate var needsLookup: Bool {
     guard case .wireGuard(let provider) = self else { return false }
-    return provider.configuration.peers.contains { $0.endpoint.map { $0.address == nil } ?? false }
+    return provider.configuration.needsLookup
   }
 }

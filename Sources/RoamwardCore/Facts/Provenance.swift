@@ -52,9 +52,12 @@ package struct SourceAnswer: Hashable, Sendable {
 package struct Traced<Value: Hashable & Sendable>: Hashable, Sendable {
   package var fact: Fact<Value>
   package var origin: FactOrigin
+  /// It is unknown, and every source that there is has said that it cannot tell.
+  package var isUnavailable: Bool
 
-  package init(_ fact: Fact<Value>, _ origin: FactOrigin) {
+  package init(_ fact: Fact<Value>, _ origin: FactOrigin, isUnavailable: Bool = false) {
     self.fact = fact
     self.origin = origin
+    self.isUnavailable = isUnavailable
   }
 }

@@ -71,7 +71,7 @@ package func judge<Value>(
   answers += testimonies.dropFirst(heard.count).map {
     SourceAnswer(source: $0.source, said: "not asked", isBelieved: false, because: "a better source has answered")
   }
-  guard let believed else { return Traced(.unknown(because: unknown), FactOrigin(answers)) }
+  guard let believed else { return Traced(.unknown(because: unknown), FactOrigin(answers), isUnavailable: true) }
   let testimony = testimonies[believed]
   guard case .said(let value) = testimony.answer else {
     let reason = if case .pending(let reason) = testimony.answer { reason } else { unknown }

@@ -63,4 +63,7 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
     self.routesFromAllowedIPs = routesFromAllowedIPs
     self.peers = peers
   }
+
+  /// Whether an endpoint is a name.
+  package var needsLookup: Bool { peers.contains { $0.endpoint.map { $0.address == nil } ?? false } }
 }

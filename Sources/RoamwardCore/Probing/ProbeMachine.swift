@@ -202,6 +202,8 @@ package struct ProbeMachine: Hashable, Sendable {
       completed.probes[probe.name] = fact
       if fact.value == nil, let answer = remembered[.probe(probe)] { completed.rememberedProbes[probe.name] = answer }
     }
+    // What the host does not know is found out by a check of the agent's own, or by the portal's API.
+    if check != nil || network.portalAPI != nil { completed.unavailable.subtract([.captivePortal, .internet]) }
     if network.captivePortal.value == nil { completed.captivePortal = fact(.captivePortal, from: inquiriesForPortal) }
     if network.internet.value == nil { completed.internet = fact(.internet, from: inquiriesForInternet) }
     return completed

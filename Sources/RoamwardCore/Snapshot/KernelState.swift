@@ -66,6 +66,8 @@ package struct Link: Hashable, Sendable {
   package var isUp: Bool { flags & 0x1 != 0 }
   /// `IFF_LOWER_UP`: it has carrier. (A TUN link's operstate is UNKNOWN when it is fully up, so that is not asked.)
   package var hasCarrier: Bool { flags & 0x10000 != 0 }
+  /// Not `IFF_NOARP`: a neighbour's hardware address can be asked for.
+  package var resolvesNeighbours: Bool { flags & 0x80 == 0 }
   package var isLoopback: Bool { flags & 0x8 != 0 }
 }
 

@@ -19,6 +19,8 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package var portalAPI: String?
   package var time: Fact<LocalTime>
   package var power: Fact<PowerSource>
+  /// Facts of the machine that are unknown, and that nothing here can give: nobody waits for them.
+  package var unavailable: Set<FactKind> = []
 
   package init(
     primary: String? = nil, links: [LinkFacts] = [], captivePortal: Fact<Bool> = .known(false), internet: Fact<Bool> = .known(true),
@@ -67,6 +69,10 @@ package struct LinkFacts: Hashable, Sendable {
   package var mtu: UInt32
   /// Which device it is; `nil` in a network that was saved or invented.
   package var device: DeviceIdentity?
+  /// The source addresses that the default routes name (`src` of ip-route(8)), best route first.
+  package var preferredSources: [IPAddress] = []
+  /// Facts that are unknown, and that no source of this host can give: nobody waits for them.
+  package var unavailable: Set<FactKind> = []
 
   package init(
     name: String, type: Fact<InterfaceType> = .known(.other), ssid: Fact<SSID?> = .known(nil),
@@ -89,5 +95,10 @@ package struct LinkFacts: Hashable, Sendable {
     self.searchDomains = searchDomains
     self.mtu = mtu
     self.device = device
+  }
+
+  /// Whether a fact is unknown as yet: somebody may still say it.
+  package func isAwaiting(_ kind: FactKind) -> Bool {
+    unknownReason(of: kind).map { $0 != UnderlaySources.notNeeded } ?? false && !unavailable.contains(kind)
   }
 }

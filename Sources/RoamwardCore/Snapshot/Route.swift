@@ -18,6 +18,8 @@ package struct Route: Hashable, Sendable {
   package var origin: UInt8
   /// The kernel has marked its next hop dead or its link down.
   package var isDead: Bool
+  /// `RTA_PREFSRC`: the address that packets leave with, where the route names one.
+  package var preferredSource: IPAddress?
 
   package init(
     to destination: IPPrefix, kind: Kind = .unicast, via gateway: IPAddress? = nil, on link: String? = nil, table: UInt32 = Route.mainTable,

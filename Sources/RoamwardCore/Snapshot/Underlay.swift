@@ -92,12 +92,15 @@ package struct Underlay: Hashable, Sendable {
       let isPrimary = link.name == primary
       guard isPrimary || link.master == nil && addresses.contains(where: { !$0.address.isLinkLocal }) else { return nil }
       let gateways = ordered.filter { $0.link == link.name }.compactMap(\.gateway).uniqued()
-      return facts.link(link, isPrimary: isPrimary, addresses: addresses, gateways: gateways)
+      var found = facts.link(link, isPrimary: isPrimary, addresses: addresses, gateways: gateways)
+      found.preferredSources = ordered.filter { $0.link == link.name }.compactMap(\.preferredSource).uniqued()
+      return found
     }
     let primaryLink = usable.first { $0.name == primary }
     snapshot = NetworkSnapshot(
       primary: primary, links: links, captivePortal: facts.captivePortal(of: primaryLink), internet: facts.internet(of: primaryLink),
       otherProbes: .unknown(because: "it was not asked"), time: facts.time, power: facts.power)
+    snapshot.unavailable = facts.unavailable
     snapshot.portalAPI = primaryLink.flatMap { facts.portalAPI(of: $0) }
     provenance = facts.provenance
   }

@@ -7,6 +7,8 @@ package enum NeighbourMessage {
   package static let delete: UInt16 = 29
   package static let get: UInt16 = 30
   static let headerSize = 12
+  /// `NTF_USE`: as if a packet were to be sent there.
+  static let useFlag: UInt8 = 0x01
 
   /// `NDA_*` of linux/neighbour.h.
   package enum Attribute {
@@ -42,6 +44,16 @@ extension Neighbour {
 }
 
 extension NetlinkWriter {
+  /// Has the kernel resolve the neighbour's hardware address, as the first packet to it would (`ip neigh add ADDRESS dev LINK use`).
+  package mutating func resolveNeighbour(_ address: IPAddress, onLink index: UInt32, sequence: UInt32, flags: UInt16) {
+    message(NeighbourMessage.new, flags: flags | NetlinkMessage.Flag.create, sequence: sequence) {
+      $0.raw([address.family.addressFamily, 0, 0, 0])
+      $0.host32(index)
+      $0.raw([0, 0, NeighbourMessage.useFlag, 0])
+      $0.attribute(NeighbourMessage.Attribute.address, address)
+    }
+  }
+
   package mutating func dumpNeighbours(sequence: UInt32) {
     message(NeighbourMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.host32(0)

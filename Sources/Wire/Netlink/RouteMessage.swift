@@ -14,6 +14,7 @@ package enum RouteMessage {
     package static let outgoingLink: UInt16 = 4
     static let gateway: UInt16 = 5
     static let priority: UInt16 = 6
+    static let preferredSource: UInt16 = 7
     static let multipath: UInt16 = 9
     package static let table: UInt16 = 15
     static let via: UInt16 = 18
@@ -47,6 +48,7 @@ extension Route {
     var destination = IPAddress.unspecified(family)
     var number = UInt32(table)
     var metric: UInt32 = 0
+    var source: IPAddress?
     var hop = NextHop(flags: flags)
     for attribute in NetlinkAttributes(payload, after: RouteMessage.headerSize) {
       switch attribute.type {
@@ -55,6 +57,7 @@ extension Route {
         destination = address
       case RouteMessage.Attribute.table: number = attribute.payload.host32() ?? number
       case RouteMessage.Attribute.priority: metric = attribute.payload.host32() ?? 0
+      case RouteMessage.Attribute.preferredSource: source = IPAddress(network: attribute.payload, family)
       case RouteMessage.Attribute.multipath: hop = NextHop(ofSeveral: attribute.payload) ?? hop
       default: hop.read(attribute)
       }
@@ -64,6 +67,7 @@ extension Route {
     self.init(
       to: prefix, kind: kind, via: leadsNowhere ? nil : hop.gateway, on: leadsNowhere ? nil : hop.link.map(linkNames.name), table: number,
       metric: metric, origin: origin, isDead: hop.isDead)
+    preferredSource = source
   }
 }
 

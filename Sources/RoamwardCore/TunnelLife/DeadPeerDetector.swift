@@ -1,0 +1,157 @@
+package import NetworkTypes
+
+/// Dead peer detection for one WireGuard peer: a pure value that is fed with samples of the counters its engine shows.
+///
+/// WireGuard answers whatever asks for an answer. A data packet is answered by data, or by an empty keepalive after `KEEPALIVE_TIMEOUT`; a
+/// handshake initiation by a response at once. Without an answer it begins a handshake after `KEEPALIVE_TIMEOUT` + `REKEY_TIMEOUT`, and
+/// again every `REKEY_TIMEOUT`, for `REKEY_ATTEMPT_TIME`. So a peer is doubted when something was sent that asks for an answer and nothing
+/// was received since: at the latest `patience` after the first such packet. Keepalives ask for no answer. Without traffic there is no
+/// verdict.
+package struct DeadPeerDetector: Hashable, Sendable {
+  /// The constants of WireGuard that it builds on (section 6.1 of the paper, `messages.h` of the kernel's).
+  package enum WireGuardTiming {
+    package static let keepaliveTimeout = Duration.seconds(10)
+    package static let rekeyTimeout = Duration.seconds(5)
+    package static let rekeyAttemptTime = Duration.seconds(90)
+    package static let rejectAfterTime = Duration.seconds(180)
+    /// Bytes on the wire, as the counters have them.
+    package static let initiationBytes: UInt64 = 148
+    package static let keepaliveBytes: UInt64 = 32
+  }
+
+  /// What the engine shows of a peer at one moment.
+  package struct Sample: Hashable, Sendable {
+    package var at: Moment
+    /// Seconds since 1970; 0: never. Only that it changes counts: the clock on the wall may be set.
+    package var lastHandshake: Int64
+    package var received: UInt64
+    package var sent: UInt64
+    /// Seconds; 0: off.
+    package var persistentKeepalive: UInt16
+
+    package init(at: Moment, lastHandshake: Int64, received: UInt64, sent: UInt64, persistentKeepalive: UInt16 = 0) {
+      self.at = at
+      self.lastHandshake = lastHandshake
+      self.received = received
+      self.sent = sent
+      self.persistentKeepalive = persistentKeepalive
+    }
+  }
+
+  /// From the first unanswered packet to the doubt. It leaves WireGuard's own first handshake (15.3 s after the packet) its time.
+  package static let patience = Duration.seconds(24)
+  /// How often to sample while a session may be alive. Two samples, `KEEPALIVE_TIMEOUT` and a round trip fit into `patience`.
+  package static let interval = Duration.seconds(6)
+  /// The same when no session can be alive (`REJECT_AFTER_TIME`). The first packet then makes a handshake initiation, which is answered at
+  /// once.
+  package static let idleInterval = Duration.seconds(20)
+  /// Longer than that between two samples, the machine or the agent has stood still, and what was seen before proves nothing.
+  package static let longestGap = Duration.seconds(30)
+  /// From a sample that shows an unanswered data packet until a healthy peer has answered it.
+  private static let dataAnswer = WireGuardTiming.keepaliveTimeout + .seconds(2)
+  /// The same of a handshake initiation: the longest round trip.
+  private static let handshakeAnswer = Duration.seconds(3)
+
+  /// Of the usual MTU.
+  private static let fullPacket: UInt64 = 1452
+
+  private enum Asked {
+    /// No more than keepalives.
+    case nothing
+    /// A handshake initiation is among it.
+    case handshake
+    /// Data, and perhaps initiations that cannot be told from it.
+    case data
+  }
+
+  /// Something that is unanswered.
+  private struct Doubt: Hashable {
+    /// The earliest moment at which its first packet may have been sent.
+    var since: Moment
+    /// When a healthy peer has answered.
+    var answerDue: Moment
+
+    var at: Moment { max(since + DeadPeerDetector.patience, answerDue) }
+  }
+
+  /// An interval in which packets went both ways: the last of them may be unanswered.
+  private struct Mixed: Hashable {
+    var since: Moment
+    /// Then WireGuard itself has begun a handshake because of it.
+    var until: Moment
+  }
+
+  private var last: Sample?
+  private var doubt: Doubt?
+  private var mixed: Mixed?
+  /// When the last new handshake was seen.
+  private var handshakeAt: Moment?
+  /// When something was last received.
+  package private(set) var heardAt: Moment?
+  /// It was asked, and has not answered in time.
+  package private(set) var isSilent = false
+
+  package init() {}
+
+  /// The next moment at which a sample is wanted; `nil` before the first.
+  package var nextSample: Moment? {
+    guard let last else { return nil }
+    guard let doubt, !isSilent else { return last.at + (isSessionAlive ? Self.interval : Self.idleInterval) }
+    return min(doubt.at, last.at + Self.interval)
+  }
+
+  /// Since when nothing was received though something was asked; `nil`: nothing is unanswered.
+  package var unansweredSince: Moment? { doubt?.since }
+
+  private var isSessionAlive: Bool {
+    guard let last, let handshakeAt else { return false }
+    return last.at < handshakeAt + WireGuardTiming.rejectAfterTime
+  }
+
+  package mutating func take(_ sample: Sample) {
+    defer { last = sample }
+    guard let before = last, sample.at <= before.at + Self.longestGap, sample.received >= before.received, sample.sent >= before.sent else {
+      self = Self()
+      if sample.lastHandshake != 0 { handshakeAt = sample.at }
+      return
+    }
+    let isNewHandshake = sample.lastHandshake != before.lastHandshake
+    if isNewHandshake { handshakeAt = sample.at }
+    let isHeard = isNewHandshake || Self.isAnswer(sample.received - before.received)
+    let asked = Self.asked(sample.sent - before.sent, in: sample.at - before.at, keepalive: sample.persistentKeepalive)
+    if isHeard {
+      heardAt = sample.at
+      doubt = nil
+      isSilent = false
+      let until = sample.at + WireGuardTiming.keepaliveTimeout + WireGuardTiming.rekeyTimeout + Self.interval
+      mixed = asked == .nothing ? nil : Mixed(since: before.at, until: until)
+    } else if asked != .nothing {
+      let due = sample.at + (asked == .handshake ? Self.handshakeAnswer : Self.dataAnswer)
+      let since = mixed.flatMap { sample.at <= $0.until ? $0.since : nil } ?? before.at
+      doubt = doubt.map { Doubt(since: $0.since, answerDue: min($0.answerDue, due)) } ?? Doubt(since: since, answerDue: due)
+    }
+    if let doubt, doubt.at <= sample.at { isSilent = true }
+  }
+
+  /// The peer's own initiations say that it hears no more than we do.
+  private static func isAnswer(_ bytes: UInt64) -> Bool {
+    bytes > 0 && !(1...3).contains { bytes == $0 * WireGuardTiming.initiationBytes }
+  }
+
+  /// What so many bytes were, as far as their number tells. Data packets are padded to 16 bytes, unless they fill the link's MTU (1420
+  /// bytes as a rule); an initiation is 4 bytes more than such a number. No IP packet is as small as a keepalive.
+  private static func asked(_ bytes: UInt64, in time: Duration, keepalive: UInt16) -> Asked {
+    let passive = time < WireGuardTiming.keepaliveTimeout ? 1 : 1 + UInt64(time / WireGuardTiming.keepaliveTimeout)
+    let persistent = keepalive == 0 ? 0 : 1 + UInt64(time / .seconds(Int64(keepalive)))
+    let isKeepalives = { (bytes: UInt64) in
+      bytes % WireGuardTiming.keepaliveBytes == 0 && bytes / WireGuardTiming.keepaliveBytes <= passive + persistent
+    }
+    if isKeepalives(bytes) { return .nothing }
+    if bytes < 2 * Self.fullPacket, [4, 8].contains(bytes % 16) { return .handshake }
+    let attempts = 2 + UInt64(time / WireGuardTiming.rekeyTimeout)
+    let isHandshakes = (1...attempts).contains {
+      bytes >= $0 * WireGuardTiming.initiationBytes && isKeepalives(bytes - $0 * WireGuardTiming.initiationBytes)
+    }
+    return isHandshakes ? .handshake : .data
+  }
+}

@@ -1,0 +1,38 @@
+package import NetworkTypes
+
+/// Which address of an endpoint's name to use: the first of a family that the underlay has a gateway for, unless it has not answered; then
+/// the next. An address that has answered is used again before all others.
+package struct EndpointChoice: Hashable, Sendable {
+  private var lastAddresses: [DomainName: IPAddress] = [:]
+  private var silent: Set<IPAddress> = []
+  private var answered: Set<IPAddress> = []
+
+  package init() {}
+
+  /// `nil` where there are no addresses. When none of them has answered, it begins with the first one again.
+  package mutating func choose(among addresses: [IPAddress], of name: DomainName, families: Set<IPAddress.Family>) -> IPAddress? {
+    let usable = addresses.filter { families.contains($0.family) }
+    let ordered = usable.isEmpty ? addresses : usable
+    if ordered.allSatisfy(silent.contains) { silent.subtract(ordered) }
+    let open = ordered.filter { !silent.contains($0) }
+    let chosen = open.first(where: answered.contains) ?? open.first
+    if let chosen { lastAddresses[name] = chosen }
+    return chosen
+  }
+
+  /// The address that was chosen last.
+  package func last(of name: DomainName) -> IPAddress? { lastAddresses[name] }
+
+  /// On another network, those that were silent may answer.
+  package mutating func forgetSilence() { silent = [] }
+
+  package mutating func note(_ address: IPAddress, isAnswered: Bool) {
+    if isAnswered {
+      answered.insert(address)
+      silent.remove(address)
+    } else {
+      answered.remove(address)
+      silent.insert(address)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package import NetworkTypes
+
+/// Whether a WireGuard tunnel still has a peer that answers, from samples of its device.
+///
+/// One peer of several that falls silent is no reason to doubt the tunnel while another one is heard. A peer that has not answered since sessions
+/// began is not judged: what connected the tunnel was another.
+package struct TunnelLiveness: Hashable, Sendable {
+  private var peers: [WireGuardKey: DeadPeerDetector] = [:]
+  private var sampledAt: Moment?
+
+  package init() {}
+
+  /// The next moment at which a sample is wanted; `nil`: `take` has not been called yet.
+  package var nextSample: Moment? {
+    let wanted = peers.values.compactMap(\.nextSample).min()
+    return wanted ?? sampledAt.map { $0 + DeadPeerDetector.idleInterval }
+  }
+
+  /// Takes a sample. Gives how long nothing has been received where the tunnel is to be doubted now; `nil`: it is not.
+  package mutating func take(_ device: WireGuardState, at now: Moment) -> Duration? {
+    sampledAt = now
+    var newlySilent: [WireGuardKey] = []
+    var judged: [WireGuardKey: DeadPeerDetector] = [:]
+    for peer in device.peers where peer.lastHandshake != 0 {
+      var detector = peers[peer.publicKey] ?? DeadPeerDetector()
+      let wasSilent = detector.isSilent
+      detector.take(
+        DeadPeerDetector.Sample(
+          at: now, lastHandshake: peer.lastHandshake, received: peer.receivedBytes, sent: peer.sentBytes,
+          persistentKeepalive: peer.persistentKeepalive))
+      if detector.isSilent, !wasSilent { newlySilent.append(peer.publicKey) }
+      judged[peer.publicKey] = detector
+    }
+    peers = judged
+    guard let since = newlySilent.compactMap({ judged[$0]?.unansweredSince }).min() else { return nil }
+    let isAnotherHeard = judged.contains { key, detector in
+      !newlySilent.contains(key) && detector.heardAt.map { since <= $0 } ?? false
+    }
+    return isAnotherHeard ? nil : now - since
+  }
+}
