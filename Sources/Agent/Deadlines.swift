@@ -18,11 +18,11 @@ extension Reconciler {
         blindUntil, cutAt, prober.machine.nextDeadline,
         underlayEvent.map { _ in now }, deliberate, resolverDueAt,
       ]
-      + supervisors.values.map(\.machine.nextDeadline)
+      + supervisors.values.flatMap { [$0.machine.nextDeadline, $0.nextQuestion] }
     passAt = deadlines.compactMap { $0 }.min()
     let awaiting = orderedSupervisors.filter(\.machine.state.isAwaitingAnswer)
     polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
-    world.wake([passAt, polling.next].compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
+    world.wake([passAt, polling.next, nextSample].compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
   }
 
   /// Whether a device that is awaited has an answer, or does not answer itself. A handshake makes no event.
@@ -39,8 +39,9 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
-    // Only a poll is due: the devices are asked, and nothing else is.
-    if passAt.map({ now < $0 }) ?? true, !hasNewsOfPeers() { return schedule() }
+    let isPassDue = passAt.map { $0 <= now } ?? false
+    // Only a poll or a sample is due: the devices are asked, and nothing else is.
+    if !noticeSleep(), !samplePeers(at: now), !isPassDue, !hasNewsOfPeers() { return schedule() }
     endTrialInTime(at: now)
     cutShort(at: now)
     if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
@@ -55,9 +56,11 @@ extension Reconciler {
     }
     // A handshake makes no event, and neither does the clock.
     if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
-    for supervisor in orderedSupervisors {
-      supervisor.askAgain()
-      drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
+    beforePass {
+      for supervisor in orderedSupervisors {
+        supervisor.askAgain()
+        drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
+      }
     }
     pass()
   }

@@ -177,6 +177,9 @@ package final class LinuxMachine {
       case .userspace: try userspace.configure(link, device, observed: nil, settingEndpoints: true)
       }
       return nil
+    } catch let error as NetlinkError where error.code == ENODEV {
+      // One that is not there yet begins with nothing anyway.
+      return nil
     } catch {
       return "\(error)"
     }
@@ -265,6 +268,15 @@ package final class LinuxMachine {
     busFacts = facts
     return mediums
   }
+
+  /// Asks for a neighbour's hardware address. Whether it answers is the kernel's to tell, and so no answer is waited for here.
+  func resolveNeighbour(_ address: IPAddress, on link: LinkFacts) {
+    guard let index = lastRead?.link(named: link.name)?.index else { return }
+    try? applier.resolveNeighbour(address, on: index)
+  }
+
+  /// The device of a link as it is now, by the kind that the link had at the last look.
+  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { state(of: link, in: $0) } }
 
   private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }

@@ -64,6 +64,8 @@ extension World {
       }
       FaultPoint.pass("during \(step)")
     }
+    world.readDevice = machine.readDevice
+    world.resolveNeighbour = machine.resolveNeighbour
     world.endRun = commands.end
     world.cutRun = commands.cut
     world.controlGroup = populatedControlGroup

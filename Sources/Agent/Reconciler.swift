@@ -51,7 +51,11 @@ package final class Reconciler {
   var blindUntil: Moment?
   /// The network that it is on, with all that was learnt about it.
   private(set) var network = NetworkIdentity.none
+  private var path = UnderlayPath(NetworkSnapshot())
+  /// The families whose path has changed since the machines were told.
+  private var changedPaths: Set<IPAddress.Family> = []
   var counters = StatusReport.Counters()
+  private var gatewayInquiry = GatewayInquiry()
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
   private var changedAt: Moment?
@@ -153,15 +157,21 @@ package final class Reconciler {
     pass()
   }
 
+  /// Whether it has slept since this was asked last.
+  func noticeSleep() -> Bool {
+    guard sleepClock.hasSlept(world.timeAsleep()) else { return false }
+    noteWake()
+    return true
+  }
+
   /// Two witnesses, systemd-logind and the clocks, may tell of the same sleep.
   private func noteWake() {
     let now = world.now()
     if let last = wokeAt, now < last + .seconds(5) { return }
     wokeAt = now
     isObservationStale = true
-    underlayEvent = .underlayChanged
+    underlayEvent = underlayEvent ?? .slept
     prober.wake()
-    for supervisor in orderedSupervisors { supervisor.doubtSessions() }
   }
 
   /// Policy files, or files that they name, have changed.
@@ -191,6 +201,14 @@ package final class Reconciler {
     pass()
   }
 
+  /// Moves machines; what they bring about waits for the pass that has to follow.
+  func beforePass(_ body: () -> Void) {
+    let wasPassing = isPassing
+    isPassing = true
+    body()
+    isPassing = wasPassing
+  }
+
   // MARK: The pass
 
   /// One convergence. An event that comes in the middle of it, from a callback, is taken up at its end.
@@ -200,7 +218,7 @@ package final class Reconciler {
       return
     }
     isPassing = true
-    if sleepClock.hasSlept(world.timeAsleep()) { noteWake() }
+    _ = noticeSleep()
     var rounds = 0
     repeat {
       rounds += 1
@@ -211,6 +229,7 @@ package final class Reconciler {
       let running = orderedSupervisors.filter { $0.machine.isRunning }
       decide()
       tellOfUnderlay(running)
+      for supervisor in orderedSupervisors { drive(supervisor) { $0.learn(self.observation?.snapshot.primaryLink) } }
       // What was told may have begun sessions anew; the handshakes seen before are not theirs.
       if isObservationStale { observe() }
       converge()
@@ -218,6 +237,7 @@ package final class Reconciler {
     isPassing = false
     tellOfFirewall()
     finishStopping()
+    beginSampling()
     tellOfTimers()
     tellOfRepairs()
     schedule()
@@ -259,6 +279,9 @@ package final class Reconciler {
     observation = new
     noteOthers()
     observedAt = world.now()
+    if let (gateway, link) = gatewayInquiry.next(on: new.snapshot, needed: need.facts, at: observedAt) {
+      world.resolveNeighbour(gateway, link)
+    }
     guard new.snapshot != old else { return }
     underlayChanged(from: old ?? NetworkSnapshot(), to: new.snapshot)
   }
@@ -290,7 +313,11 @@ package final class Reconciler {
       let primary = new.primaryLink
       tell(.network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description))
     }
-    guard UnderlayPath(old) != UnderlayPath(new) else { return }
+    let path = UnderlayPath(new, after: self.path)
+    let changed = path.families(differingFrom: self.path)
+    self.path = path
+    guard !changed.isEmpty else { return }
+    changedPaths.formUnion(changed)
     deliberation.restartWaits()
     if counters.observations > 1 { contest.networkChanged(at: world.now()) }
     underlayEvent = new.primaryLink == nil ? .underlayLost : .underlayChanged
@@ -302,7 +329,12 @@ package final class Reconciler {
   private func tellOfUnderlay(_ running: [TunnelSupervisor]) {
     guard let event = underlayEvent else { return }
     underlayEvent = nil
-    for supervisor in running { drive(supervisor) { $0.handle(event, on: self.observation?.snapshot.primaryLink) } }
+    defer { changedPaths = [] }
+    for supervisor in running {
+      // The other family's path is not this tunnel's.
+      if event == .underlayChanged, let families = supervisor.endpointFamilies, families.isDisjoint(with: changedPaths) { continue }
+      drive(supervisor) { $0.handle(event, on: self.observation?.snapshot.primaryLink) }
+    }
   }
 
   private func decide() {

@@ -59,6 +59,7 @@ extension Reconciler {
   /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
   func reason(for supervisor: TunnelSupervisor) -> String {
     let name = supervisor.policy.name
+    if let doubt = supervisor.machine.doubt { return "\(doubt)" }
     let reason = StateReason(
       policies.tunnel(named: name), deliberation.decisions[name], override: deliberation.holds[name], isWanted: supervisor.isWanted,
       timers: timers(of: supervisor), at: world.now(), isStopping: isStopping)

@@ -14,6 +14,8 @@ final class TunnelSupervisor {
   private let changed: () -> Void
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
+  /// While it is connected and its device tells whether the peer answers.
+  private var liveness: TunnelLiveness?
   /// A changed policy with another provider: it takes the old one's place when the tunnel is down.
   private var successor: TunnelPolicy?
   /// The tunnel goes down only to be replaced: what was left as it is (`ignore`) comes up again.
@@ -87,10 +89,14 @@ final class TunnelSupervisor {
     let before = machine.state
     let effects = machine.handle(event, at: world.now())
     noteTime(before)
+    if case .backingOff = machine.state, before.isAwaitingAnswer, event == .tick { driver?.noteAnswer(false) }
+    if machine.state != before { liveness = nil }
     for effect in effects {
       switch effect {
       case .prepare: driver?.prepare(on: underlay)
       case .probePeer: driver?.probePeer(on: underlay)
+      case .reassert: driver?.reassert(on: underlay)
+      case .renewSessions: driver?.renewSessions(on: underlay)
       case .release: driver?.release()
       }
     }
@@ -110,7 +116,29 @@ final class TunnelSupervisor {
 
   /// Tells the machine what the kernel shows of the device.
   func hear(_ state: WireGuardState?) {
-    if machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true { handle(.peerAnswered, on: underlay) }
+    guard machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true else { return }
+    driver?.noteAnswer(true)
+    handle(.peerAnswered, on: underlay)
+  }
+
+  /// The families in which its peers are reached while it is connected; `nil`: not known, or not connected.
+  var endpointFamilies: Set<IPAddress.Family>? { machine.state == .connected ? driver?.endpointFamilies : nil }
+
+  /// When to sample its device; `nil`: not at all.
+  var nextSample: Moment? { liveness?.nextSample }
+
+  /// Looks whether the peer still answers what is sent to it. How long it has not, where that is a reason to doubt the tunnel.
+  func samplePeer() -> Duration? {
+    guard machine.state == .connected, let device = driver?.readDevice() else { return nil }
+    return liveness?.take(device, at: world.now())
+  }
+
+  /// From now on it is sampled, where its device tells anything.
+  func beginSampling() {
+    guard machine.state == .connected, liveness == nil, let device = driver?.readDevice() else { return }
+    var liveness = TunnelLiveness()
+    _ = liveness.take(device, at: world.now())
+    self.liveness = liveness
   }
 
   /// Whether the device shows the answer that is awaited.
@@ -125,11 +153,17 @@ final class TunnelSupervisor {
     }
   }
 
-  /// The machine has slept: what holds of sessions has to be shown again.
-  func doubtSessions() { driver?.doubtSessions() }
-
   /// What still ends is given no more time.
   func cutShort() { driver?.cutShort() }
+
+  /// When the next question is due that nothing but the clock brings about.
+  var nextQuestion: Moment? { driver?.nextQuestion }
+
+  /// The network below is known better than before.
+  func learn(_ underlay: LinkFacts?) {
+    self.underlay = underlay
+    driver?.learn(underlay)
+  }
 
   func askAgain() { if machine.state.isAwaitingAnswer { driver?.askAgain() } }
 

@@ -12,7 +12,11 @@ final class WireGuardDriver: TunnelDriver {
   private var device: WireGuardDevice?
   private var preparedOn: LinkFacts?
   private var lookups: [AnyObject] = []
-  private var lastAddresses: [DomainName: IPAddress] = [:]
+  private var choice = EndpointChoice()
+  /// Until then name servers are awaited.
+  private var serversDue: Moment?
+  /// While the peers of a tunnel that was connected are being asked.
+  private var renewals: SessionRenewals?
   /// Peers are being given new sessions: until then a handshake is the last network's.
   private var isRenewing = false
   /// Answers of an older life are dropped.
@@ -45,6 +49,23 @@ final class WireGuardDriver: TunnelDriver {
   func prepare(on underlay: LinkFacts?) {
     life += 1
     lookups = []
+    // Name servers that nobody has told yet are awaited, as by a rule.
+    if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
+      serversDue = world.now() + Timing().decideWithin
+    } else {
+      begin(on: underlay)
+    }
+  }
+
+  func learn(_ underlay: LinkFacts?) {
+    guard let due = serversDue else { return }
+    if let underlay, underlay.isAwaiting(.dnsServers), world.now() < due { return }
+    begin(on: underlay)
+  }
+
+  private func begin(on underlay: LinkFacts?) {
+    serversDue = nil
+    if underlay != preparedOn { choice.forgetSilence() }
     switch world.wireGuardEngine() {
     case .none(let reason): report(.failed(because: reason))
     case .engine(let engine):
@@ -66,35 +87,84 @@ final class WireGuardDriver: TunnelDriver {
     guard let underlay, underlay != preparedOn || isRenewing else { return }
     life += 1
     lookups = []
+    renewals = nil
+    choice.forgetSilence()
     isRenewing = true
     resolveEndpoints(on: underlay) { [weak self] peers in
       guard let self, device != nil else { return }
       device?.peers = peers
       preparedOn = underlay
       isRenewing = false
-      if case .wireGuard(let asked)? = device(whileAwaiting: true), let failure = world.renewSessions(link, asked) {
-        report(.failed(because: failure))
-      }
+      beginSessions()
       changed()
     }
   }
 
-  func doubtSessions() { preparedOn = nil }
+  func reassert(on underlay: LinkFacts?) {
+    if underlay == preparedOn && !isRenewing { renewSessions(on: underlay) } else { probePeer(on: underlay) }
+  }
 
-  func askAgain() {}
+  func renewSessions(on underlay: LinkFacts?) {
+    guard device != nil, !isRenewing else { return probePeer(on: underlay) }
+    life += 1
+    lookups = []
+    renewals = nil
+    beginSessions()
+    // The endpoint's name may have another address by now. What keeps it from being resolved is no failure: the last one is being asked.
+    if configuration.needsLookup {
+      resolveEndpoints(on: underlay, keepingLast: true) { [weak self] peers in
+        guard let self, let before = device?.peers, before != peers else { return }
+        device?.peers = peers
+        beginSessions()
+        changed()
+      }
+    }
+    changed()
+  }
+
+  /// What of the device's sessions was there before is gone, so every handshake from here on is an answer.
+  private func beginSessions() {
+    renewals = (renewals ?? SessionRenewals()).next(at: world.now())
+    guard case .wireGuard(let asked)? = device(whileAwaiting: true), let failure = world.renewSessions(link, asked) else { return }
+    report(.failed(because: failure))
+  }
+
+  var endpointFamilies: Set<IPAddress.Family>? {
+    let families = Set(device?.peers.compactMap { $0.endpoint?.address?.family } ?? [])
+    return families.isEmpty ? nil : families
+  }
+
+  func readDevice() -> WireGuardState? { device == nil ? nil : world.readDevice(link) }
+
+  var nextQuestion: Moment? { serversDue }
+
+  /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict takes more than a few of them.
+  func askAgain() {
+    guard let due = renewals?.due, due <= world.now(), !isRenewing else { return }
+    // One that has just been answered is not thrown away.
+    if isAnswered(by: world.readDevice(link)) { return }
+    beginSessions()
+  }
+
+  func noteAnswer(_ isAnswered: Bool) {
+    renewals = nil
+    for peer in device?.peers ?? [] { if let address = peer.endpoint?.address { choice.note(address, isAnswered: isAnswered) } }
+  }
 
   func isAnswered(by state: WireGuardState?) -> Bool { !isRenewing && state?.lastHandshake != nil }
 
   func release() {
     life += 1
     lookups = []
+    renewals = nil
     isRenewing = false
+    serversDue = nil
     device = nil
   }
 
   /// Turns names into addresses, all of them before it goes on. A name that does not resolve keeps the address that it last had; without
   /// one it fails the attempt with its reason.
-  private func resolveEndpoints(on underlay: LinkFacts?, then done: @escaping ([WireGuardPeer]) -> Void) {
+  private func resolveEndpoints(on underlay: LinkFacts?, keepingLast: Bool = false, then done: @escaping ([WireGuardPeer]) -> Void) {
     let asked = life
     var peers = configuration.peers
     var open = peers.count { $0.endpoint?.address == nil && $0.endpoint != nil }
@@ -108,6 +178,7 @@ final class WireGuardDriver: TunnelDriver {
           peers[i].endpoint = Endpoint(host: .address(address), port: endpoint.port)
           open -= 1
           if open == 0 { done(peers) }
+        case .missing where keepingLast: life += 1
         case .missing(let reason):
           life += 1
           report(.failed(because: "the endpoint \(name) cannot be resolved: \(reason)"))
@@ -123,18 +194,30 @@ final class WireGuardDriver: TunnelDriver {
     case missing(because: String)
   }
 
-  /// The first address of a family that the underlay has a gateway for, else the first; else the last that the name had.
+  /// The address to use of those that the name has; else the last that it had.
   private func address(in resolution: Resolution, of name: DomainName, on underlay: LinkFacts?) -> Answer {
-    var reason = "it has no address"
     switch resolution {
     case .addresses(let addresses):
-      let families = Set(underlay?.gateways.map(\.family) ?? [])
-      if let address = addresses.first(where: { families.contains($0.family) }) ?? addresses.first {
-        lastAddresses[name] = address
+      if let address = choice.choose(among: addresses, of: name, families: Set(underlay?.gateways.map(\.family) ?? [])) {
         return .found(address)
       }
-    case .failed(let because): reason = because
+      return choice.last(of: name).map { .found($0) } ?? .missing(because: "it has no address")
+    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(because: reason)
     }
-    return lastAddresses[name].map { .found($0) } ?? .missing(because: reason)
+  }
+}
+
+/// When to begin sessions again that have had no answer: after one second, two and four, and so on. A network that loses packets gets many
+/// attempts, and one with a long way the time for each.
+private struct SessionRenewals {
+  private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4)]
+  private(set) var due: Moment?
+  private var count = 0
+
+  func next(at now: Moment) -> SessionRenewals {
+    var next = self
+    next.due = now + Self.pauses[count % Self.pauses.count]
+    next.count += 1
+    return next
   }
 }

@@ -38,6 +38,10 @@ package struct World {
   package var changeResolver: (Step, @escaping (String?) -> Void) -> Void = { _, done in done("nobody keeps the resolver") }
   /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
   package var wake: (Moment?, @escaping () -> Void) -> Void
+  /// What the WireGuard device of this link shows now; nothing else is looked at. A world that is not told how never samples one.
+  package var readDevice: (String) -> WireGuardState? = { _ in nil }
+  /// Has the kernel resolve a neighbour's hardware address on this link; that it is there is an event. A world that is not told how asks nobody.
+  package var resolveNeighbour: (IPAddress, LinkFacts) -> Void = { _, _ in }
   /// How long the machine has slept since it started.
   package var timeAsleep: () -> Duration = { .zero }
   /// The control group of this name, if there is one with a program in it. A world that is not told how has none.

@@ -12,6 +12,10 @@ package final class SimulatedMachine {
   package var policies = PolicySet()
   package var problems: [Diagnostic] = []
   package var peersAnswer = true
+  /// What WireGuard links are connected to, in place of `peersAnswer`.
+  package var peers: (any SimulatedPeers)?
+  /// How long it has slept.
+  private var asleep = Duration.zero
   package var engine = EngineChoice.engine(.kernel)
   package var names: [DomainName: [IPAddress]] = [:]
   /// A name that is not among `names` has this address; `nil`: it does not resolve.
@@ -22,6 +26,9 @@ package final class SimulatedMachine {
   package private(set) var probes: [String] = []
   /// Results of a command's actions, in order; the last one stays.
   package var commandResults: [CommandAction: [CommandOutcome]] = [:]
+  /// Neighbours whose hardware address the kernel was asked to resolve.
+  package private(set) var neighbourRequests: [String] = []
+  package var whenNeighbourIsAsked: (IPAddress) -> Void = { _ in }
   package var failingSteps: (Step) -> String? = { _ in nil }
   /// The clock on the wall at the beginning; with it snapshots carry the time.
   package var start: LocalTime?
@@ -36,6 +43,8 @@ package final class SimulatedMachine {
   /// Name servers that never answer: a look-up by them fails after five seconds.
   package var silentServers: Set<IPAddress> = []
   package private(set) var observations = 0
+  /// How often a WireGuard device was read alone.
+  package private(set) var samples = 0
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var savedHolds: [String: Hold] = [:]
@@ -92,6 +101,10 @@ package final class SimulatedMachine {
     callBack()
     while let due = nextDue, due <= end {
       now = max(now, due)
+      if let next = peers?.nextEvent, next <= now {
+        peers?.advance(to: now)
+        continue
+      }
       if let arrival = arrivals.firstIndex(where: { $0.at <= now }) {
         arrivals.remove(at: arrival).1.arrive()
       } else if let handler = alarm?.handler {
@@ -103,9 +116,16 @@ package final class SimulatedMachine {
     now = max(now, end)
   }
 
+  /// The machine sleeps: the clock goes on, and nothing happens on it until it wakes.
+  package func sleep(for time: Duration) {
+    peers?.sleep(for: time, from: now)
+    now = now + time
+    asleep += time
+  }
+
   private var nextDue: Moment? {
     arrivals.removeAll { $0.1.isGone }
-    return [alarm?.at, arrivals.map(\.at).min()].compactMap { $0 }.min()
+    return [alarm?.at, arrivals.map(\.at).min(), peers?.nextEvent].compactMap { $0 }.min()
   }
 
   private func callBack() {
@@ -137,6 +157,7 @@ package final class SimulatedMachine {
         pass("renew the sessions of \(link)", by: life) {
           renewals += 1
           state.configure(link, device, anew: true)
+          peers?.configure(link, device, anew: true, at: now)
         }
         return nil
       }, wireGuardEngine: { [unowned self] in engine },
@@ -178,6 +199,17 @@ package final class SimulatedMachine {
       let run = ProbeInFlight()
       arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
       return run
+    }
+    world.timeAsleep = { [unowned self] in asleep }
+    world.readDevice = { [unowned self] link in
+      guard let peers, var device = state.observed.wireGuard[link] else { return nil }
+      samples += 1
+      peers.show(link, &device)
+      return device
+    }
+    world.resolveNeighbour = { [unowned self] address, link in
+      neighbourRequests.append("\(address) on \(link.name)")
+      whenNeighbourIsAsked(address)
     }
     world.trials = trials(of: life)
     return world
@@ -252,6 +284,14 @@ package final class SimulatedMachine {
   }
 
   private func answerDevices() {
+    if let peers {
+      for (link, device) in state.observed.wireGuard {
+        var device = device
+        peers.show(link, &device)
+        state.show(device, on: link)
+      }
+      return
+    }
     guard peersAnswer, network.primary != nil else { return }
     for (link, device) in state.observed.wireGuard
     where device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
@@ -263,6 +303,11 @@ package final class SimulatedMachine {
     if let reason = failingSteps(step) { return StepFailure(step: step, reason: reason) }
     applied.append(step)
     state.apply([step])
+    switch step {
+    case .configureWireGuard(let link, let device): peers?.configure(link, device, anew: false, at: now)
+    case .deleteLink(let link, _): peers?.remove(link)
+    default: break
+    }
     whenApplied(step)
     return nil
   }

@@ -18,6 +18,8 @@ package struct SimulatedState {
     observed.resolvConf = file
   }
 
+  package mutating func show(_ device: WireGuardState, on link: String) { observed.wireGuard[link] = device }
+
   /// Puts a peer's handshake into a device, as an answer would.
   package mutating func answer(on link: String, at seconds: Int64) {
     guard var device = observed.wireGuard[link] else { return }

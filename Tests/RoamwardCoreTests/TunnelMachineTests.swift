@@ -58,7 +58,7 @@ import Testing
 
   @Test("on another network it stays up and asks the peer; without an answer it starts anew") func roams() {
     var machine = connected()
-    #expect(machine.handle(.underlayChanged, at: start) == [.probePeer])
+    #expect(machine.handle(.underlayChanged, at: start) == [.reassert])
     #expect(machine.state == .reasserting(deadline: at(15)) && machine.level == .full)
     var answered = machine
     #expect(answered.handle(.peerAnswered, at: at(1)) == [] && answered.state == .connected)
@@ -70,7 +70,7 @@ import Testing
     var machine = connected()
     #expect(machine.handle(.underlayLost, at: start) == [])
     #expect(machine.nextDeadline == nil && machine.level == .full && !machine.state.isAwaitingAnswer)
-    #expect(machine.handle(.underlayChanged, at: at(100)) == [.probePeer])
+    #expect(machine.handle(.underlayChanged, at: at(100)) == [.reassert])
     #expect(machine.state.isAwaitingAnswer)
   }
 

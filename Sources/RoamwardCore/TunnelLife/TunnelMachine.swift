@@ -13,8 +13,8 @@ package struct TunnelMachine: Hashable, Sendable {
     /// The other side has answered; routes and DNS are being applied.
     case applying(attempt: Int, deadline: Moment)
     case connected
-    /// It was connected, the network below has changed, and the other side has not answered since. Without a network there is no deadline:
-    /// it waits for one.
+    /// It was connected, and there is a reason to doubt that it still is: another network below, a sleep, a peer that does not answer. The
+    /// other side has not answered since. Without a network there is no deadline: it waits for one.
     case reasserting(deadline: Moment?)
     /// It failed; the next attempt comes at `until`.
     case backingOff(attempt: Int, until: Moment)
@@ -33,6 +33,10 @@ package struct TunnelMachine: Hashable, Sendable {
     case underlayChanged
     /// There is no network below.
     case underlayLost
+    /// The network is the same, and sessions may be dead all the same: the machine has slept.
+    case slept
+    /// Nothing has been received from the peer for so long, though something was sent that it answers (`DeadPeerDetector`).
+    case peerSilent(for: Duration)
     /// The kernel does not show the tunnel's device any more, or another in its place: what ran it has died, or somebody took it away.
     case deviceGone
     /// The kernel shows nothing of the tunnel any more and the provider has ended.
@@ -46,8 +50,12 @@ package struct TunnelMachine: Hashable, Sendable {
   package enum Effect: Hashable, Sendable {
     /// Start the provider: resolve names, run `up`.
     case prepare
-    /// Make the other side answer: resolve again, send something.
+    /// Make the other side answer: resolve again where the network is another one, send something.
     case probePeer
+    /// The same of a tunnel that was connected: what it answered before proves nothing, so begin new sessions.
+    case reassert
+    /// Begin new sessions with the endpoints that are known, and resolve again meanwhile.
+    case renewSessions
     /// End the provider: run `down`.
     case release
   }
@@ -68,15 +76,18 @@ package struct TunnelMachine: Hashable, Sendable {
     package var connect: Duration
     /// After this without an answer on a new network, it is started anew.
     package var reassert: Duration
+    /// The same on a network that has not changed.
+    package var silence: Duration
     package var firstRetry: Duration
     package var longestRetry: Duration
 
     package init(
-      connect: Duration = .seconds(15), reassert: Duration = .seconds(15), firstRetry: Duration = .seconds(1),
-      longestRetry: Duration = .seconds(60)
+      connect: Duration = .seconds(15), reassert: Duration = .seconds(15), silence: Duration = .seconds(34),
+      firstRetry: Duration = .seconds(1), longestRetry: Duration = .seconds(60)
     ) {
       self.connect = connect
       self.reassert = reassert
+      self.silence = silence
       self.firstRetry = firstRetry
       self.longestRetry = longestRetry
     }
@@ -86,6 +97,10 @@ package struct TunnelMachine: Hashable, Sendable {
   package private(set) var isWanted = false
   /// Why the last attempt failed; cleared by success.
   package private(set) var failure: String?
+  /// Why it is doubted that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
+  package private(set) var doubt: Doubt?
+  /// The network was lost while it was connecting: without one, nothing that was answered before counts.
+  private var isOffline = false
   private let timing: Timing
   /// When its device was gone the last time, and how often in a row.
   private var lostAt: Moment?
@@ -115,12 +130,18 @@ package struct TunnelMachine: Hashable, Sendable {
   }
 
   package mutating func handle(_ event: Event, at now: Moment) -> [Effect] {
+    let effects = move(event, at: now)
+    if case .reasserting = state {} else { doubt = nil }
+    return effects
+  }
+
+  private mutating func move(_ event: Event, at now: Moment) -> [Effect] {
     switch (state, event) {
     case (_, .want(let wanted)): return want(wanted, at: now)
     case (.preparing(let attempt, let deadline), .prepared):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
-    case (.awaitingPeer(let attempt, let deadline), .peerAnswered):
+    case (.awaitingPeer(let attempt, let deadline), .peerAnswered) where !isOffline:
       state = .applying(attempt: attempt, deadline: deadline)
       return []
     case (.applying, .applied):
@@ -132,15 +153,23 @@ package struct TunnelMachine: Hashable, Sendable {
       failure = nil
       return []
     case (.connected, .underlayChanged), (.reasserting, .underlayChanged):
+      doubt = nil
       state = .reasserting(deadline: now + timing.reassert)
-      return [.probePeer]
+      return [.reassert]
     case (.connected, .underlayLost), (.reasserting, .underlayLost):
+      doubt = nil
       state = .reasserting(deadline: nil)
       return []
+    case (.connected, .slept), (.reasserting(.some), .slept): return reassert(because: .slept, at: now)
+    case (.connected, .peerSilent(let time)): return reassert(because: .peerSilent(for: time), at: now)
     case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
       // The endpoint was resolved on another network.
-      state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
-      return [.probePeer]
+      return awaitPeer(attempt, at: now, [.reassert])
+    case (.awaitingPeer(let attempt, _), .slept) where !isOffline, (.applying(let attempt, _), .slept):
+      return awaitPeer(attempt, at: now, [.renewSessions])
+    case (.awaitingPeer(let attempt, _), .underlayLost), (.applying(let attempt, _), .underlayLost):
+      defer { isOffline = true }
+      return awaitPeer(attempt, at: now, [])
     case (.connected, .deviceGone): return loseDevice(at: now)
     case (.reasserting, .deviceGone): return backOff(after: max(1, losses), because: Self.lossWords, at: now)
     case (.applying(let attempt, let deadline), .deviceGone):
@@ -189,15 +218,31 @@ package struct TunnelMachine: Hashable, Sendable {
     switch state {
     case .preparing(let attempt, _):
       return backOff(after: attempt, because: "the provider did not start within \(words(for: timing.connect))", at: now)
+    case .awaitingPeer(let attempt, _) where isOffline: return backOff(after: attempt, because: "there is no network", at: now)
     case .awaitingPeer(let attempt, _):
       return backOff(after: attempt, because: "the peer did not answer within \(words(for: timing.connect))", at: now)
     case .applying(let attempt, _):
       return backOff(after: attempt, because: "the settings could not be applied within \(words(for: timing.connect))", at: now)
     case .reasserting:
-      return backOff(after: 1, because: "the peer has not answered on this network within \(words(for: timing.reassert))", at: now)
+      let reason =
+        doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(words(for: timing.reassert))"
+      return backOff(after: 1, because: reason, at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
     }
+  }
+
+  private mutating func reassert(because reason: Doubt, at now: Moment) -> [Effect] {
+    doubt = reason
+    state = .reasserting(deadline: now + timing.silence)
+    return [.renewSessions]
+  }
+
+  /// The other side has to answer (once more), with all the time of an attempt.
+  private mutating func awaitPeer(_ attempt: Int, at now: Moment, _ effects: [Effect]) -> [Effect] {
+    isOffline = false
+    state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
+    return effects
   }
 
   private static let lossWords = "its link is gone: what ran it has ended, or somebody removed it"
@@ -214,6 +259,7 @@ package struct TunnelMachine: Hashable, Sendable {
   }
 
   private mutating func start(attempt: Int, at now: Moment) -> [Effect] {
+    isOffline = false
     state = .preparing(attempt: attempt, deadline: now + timing.connect)
     return [.prepare]
   }
@@ -224,6 +270,30 @@ package struct TunnelMachine: Hashable, Sendable {
     let delay = min(timing.longestRetry, timing.firstRetry * (1 << min(attempt - 1, 10)))
     state = .backingOff(attempt: attempt, until: now + delay)
     return [.release]
+  }
+}
+
+extension TunnelMachine {
+  /// Why it is doubted that a tunnel is still connected though the network is the same.
+  package enum Doubt: Hashable, Sendable, CustomStringConvertible {
+    case slept
+    /// Nothing was received for so long, though something was asked.
+    case peerSilent(for: Duration)
+
+    package var description: String {
+      switch self {
+      case .slept: "the machine has slept, and the peer has not answered since"
+      case .peerSilent(let time): "the peer has not answered for \(words(for: time)), though data was sent to it"
+      }
+    }
+
+    /// Why the tunnel is given up when no handshake was answered for so long.
+    fileprivate func failure(after time: Duration) -> String {
+      switch self {
+      case .slept: "the peer has not answered within \(words(for: time)) since the machine woke"
+      case .peerSilent(let before): "the peer stopped answering: nothing was received for \(words(for: before + time))"
+      }
+    }
   }
 }
 
