@@ -124,7 +124,8 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Agent", "ControlProtocol", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit", "TestSupport",
+        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit",
+        "TestSupport",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),

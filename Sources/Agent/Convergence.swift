@@ -94,7 +94,7 @@ extension Reconciler {
   }
 
   /// Stage by stage, so that no packet is led where something is missing: what builds on a step that failed is not made (docs/security.md, "Order").
-  private func apply(_ steps: [Step]) -> [StepFailure] {
+  func apply(_ steps: [Step]) -> [StepFailure] {
     var failures: [StepFailure] = []
     var rest = steps[...]
     while let stage = rest.first?.stage {

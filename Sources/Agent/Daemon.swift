@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
+internal import HostServices
 internal import KernelNetwork
 internal import LinuxIO
 package import Logging
@@ -143,6 +144,7 @@ package final class Daemon {
     case .none: break
     case .underlay: reconciler.networkChanged()
     case .ours: reconciler.damaged()
+    case .way: reconciler.wayLost()
     }
   }
 
@@ -201,6 +203,7 @@ package final class Daemon {
   }
 
   private var isTerminating = false
+  private var unitJob: UnitJob?
 
   private func terminate() {
     if isTerminating {
@@ -209,8 +212,14 @@ package final class Daemon {
     }
     isTerminating = true
     ServiceManager.stopping()
-    logger.notice("roamwardd stops")
-    reconciler.stop { [loop] in loop.stop() }
+    // A restart, and so an upgrade, opens nothing; a stop, the end of the machine and a signal by hand do.
+    let job = UnitJob(on: loop)
+    unitJob = job
+    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: .seconds(1)) { [weak self] type in
+      guard let self else { return }
+      logger.notice("roamwardd stops", metadata: type.map { ["job": "\($0)"] } ?? [:])
+      reconciler.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
+    }
     // A provider that does not end cannot keep the machine from shutting down.
     if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
   }

@@ -20,6 +20,13 @@ extension Reconciler {
   func cutShort(at now: Moment) {
     guard let at = cutAt, at <= now else { return }
     cutAt = nil
+    if let step = resolverChange { warn("`\(step)` has not ended four seconds after the agent was told to stop; it is not waited for") }
+    if isRecovering {
+      for tunnel in world.journal.startedCommands().keys.sorted() {
+        warn("\(tunnel): the `down` that the last agent owed has not ended four seconds after the agent was told to stop; it is killed")
+        world.cutRun(tunnel)
+      }
+    }
     for supervisor in orderedSupervisors where !supervisor.isReleased {
       warn("\(supervisor.policy.name): its programs have not ended four seconds after the agent was told to stop; they are killed")
       supervisor.cutShort()
@@ -28,6 +35,8 @@ extension Reconciler {
 
   func finishStopping() {
     guard isStopping, let done = whenStopped, let observation else { return }
+    // What an earlier agent has left is known, and ended, first. What another program still writes for us is finished, and then seen.
+    guard !isRecovering, resolverChange == nil || cutAt == nil else { return }
     // What whoever keeps the resolver does not take back is told of, and holds nothing up for ever.
     let isEmpty = Plan(from: observation.state, to: desiredState).steps.allSatisfy { $0.isOfResolver && contest.isHopeless }
     guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }

@@ -9,6 +9,8 @@ final class KernelWatch {
     case underlay
     /// Somebody has changed what is ours.
     case ours
+    /// The underlay's default route or carrier is gone, or another default route takes its place.
+    case way
   }
 
   private let events: KernelEvents
@@ -30,6 +32,7 @@ final class KernelWatch {
     counters.events += change.events
     if change.overflowed { counters.overflows += 1 }
     machine.linksAreGone(change.goneLinks)
+    if change.takesWay { return .way }
     if change.isOfOurs { return .ours }
     return change.isRelevant ? .underlay : .none
   }

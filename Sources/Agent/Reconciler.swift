@@ -65,9 +65,14 @@ package final class Reconciler {
   var toldStates: [String: String] = [:]
   var toldFailures: [String: ToldFailure] = [:]
   var toldTimers: [String: [TunnelTimer]] = [:]
-  private var isPassing = false
+  private(set) var isPassing = false
+  /// What closes the firewall when this network is left; and that it has been done since the last look.
+  var stepOnLeaving: Step?
+  var hasClosedInAdvance = false
   var isPassDue = false
   private(set) var isStopping = false
+  /// What an earlier agent had begun is being ended; until then nobody knows what is wanted.
+  var isRecovering = false
   var whenStopped: (() -> Void)?
   /// Programs of tunnels that are still ending then are cut short: whatever their time-outs say, a stop takes no more than five seconds.
   var cutAt: Moment?
@@ -107,7 +112,11 @@ package final class Reconciler {
     observe()
     if case .table(_, _, isGuarding: true) = observation?.state.firewall { guarding.beganGuarded = true }
     converge()
-    endLeftOverCommands { [weak self] in self?.policiesChanged() }
+    isRecovering = true
+    endLeftOverCommands { [weak self] in
+      self?.isRecovering = false
+      self?.policiesChanged()
+    }
   }
 
   /// Removes whatever an earlier agent left, but for what its firewall holds back, and starts nothing.
@@ -120,12 +129,11 @@ package final class Reconciler {
     isObservationStale = true
     let now = world.now()
     // The first event begins the wait; more of them do not put it off.
-    if settleUntil == nil {
-      firstEventAt = now
-      glance(at: now)
-      let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
-      settleUntil = pace.look(after: settle, at: now)
-    }
+    let begun = settleUntil
+    if begun == nil { firstEventAt = now }
+    if begun == nil || hasClosedInAdvance { glance(at: now) }
+    let settle = ([self.settle] + policies.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? self.settle
+    settleUntil = begun ?? pace.look(after: settle, at: now)
     // Without a time to settle there is nothing to wait for.
     if let until = settleUntil, until <= now { pass() } else { schedule() }
   }
@@ -133,12 +141,14 @@ package final class Reconciler {
   /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at once, and
   /// the rules have their say later.
   private func glance(at now: Moment) {
-    guard !isPassing, !isStopping, guarding.isOpenHereAlone(policies, holds: deliberation.holds), pace.looksAtOnce(at: now)
+    guard !isPassing, !isStopping, guarding.isOpenHereAlone(policies, holds: deliberation.holds),
+      hasClosedInAdvance || pace.looksAtOnce(at: now)
     else { return }
     isPassing = true
     let before = guardedSetups.map(\.isGuarding)
     observe()
-    if guardedSetups.map(\.isGuarding) != before { converge() }
+    if hasClosedInAdvance || guardedSetups.map(\.isGuarding) != before { converge() }
+    hasClosedInAdvance = false
     isPassing = false
     isObservationStale = true
     tellOfFirewall()
@@ -177,6 +187,7 @@ package final class Reconciler {
   /// Policy files, or files that they name, have changed.
   package func policiesChanged() {
     loaded = world.loadPolicies()
+    let isFirst = !hasPolicies
     hasPolicies = true
     let errors = loaded.diagnostics.count { $0.severity == .error }
     let warnings = loaded.diagnostics.count - errors
@@ -185,6 +196,8 @@ package final class Reconciler {
       policies = loaded.policies
       generation += 1
     }
+    // The rules have not been judged on this network either.
+    if isFirst, !isStopping { guarding.leaveNetwork(policies, holds: deliberation.holds) }
     tell(.policy(generation: generation, errors: errors, warnings: warnings))
     let words = loaded.fallback?.words ?? []
     for line in words where !toldFallback.contains(line) { warn(line) }
@@ -193,9 +206,11 @@ package final class Reconciler {
     pass()
   }
 
-  /// Takes every tunnel down, and calls back when nothing of ours is left.
-  package func stop(then done: @escaping () -> Void) {
+  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: but for what kill switches hold back now, for the agent that
+  /// comes after this one.
+  package func stop(keepingBlock: Bool = false, then done: @escaping () -> Void) {
     isStopping = true
+    guarding.isHandedOver = keepingBlock
     whenStopped = done
     cutAt = world.now() + Self.patienceAtStop
     pass()
@@ -235,6 +250,7 @@ package final class Reconciler {
       converge()
     } while isPassDue && rounds < 16
     isPassing = false
+    prepareToLeave()
     tellOfFirewall()
     finishStopping()
     beginSampling()
@@ -344,6 +360,8 @@ package final class Reconciler {
     tellOfEndedHolds(deliberation.endHolds(at: world.wallClock(), on: network))
     if deliberation.holds != holds { world.journal.saveHolds(deliberation.holds) }
     _ = guarding.endRelease(at: world.wallClock(), on: network)
+    // To have no network is to have just left one.
+    if !isStopping, network.isNone { guarding.leaveNetwork(policies, holds: deliberation.holds) }
     closeNeedlessPortal()
     for policy in policies.tunnels { makeSupervisor(for: policy) }
     let verdicts = deliberation.deliberate(on: policies, snapshot, changed: changedAt, at: world.now(), time: world.wallClock()) {

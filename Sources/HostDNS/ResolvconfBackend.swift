@@ -59,10 +59,10 @@ package final class ResolvconfBackend {
     guard let program else { return done("resolvconf is not installed any more") }
     let isExclusive = program.kind == .openresolv
     run([program.path, "-a", record.name] + (isExclusive ? ["-m", "0", "-x"] : []), input: record.text) { [weak self] problem in
-      guard let self, problem == nil, !isInForce(record) else { return done(problem) }
+      guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
       // A record that it has already makes it do nothing; and somebody may have written over its file.
       run([program.path, "-u"]) { [weak self] problem in
-        guard let self, problem == nil, !isInForce(record) else { return done(problem) }
+        guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
         done("\(program.kind.rawValue) took the record, but \(path) does not name its servers (cure: resolvconf --enable-updates)")
       }
     }
@@ -70,12 +70,21 @@ package final class ResolvconfBackend {
 
   package func remove(_ name: String, then done: @escaping (String?) -> Void) {
     guard let program else { return done("resolvconf, which has our record, is not installed any more") }
-    run([program.path, "-d", name] + (program.kind == .openresolv ? ["-f"] : []), then: done)
+    let content = records[name]
+    run([program.path, "-d", name] + (program.kind == .openresolv ? ["-f"] : [])) { [weak self] problem in
+      guard let self, problem == nil, let content, isInForce(content) else { return done(problem) }
+      // The record goes before the file is written: somebody may have stopped that in between.
+      run([program.path, "-u"]) { [weak self] problem in
+        guard let self, problem == nil, isInForce(content) else { return done(problem) }
+        done("\(program.kind.rawValue) let go of the record, but \(path) still names its servers")
+      }
+    }
   }
 
-  private func isInForce(_ record: ResolverRecord) -> Bool {
+  private func isInForce(_ content: ResolvConf) -> Bool {
+    if content.nameServers.isEmpty { return false }
     guard let text = try? TextFile.read(path) else { return false }
-    return ResolvConf(parsing: String(decoding: text, as: UTF8.self)).nameServers.starts(with: record.content.nameServers)
+    return ResolvConf(parsing: String(decoding: text, as: UTF8.self)).nameServers.starts(with: content.nameServers)
   }
 
   private func run(_ arguments: [String], input: String = "", then done: @escaping (String?) -> Void) {

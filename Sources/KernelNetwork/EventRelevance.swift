@@ -40,6 +40,24 @@ package struct EventRelevance: Sendable {
     }
   }
 
+  /// Whether the way by which the machine reached everything ends: its default route or its carrier, or another default route is put before it.
+  package func takesWay(_ message: NetlinkMessage) -> Bool {
+    guard let known, !known.ways.isEmpty else { return false }
+    switch message.type {
+    case LinkMessage.delete: return message.linkIndex.map { index in known.wayLinks.contains(index) } ?? false
+    case LinkMessage.new:
+      guard let link = Link(message), known.wayLinks.contains(link.index) else { return false }
+      return !link.isUp || !link.hasCarrier
+    case RouteMessage.new, RouteMessage.delete:
+      guard let route = Route(message, linkNames: known.names), route.isWay, let best = known.ways[route.destination.family] else {
+        return false
+      }
+      if message.type == RouteMessage.delete { return (route.link, route.gateway) == (best.link, best.gateway) }
+      return route.metric <= best.metric && (route.link, route.gateway) != (best.link, best.gateway)
+    default: return false
+    }
+  }
+
   /// Whether it is about something of interest at all: what the kernel's filter lets through.
   package func canMatter(_ message: NetlinkMessage) -> Bool {
     switch message.type {
@@ -118,11 +136,21 @@ extension Link {
   }
 }
 
+extension Route {
+  /// A default route of the underlay.
+  fileprivate var isWay: Bool {
+    destination.length == 0 && kind == .unicast && table == Route.mainTable && origin != Ownership.routeProtocol
+  }
+}
+
 /// What was read last, made for being asked about one thing.
 private struct KnownObjects: Sendable {
   private let links: [InterfaceIndex: Link]
   let ownLinks: Set<InterfaceIndex>
-  private let names: [UInt32: String]
+  let names: [UInt32: String]
+  /// The best default route of each family, and their links.
+  let ways: [IPAddress.Family: Route]
+  let wayLinks: Set<InterfaceIndex>
   private let addresses: Set<LinkAddress>
   private let routes: Set<Route>
   private let rules: Set<RoutingRule>
@@ -131,6 +159,11 @@ private struct KnownObjects: Sendable {
     links = Dictionary(kernel.links.map { ($0.index, $0) }) { first, _ in first }
     ownLinks = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.index))
     names = kernel.links.names
+    let ways = Dictionary(grouping: kernel.routes.filter(\.isWay)) { $0.destination.family }.compactMapValues { routes in
+      routes.min { $0.metric < $1.metric }
+    }
+    self.ways = ways
+    wayLinks = Set(kernel.links.filter { link in ways.values.contains { $0.link == link.name } }.map(\.index))
     addresses = Set(kernel.addresses)
     routes = Set(kernel.routes)
     rules = Set(kernel.rules)

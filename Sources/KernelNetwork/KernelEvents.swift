@@ -26,6 +26,8 @@ package struct KernelChange: Hashable, Sendable {
   package var overflowed = false
   /// Some of it is about what carries our marks.
   package var isOfOurs = false
+  /// The default route or the carrier by which the machine reached everything is gone, or another default route takes its place.
+  package var takesWay = false
   /// Devices that have gone; another one may have the index by now.
   package var goneLinks: Set<InterfaceIndex> = []
   /// How many events were read, also those that do not matter.
@@ -83,16 +85,18 @@ package final class KernelEvents: Sendable {
   package func drain(known: KernelState? = nil) -> KernelChange {
     var change = KernelChange()
     var relevance: EventRelevance?
-    var isOfOurs = false
+    var (isOfOurs, takesWay) = (false, false)
     drain(route, into: &change) { message in
       // Made when it is needed: there may be ten thousand links.
       let judge = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
       relevance = judge
       let reason = judge.reason(of: message)
       if !reason.isEmpty, !isOfOurs { isOfOurs = judge.isOfOurs(message) }
+      if !reason.isEmpty, !takesWay { takesWay = judge.takesWay(message) }
       return reason
     }
     change.isOfOurs = isOfOurs
+    change.takesWay = takesWay
     // A radio's driver may be loaded at any time, and nl80211 with it.
     if !change.reasons.isDisjoint(with: [.links, .addresses]) || change.overflowed { joinWiFi() }
     drain(wifi, into: &change) { NL80211Message.isAboutConnection($0) ? .wifi : [] }

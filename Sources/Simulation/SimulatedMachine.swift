@@ -36,6 +36,8 @@ package final class SimulatedMachine {
   package private(set) var applied: [Step] = []
   package private(set) var resolverChanges: [Step] = []
   package var resolverIsDeaf = false
+  /// How long a program that keeps the resolver goes on after what it has changed shows; `nil`: it is through at once.
+  package var resolverTime: Duration?
   package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
   /// How long programs take that are not through at once.
@@ -190,7 +192,12 @@ package final class SimulatedMachine {
       if resolverIsDeaf { return }
       soon(life) { [self] in
         pass("\(step)", by: life) { _ = apply(step) }
-        if !life.isDead { done(nil) }
+        guard let time = resolverTime else {
+          if !life.isDead { done(nil) }
+          return
+        }
+        let program = ProbeInFlight()
+        arrivals.append((at: now + time, Arrival(program) { withExtendedLifetime(program) { if !life.isDead { done(nil) } } }))
       }
     }
     world.probe = { [unowned self] request, link, done in

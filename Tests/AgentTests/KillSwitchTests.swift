@@ -110,6 +110,75 @@ import Testing
     #expect(!isGuarded(life))
   }
 
+  @Test("to have no network at start is to have just left one: nothing leaves on the first arrival", arguments: [true, false])
+  func firstArrival(isFactKnown: Bool) throws {
+    let life = WatchedAgent(tunnel(.on), on: NetworkSnapshot())
+    life.start()
+    #expect(isGuarded(life))
+    #expect(life.status.firewall.words == nil, "where nothing flows anyway, nothing is told")
+    var link = Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24")
+    if !isFactKnown { link.ssid = .unknown(because: "not reported") }
+    var opened = 0
+    life.machine.whenApplied = { if $0 == .removeFirewall { opened += 1 } }
+    life.move(to: Sample.network(link))
+    life.machine.run(for: .seconds(10))
+    #expect(try life.tunnel().state == "connected" && isGuarded(life) && opened == 0)
+    // At home it opens when the rules have had their say.
+    let other = WatchedAgent(tunnel(.on), on: NetworkSnapshot())
+    other.start()
+    other.move(to: home)
+    #expect(!isGuarded(other))
+  }
+
+  @Test("started on a network, it holds back until the rules have been judged there") func startedOnline() throws {
+    var unknown = Sample.wifi("Home")
+    unknown.ssid = .unknown(because: "nl80211 is busy")
+    let life = WatchedAgent(tunnel(.on), on: Sample.network(unknown))
+    life.start(for: .milliseconds(100))
+    #expect(try life.tunnel().decision == "pending" && isGuarded(life))
+    life.move(to: home)
+    #expect(!isGuarded(life))
+  }
+
+  @Test("the loss of the way closes at once, by a step that was prepared, also while the network is settling") func wayLost() throws {
+    let life = WatchedAgent(tunnel(.on), on: home)
+    life.start()
+    #expect(!isGuarded(life))
+    // Something else has begun the wait.
+    life.agent.networkChanged()
+    life.machine.run(for: .milliseconds(50))
+    life.machine.network = cafe
+    let looks = life.machine.observations
+    var looksBefore: Int?
+    life.machine.whenApplied = { if case .replaceFirewall = $0 { looksBefore = looksBefore ?? life.machine.observations } }
+    life.agent.wayLost()
+    #expect(try isGuarded(life) && life.tunnel().state == "disconnected")
+    #expect(looksBefore == looks, "nothing is looked at first")
+    life.machine.whenApplied = { #expect($0 != .removeFirewall) }
+    life.machine.run(for: .seconds(1))
+    #expect(try isGuarded(life) && life.tunnel().state == "connected")
+  }
+
+  @Test("a way that is lost and was another opens again at once; nothing is closed that was not open here alone") func falseAlarm() {
+    let life = WatchedAgent(tunnel(.on), on: home)
+    life.start()
+    for _ in 0..<20 {
+      var steps: [Step] = []
+      life.machine.whenApplied = { steps.append($0) }
+      life.agent.wayLost()
+      #expect(!isGuarded(life) && steps.count == 2)
+      life.machine.run(for: .milliseconds(700))
+    }
+    #expect(life.status.notes.isEmpty)
+    for killSwitch in [KillSwitch.off, .always] {
+      let other = WatchedAgent(tunnel(killSwitch), on: home)
+      other.start()
+      other.machine.whenApplied = { _ in Issue.record("a step") }
+      other.agent.wayLost()
+      other.machine.run(for: .seconds(1))
+    }
+  }
+
   @Test("who holds the tunnel down until he says otherwise, or has rules that never want it, is held back nowhere") func heldDown() throws {
     var ignoring = tunnel(.on)
     ignoring.onDemand.rules = [Sample.rule(.always, .disconnect)]

@@ -70,6 +70,55 @@ struct LeakTests {
     #expect(seen.lines == ["[cafe \(none)]", "[mobile \(none)]"])
   }
 
+  @Test("none on the first arrival after the agent's start, though there was no network to leave") func firstArrival() throws {
+    let scene = try leakScene(guarded.with("always", "\"on\""))
+    let seen = try scene.run(
+      """
+      watch_places
+      go cafe; see_leaks; go nothing
+      export SETTLE=500ms
+      start_agent
+      start_strays
+      within 5 nft list table inet roamward >/dev/null
+      forget_leaks
+      go cafe; tunnel_is corp connected
+      say "$(leaked)"
+      stop_strays
+      """)
+    #expect(seen.lines == ["[\(none)]"])
+  }
+
+  @Test("none for the time in which a network that has taken another's place settles") func noGap() throws {
+    let rules = "[{ match: { interface-name: \"eth*\" }, action: disconnect }, { action: connect }]"
+    let scene = try leakScene(guarded.with("always", "\"on\"").with("[{ action: connect }]", rules))
+    let seen = try scene.run(
+      """
+      watch_places
+      go cafe; see_leaks; go home
+      export SETTLE=3s
+      start_agent
+      within 20 field_is corp decision disconnect
+      within 10 not nft list table inet roamward
+      start_strays
+      within 20 all_leaked
+      # The link comes first and takes nothing's place; so the network is settling when the café does.
+      ip link set wlan0 up; ip address add 198.51.100.23/24 dev wlan0; sleep 0.5
+      nft list table inet roamward >/dev/null 2>&1 || say "open at home"
+      forget_leaks
+      ip route replace default via 198.51.100.1 dev wlan0
+      within 10 nft list table inet roamward >/dev/null
+      say "closed while it settles"
+      on cafe nft -j list counters table inet watch | jq -r '[.nftables[].counter.packets // empty] | add' >at-the-cafe
+      sleep 0.1; forget_leaks; sleep 0.5
+      say "$(leaked)"
+      echo Cafe >$laptop/ssid
+      tunnel_is corp connected
+      stop_strays
+      """)
+    #expect(seen.lines == ["[open at home]", "[closed while it settles]", "[\(none)]"])
+    print("packets in clear at the café before the table: \(scene.read("at-the-cafe"))")
+  }
+
   @Test(
     "none from programs that bind to the link, raw sockets and forwarded machines, and whatever rules and tables others put beside ours")
   func waysAround() throws {

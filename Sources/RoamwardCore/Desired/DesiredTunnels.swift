@@ -73,6 +73,8 @@ package struct DesiredTunnels: Hashable, Sendable {
     var rest = self
     rest.decisions = [:]
     rest.standings = []
+    // To have no network is to have just left one.
+    if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, holds: overrides) }
     var used = usedSlots
     let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
     let claims = policies.tunnels.map { policy in

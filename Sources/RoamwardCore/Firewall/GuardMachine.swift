@@ -7,6 +7,8 @@ package struct GuardMachine: Hashable, Sendable {
   package private(set) var release: FirewallRelease?
   /// An earlier agent's table was there at the start: until a decision says otherwise, what it held back stays held back.
   package var beganGuarded = false
+  /// The agent is about to be replaced by another: what is held back stays held back, whatever is wanted of tunnels on the way.
+  package var isHandedOver = false
 
   package init() {}
 
@@ -40,6 +42,7 @@ package struct GuardMachine: Hashable, Sendable {
 
   /// Notes what is wanted of a tunnel. A decision that waits for a fact leaves things as they were. `isOnline`: it was made on a network.
   package mutating func note(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
+    if isHandedOver { return }
     if isOnline, !isPending { undecided.remove(tunnel) }
     switch intent {
     case .up: wanted[tunnel] = true
@@ -49,6 +52,7 @@ package struct GuardMachine: Hashable, Sendable {
   }
 
   package mutating func forget(_ tunnel: String) {
+    if isHandedOver { return }
     wanted[tunnel] = nil
     undecided.remove(tunnel)
   }

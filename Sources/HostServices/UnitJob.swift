@@ -1,0 +1,76 @@
+package import LinuxIO
+internal import NetworkTypes
+
+/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), which tells a restart from a stop.
+///
+/// The unit is found by its invocation's identity, which systemd puts into the environment of what it starts (systemd.exec(5)).
+package final class UnitJob {
+  private static let manager = "org.freedesktop.systemd1"
+  private let bus: SystemBus
+  private let loop: EventLoop
+  private var timer: EventSource?
+  private var done: ((String?) -> Void)?
+
+  package init(on loop: EventLoop, busAddress: String? = nil) {
+    self.loop = loop
+    bus = SystemBus(on: loop, address: busAddress)
+  }
+
+  /// Whether the agent that comes next takes over: then what the kill switch holds back stays held back.
+  package static func isRestart(_ type: String?) -> Bool { type == "restart" || type == "try-restart" }
+
+  /// Calls back once, within the limit, with the type of the job; `nil`: the unit has none, or systemd cannot be asked.
+  package func ask(invocation: String?, within limit: Duration, then done: @escaping (String?) -> Void) {
+    guard let identity = invocation.flatMap(Self.bytes), identity.count == 16 else { return done(nil) }
+    self.done = done
+    timer = try? loop.at(.now + limit) { [weak self] in self?.finish(nil) }
+    bus.closed = { [weak self] _ in self?.finish(nil) }
+    bus.opened = { [weak self] in
+      let root = "/org/freedesktop/systemd1"
+      self?.call(root, "\(Self.manager).Manager", "GetUnitByInvocationID", [.bytes(identity)], limit) { [weak self] in
+        guard let unit = $0.text else { return self?.finish(nil) ?? () }
+        self?.get(unit, "Unit", "Job", limit) { [weak self] job in
+          guard let path = job[1]?.text, path != "/" else { return self?.finish(nil) ?? () }
+          self?.get(path, "Job", "JobType", limit) { [weak self] type in self?.finish(type.text) }
+        }
+      }
+    }
+    bus.connect()
+  }
+
+  private func get(_ path: String, _ interface: String, _ property: String, _ limit: Duration, then next: @escaping (BusValue) -> Void) {
+    let arguments: [BusArgument] = [.string("\(Self.manager).\(interface)"), .string(property)]
+    call(path, "org.freedesktop.DBus.Properties", "Get", arguments, limit, then: next)
+  }
+
+  private func call(
+    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument], _ limit: Duration,
+    then next: @escaping (BusValue) -> Void
+  ) {
+    bus.call(Self.manager, path, interface, method, arguments, within: limit) { [weak self] result in
+      guard case .success(let values) = result, let value = values.first else {
+        self?.finish(nil)
+        return
+      }
+      next(value)
+    }
+  }
+
+  private func finish(_ type: String?) {
+    guard let done else { return }
+    self.done = nil
+    timer = nil
+    done(type)
+  }
+
+  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for i in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(decoding: digits[i..<i + 2], as: UTF8.self), radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+}
