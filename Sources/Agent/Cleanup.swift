@@ -13,7 +13,7 @@ extension LinuxMachine {
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
     var lines = MarkedProcess.all.filter { $0.isLeftOver(by: notes.links, notes.startedCommands, observed.kernel) }.map {
-      "kill \($0.process) (\($0.command.joined(separator: " ")))"
+      "kill \($0.process) (\(escaped($0.command.joined(separator: " "))))"
     }
     for (tunnel, command) in notes.startedCommands.sorted(by: { $0.key < $1.key }) {
       lines.append("run \(command.down.joined(separator: " ")) (the `down` that \(tunnel) is owed)")

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 package import Logging
+internal import NetworkTypes
 
 /// Writes a line an entry to standard error: `level message key=value …`, keys sorted, values quoted where they have to be.
 ///
@@ -24,12 +25,13 @@ package struct LogfmtLogHandler: LogHandler {
   package func log(event: LogEvent) {
     var values = metadata.merging(event.metadata ?? [:]) { _, new in new }
     let identity = values.removeValue(forKey: JournalMessage.key).map { "\($0)" }
+    let message = escaped(event.message.description)
     let words = values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted("\($0.value)"))" }
     let hasFields = identity != nil || values["tunnel"] != nil || values["reason"] != nil
-    if isJournal, hasFields, tellJournal(([event.message.description] + words).joined(separator: " "), identity, values, event.level) {
+    if isJournal, hasFields, tellJournal(([message] + words).joined(separator: " "), identity, values, event.level) {
       return
     }
-    let head = isJournal ? "<\(event.level.journalPriority)>\(event.message)" : "\(timestamp()) \(event.level) \(event.message)"
+    let head = isJournal ? "<\(event.level.journalPriority)>\(message)" : "\(timestamp()) \(event.level) \(message)"
     let line = Array((([head] + words).joined(separator: " ") + "\n").utf8)
     // One write a line, so that lines of several programs do not mix.
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -42,7 +44,7 @@ package struct LogfmtLogHandler: LogHandler {
     if let identity { entry.add("MESSAGE_ID", identity) }
     entry.add("PRIORITY", String(level.journalPriority))
     entry.add("SYSLOG_IDENTIFIER", "roamwardd")
-    for (key, value) in values.sorted(by: { $0.key < $1.key }) { entry.add("ROAMWARD_\(key)", "\(value)") }
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) { entry.add("ROAMWARD_\(key)", escaped("\(value)")) }
     return entry.send()
   }
 
@@ -59,17 +61,16 @@ package struct LogfmtLogHandler: LogHandler {
 
   /// What came from outside cannot begin a new line or steer a terminal.
   private func quoted(_ value: String) -> String {
-    let isPlain = !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+    let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { !$0.isUnprintable && ![" ", "\"", "="].contains($0) }
     if isPlain { return value }
-    let escaped = value.unicodeScalars.map { scalar -> String in
+    let characters = value.unicodeScalars.map { scalar -> String in
       switch scalar {
       case "\"": "\\\""
       case "\\": "\\\\"
-      case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value): "\\u{\(String(scalar.value, radix: 16))}"
-      default: String(scalar)
+      default: escaped(String(scalar))
       }
     }
-    return "\"" + escaped.joined() + "\""
+    return "\"" + characters.joined() + "\""
   }
 }
 

@@ -30,8 +30,8 @@ extension LinuxMachine {
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
-          kind: .process, what: "\(process.process) \(process.command.joined(separator: " "))",
-          tunnel: process.marks["ROAMWARD_TUNNEL"] ?? link,
+          kind: .process, what: "\(process.process) \(escaped(process.command.joined(separator: " ")))",
+          tunnel: (process.marks["ROAMWARD_TUNNEL"] ?? link).map { escaped($0) },
           purpose: link != nil
             ? "runs the link" : process.isRun ? "is the command \(process.marks["ROAMWARD_ACTION"] ?? "")" : "was started by the command")
       }

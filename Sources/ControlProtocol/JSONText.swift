@@ -1,15 +1,17 @@
 internal import CJansson
 internal import Glibc
+internal import NetworkTypes
 
 extension JSON {
-  /// The value as text: on one line, or indented by two spaces for people.
+  /// The value as text: on one line, or indented by two spaces for people. What could steer a terminal is escaped (`\u009b`), so the text may be
+  /// printed as it is.
   package func text(indented: Bool = false) -> String {
     guard let value = jansson(self) else { return "null" }
     defer { json_decref(value) }
     let flags = JSON_ENCODE_ANY_FLAG | (indented ? 2 : JSON_COMPACT_FLAG)
     guard let text = json_dumps(value, flags) else { return "null" }
     defer { free(text) }
-    return String(cString: text)
+    return escapedInJSON(String(cString: text))
   }
 
   /// Reads one value; refuses duplicate keys, trailing text, and nesting beyond jansson's bound of 2048. Fractions are cut off.
@@ -50,6 +52,24 @@ extension JSON {
     default: self = .null
     }
   }
+}
+
+/// jansson escapes what is below U+0020 alone. Outside of strings a text of JSON has nothing unprintable but line feeds.
+private func escapedInJSON(_ text: String) -> String {
+  let isKept = { (scalar: Unicode.Scalar) in !scalar.isUnprintable || scalar == "\n" }
+  if text.unicodeScalars.allSatisfy(isKept) { return text }
+  var result = String.UnicodeScalarView()
+  for scalar in text.unicodeScalars {
+    if isKept(scalar) {
+      result.append(scalar)
+    } else {
+      for unit in String(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        result.append(contentsOf: ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
+      }
+    }
+  }
+  return String(result)
 }
 
 /// Where a text stops being JSON. Lines count from 1.

@@ -1,6 +1,10 @@
 internal import Glibc
 
 /// A program that the agent has started, or what such a program has started: told by the variables that it was given, which its children inherit.
+///
+/// Anybody can give such variables to a process of his own, so they tell what a process is for, and not whose it is. It is the agent's if its user is
+/// the one who looks, which is root; or if it holds the TUN device of its link; or if it is in the control group of the agent's unit; or if a
+/// process that is the agent's, or the agent, is among its ancestors.
 package struct MarkedProcess: Hashable, Sendable {
   package let process: Int32
   package let group: Int32
@@ -28,12 +32,69 @@ package struct MarkedProcess: Hashable, Sendable {
         let key = String(variable[..<equals])
         if names.contains(key) { marks[key] = String(variable[variable.index(after: equals)...]) }
       }
-      guard !marks.isEmpty, target(of: "/proc/\(name)/ns/net") == home else { return nil }
+      guard !marks.isEmpty, target(of: "/proc/\(name)/ns/net") == home, isOurs(process, marks) else { return nil }
       let command = (try? TextFile.read("/proc/\(name)/cmdline")).map(strings) ?? []
       // One that has ended and waits for its parent has no command any more.
       if command.isEmpty { return nil }
       return MarkedProcess(process: process, group: getpgid(process), session: getsid(process), marks: marks, command: command)
     }
+  }
+
+  /// Its effective user, and its parent (proc_pid_status(5)).
+  private static func status(of process: Int32) -> (user: UInt32, parent: Int32)? {
+    guard let text = try? TextFile.read("/proc/\(process)/status", limit: 8192) else { return nil }
+    var (user, parent): (UInt32?, Int32?)
+    for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
+      let words = line.split { $0 == "\t" || $0 == " " }
+      if words.first == "Uid:", words.count > 2 { user = UInt32(words[2]) }
+      if words.first == "PPid:", words.count > 1 { parent = Int32(words[1]) }
+    }
+    guard let user, let parent else { return nil }
+    return (user, parent)
+  }
+
+  private static func isOurs(_ process: Int32, _ marks: [String: String]) -> Bool {
+    guard let status = status(of: process) else { return false }
+    if status.user == geteuid() { return true }
+    if let link = marks["ROAMWARD_LINK"], holdsDevice(of: link, process) { return true }
+    if let group = controlGroup(of: process), group == unit || group.hasPrefix(unit + "/") { return true }
+    return isBelowOurs(status.parent)
+  }
+
+  private static let unit = "/system.slice/roamwardd.service"
+
+  /// Whether it has the TUN device of that name open, which takes CAP_NET_ADMIN.
+  private static func holdsDevice(of link: String, _ process: Int32) -> Bool {
+    let folder = "/proc/\(process)/fdinfo"
+    return Folder.names(in: folder).contains { name in
+      guard let text = try? TextFile.read("\(folder)/\(name)", limit: 4096) else { return false }
+      return String(decoding: text, as: UTF8.self).split(separator: "\n").contains("iff:\t\(link)")
+    }
+  }
+
+  /// Whether one of these ancestors is the agent, or a marked process of our own user.
+  private static func isBelowOurs(_ first: Int32) -> Bool {
+    var process = first
+    for _ in 0..<64 {
+      guard process > 1, let status = status(of: process) else { return false }
+      if status.user == geteuid() {
+        if process == getpid() || isAgent(process) { return true }
+        if let environment = try? TextFile.read("/proc/\(process)/environ"),
+          strings(environment).contains(where: { $0.hasPrefix("ROAMWARD_TUNNEL=") })
+        {
+          return true
+        }
+      }
+      process = status.parent
+    }
+    return false
+  }
+
+  private static func isAgent(_ process: Int32) -> Bool {
+    var path = [CChar](repeating: 0, count: 4097)
+    guard readlink("/proc/\(process)/exe", &path, 4096) > 0 else { return false }
+    let words = path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: words, as: UTF8.self).split(separator: "/").last?.hasPrefix("roamwardd") ?? false
   }
 
   /// Kills these programs, each with its group, and waits until they are gone: half a second at most. For the time before the loop runs.

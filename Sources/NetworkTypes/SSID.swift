@@ -24,8 +24,9 @@ extension SSID: LosslessStringConvertible {
   }
 
   package var description: String {
-    let isControl = bytes.contains { $0 < 0x20 || $0 == 0x7f }
-    if !isControl, let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix("hex:") { return text }
+    if let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix("hex:"), !text.unicodeScalars.contains(where: \.isUnprintable) {
+      return text
+    }
     return "hex:" + bytes.map(hexadecimal).joined()
   }
 }

@@ -1,12 +1,38 @@
 import ArgumentParser
 import ControlClient
 import Glibc
+import NetworkTypes
+import PolicySource
 import RoamwardCore
 
-/// Writes to standard output at once. A reader that has gone ends the program quietly; what cannot be written otherwise, with status 1.
-func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+/// Writes to standard output at once, with all escaped that could steer a terminal. A reader that has gone ends the program quietly; what cannot
+/// be written otherwise, with status 1.
+func write(_ text: String) { write(escaped(text, keepingLines: true), to: STDOUT_FILENO) }
 
-func writeError(_ text: String) { write(text, to: STDERR_FILENO) }
+/// The same for standard error, where our own colours stay.
+func writeError(_ text: String) { write(escapedButColors(text), to: STDERR_FILENO) }
+
+private func escapedButColors(_ text: String) -> String {
+  guard usesColor else { return escaped(text, keepingLines: true) }
+  var parts = [Substring(text)]
+  for color in Diagnostic.colors {
+    parts = parts.flatMap { part in Diagnostic.colors.contains(String(part)) ? [part] : part.splitKeeping(color) }
+  }
+  return parts.map { Diagnostic.colors.contains(String($0)) ? String($0) : escaped(String($0), keepingLines: true) }.joined()
+}
+
+extension Substring {
+  /// Its parts, with each occurrence of the word as a part of its own.
+  fileprivate func splitKeeping(_ word: String) -> [Substring] {
+    var parts: [Substring] = []
+    var rest = self
+    while let place = rest.firstRange(of: word) {
+      parts += [rest[..<place.lowerBound], rest[place]]
+      rest = rest[place.upperBound...]
+    }
+    return parts + [rest]
+  }
+}
 
 private func write(_ text: String, to descriptor: Int32) {
   var rest = Array(text.utf8)[...]

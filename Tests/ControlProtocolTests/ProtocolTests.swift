@@ -68,4 +68,14 @@ import Testing
         == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","ssid":"Cafe","addresses":["192.0.2.23/24"],"gateways":["192.0.2.1"],"mtu":1500,"unknown":["gateway-mac"]}}}"#
     )
   }
+
+  @Test("JSON has nothing in it that steers a terminal, and means the same")
+  func escapes() throws {
+    let texts = ["\u{1b}[31m", "\u{9b}31m", "\u{7f}", "\u{202e}", "\u{200b}", "\u{2028}", "\u{e0041}", "é \u{1f600} \\ \"", "a\nb\t\u{0}"]
+    let value = JSON.object([.init(key: "\u{9b}k", value: JSON(texts))])
+    for text in [value.text(), value.text(indented: true)] {
+      #expect(!text.unicodeScalars.contains { $0.isUnprintable && $0 != "\n" })
+      #expect(try JSON(parsing: text.utf8) == value)
+    }
+  }
 }

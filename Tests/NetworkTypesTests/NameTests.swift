@@ -36,7 +36,8 @@ import Testing
     arguments: [
       ("Home", [0x48, 0x6f, 0x6d, 0x65], "Home"), ("hex:486f6d65", [0x48, 0x6f, 0x6d, 0x65], "Home"), ("hex:00", [0], "hex:00"),
       ("hex:FFfe", [0xff, 0xfe], "hex:fffe"), ("hex:6865783a", Array("hex:".utf8), "hex:6865783a"), ("é", [0xc3, 0xa9], "é"),
-      ("e\u{301}", [0x65, 0xcc, 0x81], "e\u{301}"),
+      ("e\u{301}", [0x65, 0xcc, 0x81], "e\u{301}"), ("hex:42c29b33316d", [0x42, 0xc2, 0x9b, 0x33, 0x31, 0x6d], "hex:42c29b33316d"),
+      ("hex:e280ae", [0xe2, 0x80, 0xae], "hex:e280ae"), ("a\u{200b}", [0x61, 0xe2, 0x80, 0x8b], "hex:61e2808b"),
     ])
   func ssid(text: String, bytes: [UInt8], printed: String) throws {
     let ssid = try #require(SSID(text))

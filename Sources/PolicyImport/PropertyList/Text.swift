@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// Without blanks and line ends around it.
 func trimmed(_ text: some StringProtocol) -> String {
   let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
@@ -13,12 +15,7 @@ func shown(_ text: String) -> String {
   return String(result) + (scalars.count > 120 ? "…" : "")
 }
 
-func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.value {
-  case 0..<0x20, 0x7f..<0xa0, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xfffb: true
-  default: false
-  }
-}
+func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable }
 
 /// Bytes of RFC 4648 base64; white space counts for nothing. `nil` for anything else.
 func bytes(fromBase64 text: some StringProtocol) -> [UInt8]? {

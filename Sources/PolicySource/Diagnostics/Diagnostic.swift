@@ -25,6 +25,9 @@ package struct Diagnostic: Hashable, Sendable, Error {
     self.excerpt = excerpt
   }
 
+  /// What `rendered(color: true)` begins and ends colours with.
+  package static let colors = ["1", "1;31", "1;32", "1;33", "0"].map { "\u{1b}[\($0)m" }
+
   /// `FILE:LINE:COL: error: MESSAGE`, the line, a caret under the column, and `help: …`; without a newline at the end.
   ///
   /// What could steer a terminal is replaced.

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// The text with all that could steer a terminal, or turn the order of its characters around, replaced by U+FFFD; tabs stay.
 func printable(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
@@ -6,13 +8,7 @@ func printable(_ text: String) -> String {
   return String(result)
 }
 
-private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.value {
-  case 9: false
-  case 0..<0x20, 0x7f..<0xa0, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xfffb: true
-  default: false
-  }
-}
+private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable && scalar != "\t" }
 
 /// What a file says, in quotes and short, for a message.
 package func quoted(_ text: String) -> String {
