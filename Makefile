@@ -6,6 +6,7 @@ DESTDIR ?=
 bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
 unitdir = $(PREFIX)/lib/systemd/system
+sysusersdir = $(PREFIX)/lib/sysusers.d
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 # Those that are run, and those that others read.
@@ -75,14 +76,16 @@ interop: ## the kernel's own WireGuard suite with our engine at either end
 	$(MAKE) --no-print-directory engine
 	Tests/Interop/run
 
-install: ## programs and systemd unit, under DESTDIR and PREFIX
+install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
 	install -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
 	install -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
+	install -m 644 examples/roamward-sysusers.conf $(DESTDIR)$(sysusersdir)/roamward.conf
+	@test -n '$(DESTDIR)' || ! command -v systemd-sysusers >/dev/null || systemd-sysusers $(sysusersdir)/roamward.conf
 	install -d $(DESTDIR)$(docdir)
 	install -m 644 docs/policy.schema.json docs/policy-reference.md docs/import-export.md docs/security.md $(DESTDIR)$(docdir)/
 

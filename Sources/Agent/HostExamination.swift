@@ -39,6 +39,7 @@ extension KernelCondition {
     case .engine(let engine): isWireGuardUserspace = engine == .userspace
     case .none(let reason): wireGuardAbsence = reason
     }
+    hasEngineUser = getpwnam("roamward-wireguard") != nil
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }
     if case .unknown(let reason) = machine.observedFirewall { nftablesAbsence = reason }

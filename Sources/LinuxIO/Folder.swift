@@ -2,13 +2,18 @@ internal import Glibc
 
 /// Folders on disk.
 package enum Folder {
-  /// Makes a folder with this mode where it is missing, and those above it with 0755.
+  /// Makes a folder with this mode where it is missing, and those above it with 0755, whatever the umask.
   package static func make(_ path: String, mode: UInt32) throws(SystemError) {
     var made = path.hasPrefix("/") ? "" : "."
     let parts = path.split(separator: "/")
     for (i, part) in parts.enumerated() {
       made += "/" + part
-      guard mkdir(made, i == parts.count - 1 ? mode : 0o755) == 0 || errno == EEXIST else { throw .last("make \(made)") }
+      let own = i == parts.count - 1 ? mode : 0o755
+      if mkdir(made, own) == 0 {
+        chmod(made, own)
+      } else if errno != EEXIST {
+        throw .last("make \(made)")
+      }
     }
   }
 

@@ -62,7 +62,10 @@ package enum TextFile {
   package static func create(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
     guard number >= 0 else { throw .last("create \(path)") }
-    try FileDescriptor(owning: number).writeAll(bytes)
+    let file = FileDescriptor(owning: number)
+    // The umask may have taken something away.
+    fchmod(number, mode)
+    try file.writeAll(bytes)
   }
 
   /// Adds to the end of a file that is there.

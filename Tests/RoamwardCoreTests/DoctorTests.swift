@@ -39,6 +39,10 @@ struct DoctorTests {
       $0.kernel.isWireGuardUserspace = true
       $0.kernel.tunAbsence = "No such file or directory"
     },
+    Ill(check: "engine-user", severity: .risk, cure: "systemd-sysusers") {
+      $0.kernel.isWireGuardUserspace = true
+      $0.kernel.hasEngineUser = false
+    },
     Ill(check: "nftables", severity: .problem, cure: "nf_tables") { $0.kernel.nftablesAbsence = "Operation not supported" },
     Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
     Ill(check: "rp-filter", severity: .risk, cure: "net.ipv4.conf.wlan0.rp_filter=2") { $0.kernel.strictLinks = ["wlan0"] },

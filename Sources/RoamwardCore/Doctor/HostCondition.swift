@@ -36,6 +36,8 @@ package struct KernelCondition: Hashable, Sendable {
   package var wireGuardAbsence: String?
   /// Whether they run in a program of ours rather than in the kernel.
   package var isWireGuardUserspace = false
+  /// Whether that program has a user of its own to become (sysusers.d/roamward.conf).
+  package var hasEngineUser = true
   /// Why `/dev/net/tun` cannot be opened.
   package var tunAbsence: String?
   /// Why the firewall cannot be asked.

@@ -20,6 +20,16 @@ extension HostCheck {
           cure: "modprobe tun; in a container, pass the device on (DeviceAllow=/dev/net/tun rw, or --device /dev/net/tun)")
       ]
     },
+    HostCheck("engine-user", "the WireGuard engine has a user of its own") { host, policies in
+      let isUsed = policies.enabled.contains { if case .wireGuard = $0.provider { true } else { false } }
+      guard isUsed, host.isRoot, host.kernel.isWireGuardUserspace, !host.kernel.hasEngineUser else { return [] }
+      return [
+        HostFinding(
+          "engine-user", .risk,
+          "there is no user roamward-wireguard: the WireGuard engine runs confined, but as nobody, and other programs of nobody's can end it",
+          cure: "systemd-sysusers, where `make install` has put sysusers.d/roamward.conf")
+      ]
+    },
     HostCheck("nftables", "the firewall can hold traffic back") { host, policies in
       let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
       guard !names.isEmpty, let reason = host.kernel.nftablesAbsence else { return [] }
