@@ -93,7 +93,7 @@ let package = Package(
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
-      name: "roamwardd", dependencies: ["Agent", "LinuxIO", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
+      name: "roamwardd", dependencies: ["Agent", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [

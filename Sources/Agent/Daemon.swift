@@ -34,19 +34,23 @@ package final class Daemon {
   private var watch: KernelWatch?
   private var server: ControlServer?
   private var sources: [EventSource] = []
+  private var lockSource: EventSource?
+  private var lockRest: EventSource?
   private var policyWatcher: FileWatcher?
   private var factWatcher: FileWatcher?
   private var resolverWatcher: FileWatcher?
   private var hostWatch: HostWatch?
   private let state: StateFolder
+  private let namespaceLock: NamespaceLock
 
-  /// Takes the state folder's lock and opens the kernel's sockets. Changes nothing yet.
+  /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
   package init(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
     self.settings = settings
     self.logger = logger
     do {
       loop = try EventLoop()
       state = try StateFolder(path: settings.stateDirectory)
+      namespaceLock = try NamespaceLock()
     } catch {
       throw WorldError("\(error)")
     }
@@ -60,6 +64,7 @@ package final class Daemon {
   package func run() throws(WorldError) -> Int32 {
     do throws(SystemError) {
       try listen()
+      try guardLock()
       try watchKernel()
       try watchFirewall()
       try watchFiles()
@@ -239,6 +244,18 @@ package final class Daemon {
   private var summary: String {
     let up = reconciler.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
+  }
+
+  /// Whoever connects to the lock is dropped, ten times a second.
+  private func guardLock() throws(SystemError) {
+    let source = try loop.whenReadable(namespaceLock.descriptor) { [weak self] in
+      guard let self else { return }
+      namespaceLock.drain()
+      lockSource?.isEnabled = false
+      lockRest = try? loop.at(.now + .milliseconds(100)) { [weak self] in self?.lockSource?.isEnabled = true }
+    }
+    source.setPriority(.client)
+    lockSource = source
   }
 
   private func listen() throws(SystemError) {

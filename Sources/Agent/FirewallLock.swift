@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
 internal import KernelNetwork
+internal import LinuxIO
 package import Logging
 internal import PolicySource
 internal import RoamwardCore
@@ -32,6 +33,27 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
   let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
   LoginNotice().say(status.wordsOfBlocking)
   logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
+}
+
+/// Does what `roamwardd --release` does, for whoever has no logger. An agent that runs in this network namespace is an error.
+package func releaseMachine() throws(WorldError) {
+  if let agent = NamespaceLock.holder {
+    throw WorldError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
+  }
+  try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
+}
+
+/// What a kill switch blocks while no agent answers, a line; `nil`: nothing, as far as may be seen. Root sees the table itself, others the notice.
+package var blockedWithoutAgent: String? {
+  if geteuid() == 0 {
+    guard let backend = try? NftablesBackend(), case .table(_, _, isGuarding: true) = backend.observe() else { return nil }
+  }
+  let notice = LoginNotice().path.flatMap { try? TextFile.read($0) }.map { String(decoding: $0, as: UTF8.self) }
+  guard let notice else { return geteuid() == 0 ? "the kill switch blocks traffic: `nft list table \(FirewallTable.name)`" : nil }
+  guard let start = notice.firstRange(of: "because ")?.upperBound, let end = notice[start...].firstRange(of: " not up")?.upperBound else {
+    return "the kill switch blocks traffic"
+  }
+  return "the kill switch blocks traffic, because \(notice[start..<end])"
 }
 
 /// Takes the firewall's table away, whoever put it up. An agent that runs puts it up again; it is to be asked instead.

@@ -44,8 +44,13 @@ package final class StateFolder {
       if number < 0 { throw error }
     }
     let lock = FileDescriptor(owning: number)
-    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-      throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
+    // A child of an agent that was killed holds the lock with it, until exec(2) closes its descriptors.
+    let deadline = Moment.now + .seconds(1)
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      guard Moment.now < deadline else {
+        throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
+      }
+      usleep(20_000)
     }
     return lock
   }

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -46,6 +50,36 @@ int clinux_unix_bind(int fd, const char *path) {
   if (unix_address(&address, path) < 0) return -1;
   return bind(fd, (struct sockaddr *)&address, sizeof address);
 }
+
+static socklen_t abstract_address(struct sockaddr_un *address, const char *name) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  size_t length = strnlen(name, sizeof address->sun_path - 1);
+  memcpy(address->sun_path + 1, name, length);
+  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+int clinux_unix_connect_abstract(int fd, const char *name) {
+  struct sockaddr_un address;
+  socklen_t length = abstract_address(&address, name);
+  return connect(fd, (struct sockaddr *)&address, length);
+}
+
+int clinux_unix_bind_abstract(int fd, const char *name) {
+  struct sockaddr_un address;
+  socklen_t length = abstract_address(&address, name);
+  return bind(fd, (struct sockaddr *)&address, length);
+}
+
+int clinux_has_capability(int capability) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  memset(data, 0, sizeof data);
+  if (syscall(SYS_capget, &header, data) < 0) return 0;
+  return data[capability / 32].effective >> (capability % 32) & 1;
+}
+
+int clinux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 int clinux_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark); }
 

@@ -57,7 +57,7 @@ extension FileDescriptor {
     throw .last("accept")
   }
 
-  private static func localSocket(nonBlocking: Bool) throws(SystemError) -> FileDescriptor {
+  static func localSocket(nonBlocking: Bool) throws(SystemError) -> FileDescriptor {
     let flags = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (nonBlocking ? SOCK_NONBLOCK.rawValue : 0)
     let number = socket(AF_UNIX, Int32(flags), 0)
     guard number >= 0 else { throw .last("socket") }

@@ -17,6 +17,9 @@ struct AgentOptions: ParsableArguments {
     }
   }
 
+  /// Whether an agent listens there.
+  var isAnswering: Bool { (try? ControlClient(path: socket)) != nil }
+
   /// One request; a refusal is printed and ends the program.
   func ask(_ request: Request) throws -> JSON {
     let client = try connect()

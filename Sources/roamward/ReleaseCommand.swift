@@ -1,3 +1,4 @@
+import Agent
 import ArgumentParser
 import ControlProtocol
 import Glibc
@@ -9,7 +10,8 @@ struct Release: ParsableCommand {
     discussion: """
       Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it. With --portal only the web and DNS are \
       open, for a captive portal, for ten minutes at most, and until the tunnels are up. With --only they are open to one program alone, and what is \
-      in its control group; a browser gets one of its own by `systemd-run --user --scope firefox`. The journal says who asked for it.
+      in its control group; a browser gets one of its own by `systemd-run --user --scope firefox`. The journal says who asked for it. \
+      Without an agent everything is opened, as by `roamwardd --release`.
       """)
 
   @OptionGroup var agent: AgentOptions
@@ -26,12 +28,25 @@ struct Release: ParsableCommand {
   }
 
   func run() throws {
+    if !agent.isAnswering, !portal, duration == nil, until == nil { return try releaseWithoutAgent() }
     let length = duration.flatMap(seconds)
     let end: HoldRequest.Until = length.map { .seconds(Int64($0)) } ?? (until == .resume ? .resume : .networkChange)
     let programs = try only.map(ownControlGroup)
     _ = try agent.ask(.release(ReleaseRequest(isPortal: portal, programs: programs, until: end, reason: reason)))
     let what = portal ? " for the web and DNS" + (programs.map { " of the programs in \($0)" } ?? "") : ""
     write("the firewall is open\(what); `roamward resume` closes it\n")
+  }
+
+  /// The table goes, and there is nobody who would put it up again.
+  private func releaseWithoutAgent() throws {
+    try requireRoot("to open the firewall")
+    do throws(WorldError) {
+      try releaseMachine()
+    } catch {
+      writeError("roamward: \(error)\n")
+      throw ExitStatus.refused
+    }
+    write("the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again\n")
   }
 
   /// The control group of a process, where that is not the one of everything, or of this session.

@@ -1,3 +1,4 @@
+import Agent
 import ArgumentParser
 import ControlProtocol
 import RoamwardCore
@@ -9,6 +10,9 @@ struct Status: ParsableCommand {
   @Flag(help: "Print the agent's report as JSON.") var json = false
 
   func run() throws {
+    if !agent.isAnswering, !json, let words = blockedWithoutAgent {
+      write("blocked: \(words); no agent answers\n         `sudo roamward release` lets everything flow\n")
+    }
     let reply = try agent.ask(.status)
     write(json ? reply.text(indented: true) + "\n" : StatusReport(reply).text)
   }

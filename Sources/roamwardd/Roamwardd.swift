@@ -1,7 +1,9 @@
 import Agent
 import ArgumentParser
 import Glibc
+import LinuxIO
 import Logging
+import NetworkTypes
 import RoamwardCore
 
 @main
@@ -57,12 +59,17 @@ struct Roamwardd: ParsableCommand {
     settings.connectivityCheck = connectivityCheck.map { ConnectivityCheck(url: $0, content: connectivityContent) }
     let level = Logger.Level(rawValue: logLevel) ?? .info
     let logger = Logger(label: "roamwardd") { _ in LogfmtLogHandler(level: level) }
+    Privileges.forbidDumps()
+    guard Privileges.canChangeNetwork else {
+      logger.critical("roamwardd cannot run", metadata: ["reason": "\(lackOfPrivileges)"])
+      throw ExitCode(EX_NOPERM)
+    }
     do {
       if lock { return try lockFirewall(settings, logger: logger) }
       if release { return try releaseFirewall(logger: logger) }
       if cleanup, dryRun {
         let machine = try LinuxMachine(ssidFile: nil, resolvConf: resolvConf, stateDirectory: stateDir)
-        for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(line) }
+        for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(escaped(line)) }
         // Whoever reads it may go early; a full disk is told.
         if fflush(nil) != 0, errno != EPIPE { throw ExitCode(1) }
         return
@@ -74,6 +81,10 @@ struct Roamwardd: ParsableCommand {
       throw ExitCode(1)
     }
   }
+}
+
+private var lackOfPrivileges: String {
+  "CAP_NET_ADMIN is missing: user \(geteuid()) may not change this network; start it as root (systemctl start roamwardd)"
 }
 
 /// `500ms`, `2s`.

@@ -29,6 +29,29 @@ import Testing
     #expect(names(in: path) == ["lock"])
   }
 
+  @Test("wait for the lock of an agent that is just going, and no longer than a second for one that stays") func lockOfDying() throws {
+    let folder = try TemporaryFolder()
+    try fill(folder.path)
+    // As a child of a killed agent between fork and exec.
+    let number = open(folder.path + "/lock", O_RDWR | O_CLOEXEC)
+    let held = FileDescriptor(owning: number)
+    #expect(flock(number, LOCK_EX | LOCK_NB) == 0)
+    let error = #expect(throws: SystemError.self) { _ = try StateFolder(path: folder.path) }
+    #expect(error?.code == EBUSY)
+    flock(number, LOCK_UN)
+    let child = try SpawnedProgram(
+      "flock", ["flock", folder.path + "/lock", "sleep", "0.3"], environment: ["PATH=/usr/bin:/bin"],
+      descriptors: [.nothing, .nothing, .nothing], company: .group
+    ).start()
+    while flock(number, LOCK_SH | LOCK_NB) == 0 {
+      flock(number, LOCK_UN)
+      usleep(1000)
+    }
+    #expect(try StateFolder(path: folder.path).journal.unfinishedLinks() == ["corp"])
+    waitpid(child, nil, 0)
+    withExtendedLifetime(held) {}
+  }
+
   @Test(
     "torn at any byte, or with any bit flipped, cost themselves alone, and are told with their name",
     arguments: ["link-corp", "command-vpn", "holds.json"])

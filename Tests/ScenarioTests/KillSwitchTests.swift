@@ -74,4 +74,35 @@ struct KillSwitchTests {
       """, limit: 400)
     #expect(seen == "[held]\n[released]\n[portal]\n0\n[held for always]\n[open]\n[locked]")
   }
+
+  @Test("that the early lock has put up is told by status, and opened by release, without an agent; motd is right")
+  func lockedWithoutAgent() throws {
+    let scene = try scene("always")
+    let seen = try scene.run(
+      """
+      go home
+      "$bin/roamwardd" --lock --policies "$policies" 2>>"$scene/agent.log"
+      cat /run/motd.d/*
+      roamward status 2>status.err || say "$?"
+      grep -c 'no agent answers' status.err
+      roamward release --portal >/dev/null 2>&1 || say "portal $?"
+      fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say held
+      roamward release
+      fetch http://203.0.113.80/ | grep -q Hello && say open
+      not test -e /run/motd.d
+      roamward status 2>/dev/null || say "$?"
+      start_agent
+      within 5 nft list table inet roamward
+      ROAMWARD_SOCKET=other.socket roamward release 2>&1 || say "$?"
+      nft list table inet roamward >/dev/null && say "still held"
+      """, limit: 400)
+    #expect(
+      seen.lines == [
+        "Roamward holds traffic back, because corp is not up. `roamward status` says why, `sudo roamward release` lets everything flow.",
+        "blocked: the kill switch blocks traffic, because corp is not up; no agent answers",
+        "         `sudo roamward release` lets everything flow", "[8]", "1", "[portal 8]", "[held]",
+        "the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again", "[open]", "[8]",
+        seen.lines.first { $0.contains("an agent runs here") } ?? "", "[1]", "[still held]",
+      ])
+  }
 }

@@ -13,6 +13,16 @@ int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid);
 int clinux_unix_connect(int fd, const char *path);
 int clinux_unix_bind(int fd, const char *path);
 
+/// The same for an abstract name of unix(7), without the leading zero.
+int clinux_unix_connect_abstract(int fd, const char *name);
+int clinux_unix_bind_abstract(int fd, const char *name);
+
+/// capget(2): 1 where the capability is effective, else 0.
+int clinux_has_capability(int capability);
+
+/// PR_SET_DUMPABLE of prctl(2): no core dump of this process, and no look into its memory by others of its user. 0, or -1 with errno.
+int clinux_forbid_dumps(void);
+
 /// SO_MARK and SO_BINDTODEVICE of socket(7). 0, or -1 with errno.
 int clinux_set_mark(int fd, uint32_t mark);
 int clinux_bind_to_device(int fd, const char *link);
