@@ -29,7 +29,8 @@ package struct LoginNotice {
       try? TextFile.replace(file, with: bytes, mode: 0o644)
     } else {
       removeUnfinished()
-      guard mkdir(unfinished, 0o755) == 0, chmod(unfinished, 0o755) == 0, (try? TextFile.create(unfinished + "/roamward.alone", with: bytes, mode: 0o644)) != nil,
+      guard mkdir(unfinished, 0o755) == 0, chmod(unfinished, 0o755) == 0,
+        (try? TextFile.create(unfinished + "/roamward.alone", with: bytes, mode: 0o644)) != nil,
         rename(unfinished, folder) == 0
       else { return removeUnfinished() }
     }

@@ -55,7 +55,8 @@ struct NamespaceLockTests {
 
   private func copy(of lock: NamespaceLock) -> FileDescriptor { FileDescriptor(owning: dup(lock.descriptor)) }
 
-  @Test("is not taken by other users, however many of its names they take", .enabled(if: geteuid() == 0, "other users are root's to become"))
+  @Test(
+    "is not taken by other users, however many of its names they take", .enabled(if: geteuid() == 0, "other users are root's to become"))
   func squatters() throws {
     try inNamespaces {
       let names = (0..<20).map { "\($0)" }.joined(separator: " ")
@@ -63,7 +64,8 @@ struct NamespaceLockTests {
       chmod(file.path, 0o755)
       try TextFile.create(file.path + "/squat", with: Array(squatter.utf8), mode: 0o644)
       let start = "setpriv --reuid 65534 --regid 65534 --clear-groups perl \(file.path)/squat \(names)"
-      let out = try shell("exec 3>\(file.path)/out; \(start) >&3 2>&1 </dev/null & for i in $(seq 200); do grep -q taken \(file.path)/out && break; sleep 0.05; done; cat \(file.path)/out; echo $!")
+      let wait = "for i in $(seq 200); do grep -q taken \(file.path)/out && break; sleep 0.05; done"
+      let out = try shell("exec 3>\(file.path)/out; \(start) >&3 2>&1 </dev/null & \(wait); cat \(file.path)/out; echo $!")
       let lines = out.split(separator: "\n")
       #expect(lines.first == "taken")
       #expect(try shell("grep -c roamwardd-lock /proc/net/unix") == "20\n")

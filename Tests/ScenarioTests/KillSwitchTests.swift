@@ -101,7 +101,8 @@ struct KillSwitchTests {
         "Roamward holds traffic back, because corp is not up. `roamward status` says why, `sudo roamward release` lets everything flow.",
         "blocked: the kill switch blocks traffic, because corp is not up; no agent answers",
         "         `sudo roamward release` lets everything flow", "[8]", "1", "[portal 8]", "[held]",
-        "the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again", "[open]", "[8]",
+        "the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again",
+        "[open]", "[8]",
         seen.lines.first { $0.contains("an agent runs here") } ?? "", "[1]", "[still held]",
       ])
   }
