@@ -38,7 +38,7 @@ package final class NamespaceLock {
   package static var holder: PeerCredentials? { holder(except: nil) }
 
   private static func holder(except own: String?) -> PeerCredentials? {
-    guard let text = try? TextFile.read("/proc/net/unix", limit: 1 << 26) else { return nil }
+    guard let text = try? TextFile.read("/proc/thread-self/net/unix", limit: 1 << 26) else { return nil }
     var asked = Set<String>()
     for line in text.split(separator: 10) where line.contains(UInt8(ascii: "@")) {
       guard let word = line.split(separator: 32).last, word.first == UInt8(ascii: "@") else { continue }
