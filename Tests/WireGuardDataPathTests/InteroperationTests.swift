@@ -19,7 +19,7 @@ struct InteroperationTests {
     arguments: [
       "we_begin they_begin outer_ipv6 they_begin_by_ipv6 preshared_key", "datagrams wg_shows narrow_path routing_loop rekey_under_load",
       "roaming several_addresses rebinding others_links", "they_restart we_restart without_offloads", "narrow_router lossy two_clients",
-      "confined moved_link no_peer",
+      "confined moved_link late_news no_peer",
     ])
   func together(cases: String) throws { try run(with: "wireguard-go", cases) }
 

@@ -624,6 +624,22 @@ works_inside() {
   at theirs busybox ping -c 1 -W 10 10.9.0.1 >/dev/null || fail 'no answer to a ping into the other namespace'
 }
 
+# Our engine hears that the link went down when the link is up again and has sent: no session is dropped after that.
+late_news() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  local process i
+  process=$(engine_of_ours)
+  for i in {1..10}; do
+    kill -STOP "$process"
+    ip -n ours link set wg0 down
+    ip -n ours link set wg0 up
+    { sleep 0.3 && kill -CONT "$process"; } &
+    at ours busybox ping -c 1 -W 10 10.9.0.2 >/dev/null || fail "the first packet after the link came up is lost, the ${i}th time"
+  done
+}
+
 is_silent() {
   local before
   before=$(sent_bytes)

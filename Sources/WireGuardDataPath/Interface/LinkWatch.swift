@@ -58,7 +58,7 @@ final class LinkWatch {
     while true {
       switch Int(cwg_link_read(socket.number, index, &isUp, &heard)) {
       case CWG_LINK_NOTHING: continue
-      case CWG_LINK_CHANGED: tell(isUp: isUp != 0, mtu: Int(heard))
+      case CWG_LINK_CHANGED: tell(mtu: Int(heard))
       case CWG_LINK_GONE: follow()
       case CWG_WAYS_CHANGED: waysChanged = true
       case CWG_LINK_LOST:
@@ -69,11 +69,12 @@ final class LinkWatch {
     }
   }
 
-  private func tell(isUp: Bool, mtu: Int) {
+  /// What is told of a link that went down may be old: it may be up again, and have sent in sessions that would then be dropped. The device knows.
+  private func tell(mtu: Int) {
     // Another link may have been given this index since.
     guard nextLook == nil else { return }
     self.mtu = mtu
-    handler(.state(isUp: isUp, mtu: mtu))
+    handler(.state(isUp: Int(cwg_tun_state(device.number)) == CWG_TUN_UP, mtu: mtu))
   }
 
   /// The link is not here any more.
