@@ -39,9 +39,10 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
-    let isPassDue = passAt.map { $0 <= now } ?? false
+    let hasWork = passAt.map { $0 <= now } ?? false
+    let hasSlept = noticeSleep()
     // Only a poll or a sample is due: the devices are asked, and nothing else is.
-    if !noticeSleep(), !samplePeers(at: now), !isPassDue, !hasNewsOfPeers() { return schedule() }
+    if !hasSlept, !samplePeers(at: now), !hasWork, !hasNewsOfPeers() { return schedule() }
     endTrialInTime(at: now)
     cutShort(at: now)
     if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
@@ -56,10 +57,13 @@ extension Reconciler {
     }
     // A handshake makes no event, and neither does the clock.
     if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
-    beforePass {
-      for supervisor in orderedSupervisors {
-        supervisor.askAgain()
-        drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
+    // A deadline that passed in sleep is no verdict: the pass tells of the sleep first.
+    if !hasSlept {
+      beforePass {
+        for supervisor in orderedSupervisors {
+          supervisor.askAgain()
+          drive(supervisor) { $0.handle(.tick, on: self.observation?.snapshot.primaryLink) }
+        }
       }
     }
     pass()

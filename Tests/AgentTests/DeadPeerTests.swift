@@ -230,6 +230,19 @@ private final class ConnectedLife {
     #expect(try life.tunnel().state == "reasserting" && life.states == ["corp reasserting"])
   }
 
+  @Test("a deadline that passes in sleep is no verdict: after waking it is asked anew") func deadlineInSleep() throws {
+    let life = try connected()
+    life.machine.peersAnswer = false
+    life.move(to: NetworkSnapshot())
+    life.move(to: cafe)
+    life.machine.sleep(for: .seconds(3600))
+    life.machine.run(for: .seconds(10))
+    #expect(life.states == ["corp reasserting"] && life.failures.isEmpty)
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(10))
+    #expect(life.states == ["corp reasserting", "corp connected"])
+  }
+
   @Test("after waking on the same network it is asked, once for both witnesses of the sleep") func wakes() throws {
     let life = try connected()
     life.machine.sleep(for: .seconds(3600))
