@@ -38,7 +38,9 @@ extension Reconciler {
     // What an earlier agent has left is known, and ended, first. What another program still writes for us is finished, and then seen.
     guard !isRecovering, resolverChange == nil || cutAt == nil else { return }
     // What whoever keeps the resolver does not take back is told of, and holds nothing up for ever.
-    let isEmpty = Plan(from: observation.state, to: desiredState).steps.allSatisfy { $0.isOfResolver && contest.isHopeless }
+    let isEmpty = Plan(from: observation.state, to: desiredState).steps.allSatisfy {
+      $0.isOfResolver && (contest.isHopeless || cutAt == nil)
+    }
     guard isEmpty, supervisors.values.allSatisfy({ $0.machine.state == .disconnected }), linksBeingStarted.isEmpty else { return }
     whenStopped = nil
     done()

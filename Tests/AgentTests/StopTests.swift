@@ -1,4 +1,5 @@
 import Agent
+import ControlProtocol
 import HostServices
 import NetworkTypes
 import RoamwardCore

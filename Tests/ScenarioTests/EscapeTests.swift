@@ -77,7 +77,7 @@ struct EscapeTests {
       go cafe
       start_agent
       tunnel_is corp connected
-      ip link add $'x\\e[31m\\xc2\\x9by' type dummy
+      ip link add $'x\\e[31m\\xc2\\x9by' type veth peer name peer0
       ip link set $'x\\e[31m\\xc2\\x9by' up
       ip address add 192.0.2.77/24 dev $'x\\e[31m\\xc2\\x9by'
       ip link set $'x\\e[31m\\xc2\\x9by' alias $'roamward:\\e[31mcorp\\xe2\\x80\\xae'

@@ -53,16 +53,12 @@ struct StepFailureTests {
       mkdir -p poor
       printf '#!/bin/sh\\nexec setpriv --bounding-set=-net_admin --inh-caps=-net_admin "%s/roamwardd" "$@"\\n' "$bin" >poor/roamwardd
       chmod 755 poor/roamwardd; ln -s "$bin/roamward" poor/roamward
-      bin=$scene/poor
-      start_agent
-      within 10 eval '[[ $(field corp failure) != null ]]'
-      field corp failure
+      "$scene/poor/roamwardd" --policies "$policies" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" 2>words || say "status $?"
+      cat words
       as_before && say untouched
-      stop_agent
-      as_before
       """, limit: 90)
-    #expect(seen.contains("[untouched]\n0"), "\(seen)")
-    #expect(seen.lowercased().contains("not permitted"), "\(seen)")
+    #expect(seen.contains("[status 77]") && seen.contains("[untouched]"), "\(seen)")
+    #expect(seen.contains("CAP_NET_ADMIN"), "\(seen)")
   }
 
   @Test("killed while policies are applied and confirmed, it has the old set or the new one, and never a part", .enabled(if: isDebugBuild))
