@@ -29,9 +29,9 @@ extension Reconciler {
   private func hasNewsOfPeers() -> Bool {
     for supervisor in orderedSupervisors where supervisor.machine.state.isAwaitingAnswer {
       supervisor.askAgain()
-      guard let link = supervisor.linkName, let engine = observation?.state.wireGuard[link]?.engine else { continue }
+      guard let link = supervisor.linkName, observation?.state.wireGuard[link] != nil else { continue }
       counters.polls += 1
-      guard let state = world.wireGuardState(link, engine) else { return true }
+      guard let state = world.readDevice(link) else { return true }
       if supervisor.isAnswered(by: state) { return true }
     }
     return false
@@ -57,7 +57,7 @@ extension Reconciler {
     }
     // A handshake makes no event, and neither does the clock.
     if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
-    // A deadline that passed in sleep is no verdict: the pass tells of the sleep first.
+    // A deadline that passed in sleep is no verdict: the pass handles the sleep first.
     if !hasSlept {
       beforePass {
         for supervisor in orderedSupervisors {

@@ -283,7 +283,7 @@ package final class LinuxMachine {
     return wireGuardState(of: link, by: found.kind == "wireguard" ? .kernel : .userspace)
   }
 
-  func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
+  private func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
     switch engine {
     case .kernel: (try? wireGuard.read(link)) ?? nil
     case .userspace: (try? userspace.read(link)) ?? nil

@@ -51,7 +51,6 @@ extension World {
       },
       loadPolicies: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, journal: journal,
       wake: alarm.set)
-    world.wireGuardState = machine.wireGuardState(of:by:)
     let probes = ProbeRunner(on: loop, resolver: resolver)
     world.probe = { request, link, done in
       probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)

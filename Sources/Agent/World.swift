@@ -18,8 +18,6 @@ package struct World {
   package var endUserspaceLink: (String) -> Void
   /// Gives peers new sessions, so that each has to answer once more: the device is configured from nothing.
   package var renewSessions: (String, WireGuardDevice) -> String?
-  /// Asks one WireGuard device alone, by its link and what runs it; `nil`: it does not answer.
-  package var wireGuardState: (String, WireGuardEngine) -> WireGuardState? = { _, _ in nil }
   package var wireGuardEngine: () -> EngineChoice
   /// Resolves a name on the underlay, whatever tunnels are up. Dropping what it returns ends the look-up.
   package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> AnyObject?
@@ -38,7 +36,7 @@ package struct World {
   package var changeResolver: (Step, @escaping (String?) -> Void) -> Void = { _, done in done("nobody keeps the resolver") }
   /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
   package var wake: (Moment?, @escaping () -> Void) -> Void
-  /// What the WireGuard device of this link shows now; nothing else is looked at. A world that is not told how never samples one.
+  /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer. Default: no device answers.
   package var readDevice: (String) -> WireGuardState? = { _ in nil }
   /// Has the kernel resolve a neighbour's hardware address on this link; that it is there is an event. A world that is not told how asks nobody.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void = { _, _ in }

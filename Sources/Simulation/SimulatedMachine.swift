@@ -181,10 +181,6 @@ package final class SimulatedMachine {
         return loaded
       }, journal: journal(of: life),
       wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
-    world.wireGuardState = { [unowned self] link, _ in
-      answerDevices()
-      return state.observed.wireGuard[link]
-    }
     world.changeResolver = { [unowned self] step, done in
       resolverChanges.append(step)
       if let reason = failingSteps(step) { return soon(life) { done(reason) } }
@@ -209,10 +205,9 @@ package final class SimulatedMachine {
     }
     world.timeAsleep = { [unowned self] in asleep }
     world.readDevice = { [unowned self] link in
-      guard let peers, var device = state.observed.wireGuard[link] else { return nil }
       samples += 1
-      peers.show(link, &device)
-      return device
+      answerDevices()
+      return state.observed.wireGuard[link]
     }
     world.resolveNeighbour = { [unowned self] address, link in
       neighbourRequests.append("\(address) on \(link.name)")

@@ -75,19 +75,6 @@ extension WatchedAgent {
   var contests: [String] { status.notes.filter { $0.contains("by another program") } }
 }
 
-/// SplitMix64.
-private struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 /// What the agent does itself is no damage; what others do is, and is put right at once unless they keep doing it.
 @Suite struct OwnChangesTests {
   /// `LIVES` in the environment takes more of them.
@@ -95,7 +82,7 @@ private struct Dice: RandomNumberGenerator {
 
   @Test("no life without a foreign hand counts a repair, and every roam connects within 3 s", arguments: 0..<lives)
   func ownChanges(_ seed: UInt64) throws {
-    var dice = Dice(seed)
+    var dice = SplitMix64(state: seed)
     let engine = EngineChoice.engine(seed.isMultiple(of: 2) ? .kernel : .userspace)
     let life = FourTunnels.start(engine: engine)
     var network = FourTunnels.home
@@ -171,7 +158,7 @@ private struct Dice: RandomNumberGenerator {
 
   @Test("damage by others is counted and paced, and neither delays another tunnel, a roam or an end", arguments: 0..<lives)
   func foreignHand(_ seed: UInt64) throws {
-    var dice = Dice(seed)
+    var dice = SplitMix64(state: seed)
     let life = FourTunnels.start(on: FourTunnels.cafe)
     let observed = { life.machine.state.observed }
     let wanted = observed().comparable

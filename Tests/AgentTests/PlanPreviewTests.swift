@@ -108,10 +108,10 @@ extension WatchedAgent {
 private struct RandomLife {
   let agent: WatchedAgent
   private(set) var acts: [String] = []
-  private var random: RandomNumbers
+  private var random: SplitMix64
 
   init(seed: UInt64) {
-    random = RandomNumbers(seed: seed)
+    random = SplitMix64(state: seed)
     agent = WatchedAgent(on: PlanPreviewTests.networks[Int(seed) % 4])
     agent.machine.otherNames = Sample.address("203.0.113.77")
     agent.machine.policies = policies()
@@ -172,20 +172,5 @@ private struct RandomLife {
       Sample.rule(.ssid([Sample.ssid("Home")]), random.pick([.disconnect, .connect, .ignore])), Sample.rule(.interface([.wifi]), .connect),
       Sample.rule(.always, last),
     ]
-  }
-}
-
-/// SplitMix64.
-private struct RandomNumbers {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func pick<Value>(_ values: [Value]) -> Value {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return values[Int((z ^ (z >> 31)) % UInt64(values.count))]
   }
 }

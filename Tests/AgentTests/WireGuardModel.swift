@@ -303,18 +303,3 @@ struct WireGuardEnd {
   /// `REKEY_TIMEOUT_JITTER_MAX_JIFFIES`: up to a third of a second.
   private mutating func jitter() -> Duration { .milliseconds(Int64(random.unit() * 333)) }
 }
-
-/// A small generator that gives the same numbers on every machine.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-
-  mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
-}
