@@ -4,6 +4,9 @@ import RoamwardCore
 
 /// When it wakes by itself.
 extension Reconciler {
+  /// No pass and no poll is due: only samples of connected tunnels are taken.
+  package var isAtRest: Bool { passAt == nil && polling.next == nil }
+
   /// The next moment at which something has to be looked at again; with nothing pending, none.
   func schedule() {
     let now = world.now()

@@ -24,7 +24,7 @@ import Testing
     #expect(try life.tunnel().state == "connecting")
     life.machine.peersAnswer = true
     life.machine.run(for: .milliseconds(250))
-    #expect(try life.tunnel().state == "connected" && life.machine.isIdle)
+    #expect(try life.tunnel().state == "connected" && life.agent.isAtRest)
   }
 
   @Test("on another network it asks eagerly again") func roams() throws {

@@ -35,7 +35,7 @@ import Testing
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(600))
-    #expect(life.machine.isIdle, "the question is settled")
+    #expect(life.agent.isAtRest, "the question is settled")
     let asked = life.machine.probes.count
     life.machine.run(for: .seconds(100_000))
     #expect(life.machine.probes.count == asked)
@@ -127,7 +127,7 @@ import Testing
     machine.probeReplies = ["http://check.example/": .response(status: 204)]
     machine.run(for: .seconds(25))
     #expect(agent.status(at: 0, process: 0).tunnels.map(\.state) == ["connected"])
-    #expect(machine.isIdle)
+    #expect(agent.isAtRest)
     // What the host says outranks the check.
     machine.network.captivePortal = .known(true)
     agent.networkChanged()

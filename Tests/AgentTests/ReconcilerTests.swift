@@ -21,7 +21,7 @@ import Testing
     #expect(life.machine.applied.isEmpty && life.machine.isIdle)
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected")
-    #expect(life.machine.isIdle, "with nothing to wait for, no timer is set")
+    #expect(life.agent.isAtRest, "with nothing to wait for, only samples are taken")
     #expect(life.machine.state.observed.kernel.rules.count == 1)
     life.move(to: home)
     #expect(life.states == ["corp connecting", "corp connected", "corp disconnecting", "corp disconnected"])
