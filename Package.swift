@@ -125,7 +125,7 @@ let package = Package(
       "AgentTests",
       uses: [
         "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit",
-        "TestSupport",
+        "TestSupport", logging,
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),

@@ -13,7 +13,7 @@ extension Reconciler {
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
         network6: network.digest(.v6)),
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
-      notes: notes, counters: counters, resolver: resolverReport)
+      notes: notes.map(\.description), counters: counters, resolver: resolverReport)
     status.standIns = loaded.fallback?.standIns ?? []
     status.others = others.all.map(\.description)
     let fit = underlayFit
@@ -32,17 +32,21 @@ extension Reconciler {
     let isUp = supervisor.machine.level > .nothing
     let device = isUp ? supervisor.linkName.flatMap { observation?.state.wireGuard[$0] } : nil
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
+    let reason = reason(for: supervisor)
     var report = StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
-      decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason(for: supervisor),
+      decision: decision?.outcome.rawValue ?? "ignore", rule: decision?.rule.map(StatusReport.Rule.init), because: reason.description,
       hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdUntil: hold?.lifetime.end,
       holdReason: hold?.reason,
       timers: timers(of: supervisor).map { .init(what: $0.what.rawValue, at: wallClock($0.at)) }, link: isUp ? supervisor.linkName : nil,
       engine: isUp ? supervisor.engineName : nil, endpoint: peer?.endpoint?.description, lastHandshake: device?.lastHandshake,
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
-      sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) }, failure: supervisor.machine.failure,
-      notes: notes.filter { $0.hasPrefix(policy.name + ": ") })
+      sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) },
+      failure: supervisor.machine.failure?.description,
+      notes: notes.filter { $0.tunnel == policy.name }.map(\.description))
     report.notes += policy.limitations.map { "\(policy.name): \($0)" }
+    report.code = reason.code.rawValue
+    report.failureCode = supervisor.machine.failure?.code.rawValue
     report.holdLifetime = hold?.lifetime.kind
     report.isWanted = supervisor.isWanted
     report.table = supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil

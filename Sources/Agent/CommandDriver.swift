@@ -107,7 +107,7 @@ extension CommandOutcome {
   fileprivate func event(onSuccess success: TunnelMachine.Event) -> TunnelMachine.Event {
     switch self {
     case .succeeded: success
-    case .failed(let reason): .failed(because: reason)
+    case .failed(let reason): .failed(TunnelFailure(.commandFailed, reason))
     }
   }
 }

@@ -22,7 +22,7 @@ extension Reconciler {
       let possible = plan.steps.filter { !isInProgress($0) && !isResolverHeldBack($0) && !isAwaitingRefusal($0, in: plan) }
       follow(observation, towards: desired)
       let steps = pacingRepairs(possible)
-      noteProblems(desired.notes + plan.conflicts + notesOfOthers + [contest.note].compactMap { $0 } + world.journal.troubles())
+      noteProblems(desired.notes + plan.conflicts + notesOfOthers + troubles)
       if plan.isEmpty { settledState = desired }
       let failures = steps.isEmpty ? [] : takeResolverFailures(execute(steps))
       if !steps.isEmpty { observe() }
@@ -40,9 +40,14 @@ extension Reconciler {
         hasFailed = true
       }
     }
-    warn("the machine is not as wanted after eight rounds; it is looked at again in a second")
+    warn(Remark(.trouble, "the machine is not as wanted after eight rounds; it is looked at again in a second"))
     isObservationStale = true
     retryAt = world.now() + .seconds(1)
+  }
+
+  /// What keeps name servers from being applied, and notes from being kept.
+  private var troubles: [Remark] {
+    [contest.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) } + world.journal.troubles().map { Remark(.trouble, $0) }
   }
 
   var desiredState: DesiredState {
@@ -138,7 +143,7 @@ extension Reconciler {
       linksBeingStarted.remove(link)
       if failure == nil { applied?.take(.addWireGuardLink(link, .userspace)) }
       if let failure, let owner = orderedSupervisors.first(where: { $0.linkName == link }) {
-        drive(owner) { $0.handle(.failed(because: failure), on: self.observation?.snapshot.primaryLink) }
+        drive(owner) { $0.handle(.failed(TunnelFailure(.engineFailed, failure)), on: self.observation?.snapshot.primaryLink) }
       }
       isObservationStale = true
       pass()
@@ -155,16 +160,19 @@ extension Reconciler {
       let failure = failures.first { own($0.step) }
       drive(supervisor) { supervisor in
         let primary = observation.snapshot.primaryLink
-        let obstacle = failure?.description ?? open.obstacles[supervisor.policy.name]
+        let obstacle = failure.map { TunnelFailure(.stepFailed, $0.description) } ?? open.obstacles[supervisor.policy.name]
         if let obstacle, supervisor.machine.level > .nothing {
-          supervisor.handle(.failed(because: obstacle), on: primary)
+          supervisor.handle(.failed(obstacle), on: primary)
         } else if !open.steps.contains(where: own) {
           if supervisor.setup.level == .full, !self.isAwaitingResolver(supervisor) { supervisor.handle(.applied, on: primary) }
           if supervisor.machine.level == .nothing, supervisor.isReleased { supervisor.handle(.removed, on: primary) }
         }
       }
     }
-    for failure in failures { warn("\(failure)") }
+    for failure in failures {
+      let owner = orderedSupervisors.first { failure.step.concerns(link: $0.linkName, table: Ownership.tables.lowerBound + $0.slot) }
+      warn(Remark(.stepFailed, of: owner?.policy.name, "\(failure)"))
+    }
     return before == orderedSupervisors.map(\.machine)
   }
 }

@@ -130,7 +130,7 @@ package final class Daemon {
     machine.resolver.changed = { [weak self] in self?.reconciler.factsCame() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
-      self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake"])
+      self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
       if !isAsleep { self?.reconciler.woke() }
     }
     for descriptor in watch.descriptors {
@@ -283,7 +283,9 @@ package final class Daemon {
       case .resume(let tunnel): try reconciler.resume(tunnel)
       case .release(let release):
         let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
-        logger.warning("the firewall is opened by hand", metadata: ["how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
+        logger.warning(
+          "the firewall is opened by hand",
+          metadata: ["reason": "\(ReasonCode.released.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
         try reconciler.release(release)
       case .reload: reloadPolicies()
       case .apply(let request):

@@ -20,15 +20,23 @@ extension Reconciler {
   func cutShort(at now: Moment) {
     guard let at = cutAt, at <= now else { return }
     cutAt = nil
-    if let step = resolverChange { warn("`\(step)` has not ended four seconds after the agent was told to stop; it is not waited for") }
+    if let step = resolverChange {
+      warn(Remark(.stopTimeout, "`\(step)` has not ended four seconds after the agent was told to stop; it is not waited for"))
+    }
     if isRecovering {
       for tunnel in world.journal.startedCommands().keys.sorted() {
-        warn("\(tunnel): the `down` that the last agent owed has not ended four seconds after the agent was told to stop; it is killed")
+        warn(
+          Remark(
+            .stopTimeout, of: tunnel,
+            "the `down` that the last agent owed has not ended four seconds after the agent was told to stop; it is killed"))
         world.cutRun(tunnel)
       }
     }
     for supervisor in orderedSupervisors where !supervisor.isReleased {
-      warn("\(supervisor.policy.name): its programs have not ended four seconds after the agent was told to stop; they are killed")
+      warn(
+        Remark(
+          .stopTimeout, of: supervisor.policy.name,
+          "its programs have not ended four seconds after the agent was told to stop; they are killed"))
       supervisor.cutShort()
     }
   }

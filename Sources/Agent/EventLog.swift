@@ -1,21 +1,24 @@
-internal import ControlProtocol
-internal import Logging
+package import ControlProtocol
+package import Logging
 internal import RoamwardCore
 
 extension Logger {
-  /// One line an event. What identifies places and people (SSIDs, names, addresses: the reasons) is told at debug level alone.
-  func tell(_ event: Event.Kind) {
+  /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the reasons in
+  /// words) is written at debug level alone.
+  package func tell(_ event: Event.Kind) {
+    var logger = self
+    logger[metadataKey: "tunnel"] = event.tunnel.map { "\($0)" }
+    logger[metadataKey: "reason"] = event.code.map { "\($0.rawValue)" }
+    logger.write(event)
+  }
+
+  private func write(_ event: Event.Kind) {
     switch event {
-    case .decision(let tunnel, let outcome, let rule, let name, let because):
-      info(
-        "decision",
-        metadata: with(
-          because, ["tunnel": "\(tunnel)", "decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
-    case .state(let tunnel, let from, let to, let because):
-      info("tunnel", metadata: with(because, ["tunnel": "\(tunnel)", "from": "\(from)", "to": "\(to)"]))
-    case .failure(let tunnel, let because): warning("failure", metadata: with(because, ["tunnel": "\(tunnel)"]))
-    case .hold(let tunnel, let hold, _):
-      info("hold", metadata: ["tunnel": "\(tunnel)", "hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
+    case .decision(_, let outcome, let rule, let name, _, let because):
+      info("decision", metadata: with(because, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
+    case .state(_, let from, let to, _, let because): info("tunnel", metadata: with(because, ["from": "\(from)", "to": "\(to)"]))
+    case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
+    case .hold(_, let hold, _): info("hold", metadata: ["hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):
       info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
     case .policy(let generation, let errors, let warnings):
@@ -23,9 +26,9 @@ extension Logger {
       errors == 0
         ? info("policies are in force", metadata: metadata)
         : error("policies have errors; what was good last stays in force", metadata: metadata)
-    case .timer(let tunnel, let what, _, let milliseconds):
+    case .timer(_, let what, _, let milliseconds):
       let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
-      debug("timer", metadata: ["tunnel": "\(tunnel)", "timer": "\(what)", "in": "\(when)"])
+      debug("timer", metadata: ["timer": "\(what)", "in": "\(when)"])
     case .firewall(let status):
       var metadata: Logger.Metadata = [
         "situation": "\(status.situation.rawValue)", "guards": "\(status.guards.joined(separator: ","))",
@@ -35,12 +38,9 @@ extension Logger {
       if let words = status.wordsOfBlocking { metadata["what"] = "\(words)" }
       let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
       isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
-    case .repair(let tunnel, let reason, let count):
-      var metadata: Logger.Metadata = ["reason": "\(reason.rawValue)", "count": "\(count)"]
-      if let tunnel { metadata["tunnel"] = "\(tunnel)" }
-      info("repaired what another program changed", metadata: metadata)
+    case .repair(_, _, let count): info("repaired what another program changed", metadata: ["count": "\(count)"])
     case .snapshot: break
-    case .warning(let text): warning("attention", metadata: ["what": "\(text)"])
+    case .warning(let note): warning("attention", metadata: ["what": "\(note)"])
     }
   }
 

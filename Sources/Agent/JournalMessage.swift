@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Logging
+internal import RoamwardCore
 
 /// Entries that the journal finds by their MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. They are the same from version to version
 /// (docs/operations.md).
@@ -15,10 +16,11 @@ enum JournalMessage: String, CaseIterable {
 
   /// Of a situation of the firewall.
   init(_ status: FirewallStatus) {
-    switch status.situation {
+    switch status.code {
     case .released: self = .firewallReleased
-    case .portal: self = .portalOpened
-    case .open, .guarded: self = status.blocking.isEmpty ? .trafficFlows : .trafficBlocked
+    case .portalOpened: self = .portalOpened
+    case .trafficBlocked: self = .trafficBlocked
+    default: self = .trafficFlows
     }
   }
 

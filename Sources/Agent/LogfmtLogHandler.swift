@@ -28,9 +28,7 @@ package struct LogfmtLogHandler: LogHandler {
     let message = escaped(event.message.description)
     let words = values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted("\($0.value)"))" }
     let hasFields = identity != nil || values["tunnel"] != nil || values["reason"] != nil
-    if isJournal, hasFields, tellJournal(([message] + words).joined(separator: " "), identity, values, event.level) {
-      return
-    }
+    if isJournal, hasFields, journalEntry(([message] + words).joined(separator: " "), identity, values, event.level).send() { return }
     let head = isJournal ? "<\(event.level.journalPriority)>\(message)" : "\(timestamp()) \(event.level) \(message)"
     let line = Array((([head] + words).joined(separator: " ") + "\n").utf8)
     // One write a line, so that lines of several programs do not mix.
@@ -38,14 +36,14 @@ package struct LogfmtLogHandler: LogHandler {
   }
 
   /// With `ROAMWARD_SITUATION=guarded` and the like beside the line.
-  private func tellJournal(_ line: String, _ identity: String?, _ values: Logger.Metadata, _ level: Logger.Level) -> Bool {
+  private func journalEntry(_ line: String, _ identity: String?, _ values: Logger.Metadata, _ level: Logger.Level) -> JournalEntry {
     var entry = JournalEntry()
     entry.add("MESSAGE", line)
     if let identity { entry.add("MESSAGE_ID", identity) }
     entry.add("PRIORITY", String(level.journalPriority))
     entry.add("SYSLOG_IDENTIFIER", "roamwardd")
     for (key, value) in values.sorted(by: { $0.key < $1.key }) { entry.add("ROAMWARD_\(key)", escaped("\(value)")) }
-    return entry.send()
+    return entry
   }
 
   private func timestamp() -> String {

@@ -24,7 +24,7 @@ package final class Reconciler {
   private(set) var underlay = NetworkSnapshot()
   var deliberation = Deliberation()
   var supervisors: [String: TunnelSupervisor] = [:]
-  private(set) var notes: [String] = []
+  private(set) var notes: [Remark] = []
   var guarding = GuardMachine()
   var toldFirewall = FirewallStatus()
   /// What was last said to whoever logs in; `nil`: nothing yet, neither that there is nothing to say.
@@ -200,7 +200,7 @@ package final class Reconciler {
     if isFirst, !isStopping { guarding.leaveNetwork(policies, holds: deliberation.holds) }
     tell(.policy(generation: generation, errors: errors, warnings: warnings))
     let words = loaded.fallback?.words ?? []
-    for line in words where !toldFallback.contains(line) { warn(line) }
+    for line in words where !toldFallback.contains(line) { warn(Remark(.policyRefused, line)) }
     toldFallback = words
     isObservationStale = true
     pass()
@@ -306,7 +306,9 @@ package final class Reconciler {
   /// read are told of when they keep doing so; anything else is told of at once.
   private func lookAgainLater(because error: WorldError) {
     failedLooks += 1
-    if failedLooks == (error.isTransient ? 3 : 1) { warn("the machine cannot be observed: \(error); it is tried again every second") }
+    if failedLooks == (error.isTransient ? 3 : 1) {
+      warn(Remark(.trouble, "the machine cannot be observed: \(error); it is tried again every second"))
+    }
     isObservationStale = true
     blindUntil = world.now() + min(.seconds(1), .milliseconds(50) * (1 << min(failedLooks - 1, 5)))
   }
@@ -375,7 +377,7 @@ package final class Reconciler {
         tell(
           .decision(
             tunnel: name, outcome: decision.outcome.rawValue, rule: decision.rule?.index, name: decision.rule?.name,
-            because: decision.reason))
+            reason: decision.code, because: decision.reason))
       }
       guard let supervisor = supervisors[name] else { continue }
       let intent = isStopping ? .down : verdict.intent
@@ -388,10 +390,10 @@ package final class Reconciler {
     removeSupervisorsWithoutPolicy()
   }
 
-  func noteProblems(_ problems: [String]) {
+  func noteProblems(_ problems: [Remark]) {
     for problem in problems where !notes.contains(problem) { warn(problem) }
     notes = problems
   }
 
-  func warn(_ text: String) { tell(.warning(text)) }
+  func warn(_ remark: Remark) { tell(.warning(remark)) }
 }

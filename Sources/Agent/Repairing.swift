@@ -50,9 +50,9 @@ extension Reconciler {
   }
 
   /// Of contests that go on, and of routes from the network that would lead past a tunnel; those that are over are forgotten.
-  var notesOfOthers: [String] {
+  var notesOfOthers: [Remark] {
     let contested = repairPace.contested(at: world.now())
-    return contested.map { repairPace.words(for: $0) } + others.collisions + pushedClaims
+    return (contested.map { repairPace.words(for: $0) } + others.collisions + pushedClaims).map { Remark(.conflict, $0) }
   }
 
   var underlayFit: UnderlayFit {

@@ -44,7 +44,8 @@ extension Reconciler {
     let after = supervisor.machine.state.status
     guard before != after else { return }
     toldStates[supervisor.policy.name] = after
-    tell(.state(tunnel: supervisor.policy.name, from: before, to: after, because: reason(for: supervisor)))
+    let because = reason(for: supervisor)
+    tell(.state(tunnel: supervisor.policy.name, from: before, to: after, reason: because.code, because: because.description))
   }
 
   /// Each failed attempt is told once, though the next one is under way, or fails for the same reason.
@@ -53,23 +54,23 @@ extension Reconciler {
     let (before, failure) = (toldFailures[name], ToldFailure(supervisor.machine))
     toldFailures[name] = failure
     guard let failure, failure != before, failure.retry != nil || failure.reason != before?.reason else { return }
-    tell(.failure(tunnel: name, because: failure.reason))
+    tell(.failure(tunnel: name, failure.reason))
   }
 
-  /// Why a tunnel is as it is, in a line: the hold, or the rule, or what failed.
-  func reason(for supervisor: TunnelSupervisor) -> String {
+  /// Why a tunnel is as it is, in a line: the hold, or the rule, or what is in doubt; and as a code, which names what failed as well.
+  func reason(for supervisor: TunnelSupervisor) -> (code: ReasonCode, description: String) {
     let name = supervisor.policy.name
-    if let doubt = supervisor.machine.doubt { return "\(doubt)" }
+    if let doubt = supervisor.machine.doubt { return (doubt.code, "\(doubt)") }
     let reason = StateReason(
       policies.tunnel(named: name), deliberation.decisions[name], override: deliberation.holds[name], isWanted: supervisor.isWanted,
       timers: timers(of: supervisor), at: world.now(), isStopping: isStopping)
-    return reason.description
+    return (supervisor.machine.trouble ?? reason.code, reason.description)
   }
 }
 
 /// What has failed of a tunnel, told apart from the same failure of its next attempt.
 struct ToldFailure: Equatable {
-  let reason: String
+  let reason: TunnelFailure
   /// While it waits for its next attempt: when that comes.
   var retry: Moment?
 

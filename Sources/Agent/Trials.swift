@@ -54,7 +54,7 @@ extension Reconciler {
   func endTrialInTime(at now: Moment) {
     guard let trial = world.trials.current(), trial.until <= now else { return }
     world.trials.drop()
-    warn("the policies on trial were not confirmed in time; the last set is back in force")
+    warn(Remark(.trialEnded, "the policies on trial were not confirmed in time; the last set is back in force"))
     policiesChanged()
   }
 }

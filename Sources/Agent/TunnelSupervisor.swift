@@ -147,7 +147,7 @@ final class TunnelSupervisor {
   /// The device that carried it has gone. Where nobody can be asked whether the other side still answers, it has failed.
   func loseDevice(on underlay: LinkFacts?) {
     if case .command(let command) = policy.provider, command.status.isEmpty {
-      handle(.failed(because: "its link \(command.interface ?? "") is gone"), on: underlay)
+      handle(.failed(TunnelFailure(.linkGone, "its link \(command.interface ?? "") is gone")), on: underlay)
     } else {
       handle(.deviceGone, on: underlay)
     }

@@ -67,7 +67,7 @@ final class WireGuardDriver: TunnelDriver {
     serversDue = nil
     if underlay != preparedOn { choice.forgetSilence() }
     switch world.wireGuardEngine() {
-    case .none(let reason): report(.failed(because: reason))
+    case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
       resolveEndpoints(on: underlay) { [weak self] peers in
         guard let self else { return }
@@ -126,7 +126,7 @@ final class WireGuardDriver: TunnelDriver {
   private func beginSessions() {
     renewals = (renewals ?? SessionRenewals()).next(at: world.now())
     guard case .wireGuard(let asked)? = device(whileAwaiting: true), let failure = world.renewSessions(link, asked) else { return }
-    report(.failed(because: failure))
+    report(.failed(TunnelFailure(.engineFailed, failure)))
   }
 
   var endpointFamilies: Set<IPAddress.Family>? {
@@ -181,7 +181,7 @@ final class WireGuardDriver: TunnelDriver {
         case .missing where keepingLast: life += 1
         case .missing(let reason):
           life += 1
-          report(.failed(because: "the endpoint \(name) cannot be resolved: \(reason)"))
+          report(.failed(TunnelFailure(.endpointUnresolved, "the endpoint \(name) cannot be resolved: \(reason)")))
           changed()
         }
       }

@@ -30,7 +30,7 @@ extension Decision {
 }
 
 extension Inert {
-  fileprivate var json: JSON { ["reason": .string(code), "by": JSON(winner), "because": .string(words)] }
+  fileprivate var json: JSON { ["reason": .string(code.rawValue), "by": JSON(winner), "because": .string(words)] }
 }
 
 extension RuleReference {

@@ -183,6 +183,9 @@ package struct StatusReport: Hashable, Sendable {
     package var sentBytes: Int64?
     /// Why the last attempt failed.
     package var failure: String?
+    /// The codes of `because` and `failure` (`ReasonCode`).
+    package var code: String?
+    package var failureCode: String?
     package var notes: [String]
     /// Attached prefixes that stay outside the tunnel though it includes them, each with its reason.
     package var outside: [String] = []

@@ -116,7 +116,7 @@ extension StatusReport.Tunnel {
       "timers": .array(timers.map { ["timer": .string($0.what), "at": .integer($0.at)] }),
       "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
-      "sentBytes": number(sentBytes), "failure": JSON(failure), "notes": JSON(notes),
+      "sentBytes": number(sentBytes), "failure": JSON(failure), "code": JSON(code), "failureCode": JSON(failureCode), "notes": JSON(notes),
       "outside": JSON(outside),
     ]
   }
@@ -139,6 +139,8 @@ extension StatusReport.Tunnel {
       endpoint: text("endpoint"),
       lastHandshake: json["lastHandshake"]?.integer, receivedBytes: json["receivedBytes"]?.integer, sentBytes: json["sentBytes"]?.integer,
       failure: text("failure"), notes: (json["notes"]?.array ?? []).compactMap(\.string))
+    code = text("code")
+    failureCode = text("failureCode")
     holdLifetime = text("holdLifetime")
     isWanted = json["wanted"]?.bool ?? false
     table = json["table"]?.integer.flatMap { UInt32(exactly: $0) }

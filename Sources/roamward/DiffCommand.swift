@@ -46,7 +46,7 @@ struct Diff: ParsableCommand {
       func trimmed(_ line: String) -> String { "\(name):" + line.split(whereSeparator: \.isWhitespace).reduce("") { $0 + " " + $1 } }
       differences.append(Discrepancy(.firewall, wanted: lines.missing.map(trimmed), found: lines.extra.map(trimmed)))
     }
-    let notes = preview.notes + preview.plan.conflicts
+    let notes = preview.notes + preview.plan.conflicts.map(\.description)
     write(json ? differences.json(notes).text(indented: true) + "\n" : differences.text(notes))
     if !differences.isEmpty { throw ExitCode(1) }
   }

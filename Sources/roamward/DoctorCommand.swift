@@ -52,7 +52,7 @@ struct Doctor: ParsableCommand {
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(WorldError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
-        notes[tunnel.name] = preview.notes + preview.plan.conflicts
+        notes[tunnel.name] = preview.notes + preview.plan.conflicts.map(\.description)
       } catch {
         notes[tunnel.name] = ["\(tunnel.name): \(error)"]
       }

@@ -28,7 +28,7 @@ extension PlanPreview {
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
     if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.because)") }
-    lines += (notes + plan.conflicts).map { "note: \($0)" }
+    lines += (notes + plan.conflicts.map(\.description)).map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
 
@@ -36,7 +36,7 @@ extension PlanPreview {
     let steps = plan.steps.map { step -> JSON in ["do": .string(step.description), "undo": JSON(step.undo?.description)] }
     return [
       "version": 1, "steps": .array(steps), "routes": .array(claims.map(\.json)), "others": JSON(others.all.map(\.description)),
-      "notes": JSON(notes + plan.conflicts), "dns": JSON(resolver?.backend.description),
+      "notes": JSON(notes + plan.conflicts.map(\.description)), "dns": JSON(resolver?.backend.description),
     ]
   }
 }

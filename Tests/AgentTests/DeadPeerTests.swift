@@ -22,7 +22,7 @@ private final class ConnectedLife {
     agent.machine.otherNames = Sample.address("203.0.113.10")
     agent.whenTold = { [unowned self] event in
       switch event {
-      case .state(_, _, let to, _): changes.append((machine.now, to))
+      case .state(_, _, let to, _, _): changes.append((machine.now, to))
       case .failure(_, let reason): changes.append((machine.now, "failed: \(reason)"))
       default: break
       }

@@ -174,7 +174,7 @@ import Testing
     let policies = life.machine.policies
     let end = Timeline.Step(at: .seconds(400), act: .wait, location: Sample.place())
     let simulation = Simulation(Timeline(steps: steps + [end]), policies: policies, settle: .zero) { entry in
-      if case .decision(_, let outcome, let rule, _, _) = entry.event, decisions.last != "\(outcome) \(rule ?? 0)" {
+      if case .decision(_, let outcome, let rule, _, _, _) = entry.event, decisions.last != "\(outcome) \(rule ?? 0)" {
         decisions.append("\(outcome) \(rule ?? 0)")
       }
     }
@@ -188,7 +188,7 @@ extension WatchedAgent {
   /// Each outcome and rule once in a row.
   fileprivate var decisions: [String] {
     events.reduce(into: []) { decisions, event in
-      guard case .decision(_, let outcome, let rule, _, _) = event, decisions.last != "\(outcome) \(rule ?? 0)" else { return }
+      guard case .decision(_, let outcome, let rule, _, _, _) = event, decisions.last != "\(outcome) \(rule ?? 0)" else { return }
       decisions.append("\(outcome) \(rule ?? 0)")
     }
   }

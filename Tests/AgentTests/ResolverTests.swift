@@ -29,7 +29,7 @@ import Testing
     let life = life()
     var linksWhenConnected: [String: LinkResolver]?
     life.whenTold = {
-      if case .state(_, _, let to, _) = $0, to == "connected" { linksWhenConnected = life.machine.state.observed.resolver.links }
+      if case .state(_, _, let to, _, _) = $0, to == "connected" { linksWhenConnected = life.machine.state.observed.resolver.links }
     }
     life.start()
     #expect(try life.tunnel().state == "connected")

@@ -29,7 +29,7 @@ import Testing
     #expect(try life.tunnel().because.hasPrefix("still up: rule 1 \"trusted\" wants it down, in "))
     #expect(try life.tunnel().because.hasSuffix(" s: ssid \"Home\" is \"Home\""))
     let named = life.events.contains { event in
-      if case .decision("corp", "disconnect", 1, "trusted", _) = event { true } else { false }
+      if case .decision("corp", "disconnect", 1, "trusted", .ruleMatched, _) = event { true } else { false }
     }
     #expect(named)
   }

@@ -40,7 +40,7 @@ final class WatchedAgent {
   func tunnel(_ name: String = "corp") throws -> StatusReport.Tunnel { try #require(status.tunnels.first { $0.name == name }) }
 
   var states: [String] {
-    events.compactMap { if case .state(let tunnel, _, let to, _) = $0 { "\(tunnel) \(to)" } else { nil } }
+    events.compactMap { if case .state(let tunnel, _, let to, _, _) = $0 { "\(tunnel) \(to)" } else { nil } }
   }
 
   var failures: [String] {

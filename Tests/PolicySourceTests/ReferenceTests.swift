@@ -67,6 +67,11 @@ private func table(_ mapping: KeyTable) -> String {
     for kind in LintFinding.Kind.allCases { #expect(text.contains("\n| `\(kind.rawValue)` | "), "\(kind.rawValue)") }
   }
 
+  @Test("the operator's guide lists every reason code") func reasonCodes() throws {
+    let text = try Repository.text("docs/operations.md")
+    for code in ReasonCode.allCases { #expect(text.contains("\n| `\(code.rawValue)` | "), "\(code.rawValue)") }
+  }
+
   @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md"])
   func documents(path: String) throws {
     let text = try Repository.text(path)

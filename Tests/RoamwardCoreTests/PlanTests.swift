@@ -127,7 +127,10 @@ import Testing
   @Test("a link of the wanted name that is somebody else's is a conflict, and stays") func conflict() {
     let foreign = KernelState(links: [Link(index: Sample.index(9), name: "corp", kind: "wireguard", flags: 1)])
     let plan = Plan(from: ObservedState(kernel: foreign), to: desired([setup(Sample.tunnel(rules: []))]))
-    #expect(plan.conflicts == ["corp: a link named corp exists already and is not Roamward's; rename the tunnel or remove the link"])
+    #expect(
+      plan.conflicts.map(\.description) == [
+        "corp: a link named corp exists already and is not Roamward's; rename the tunnel or remove the link"
+      ])
     #expect(!lines(plan).contains { $0.contains("dev corp") && $0.hasPrefix("ip link") })
     #expect(!lines(plan).contains { $0.contains("ip route") && $0.contains("dev corp") })
   }
@@ -143,7 +146,7 @@ import Testing
     var machine = SimulatedState()
     let elsewhere = Sample.network(Sample.wired())
     let words = "192.0.2.0/24 stays outside, because this machine is attached to it, and on-overlap is prefer-local"
-    #expect(desired([setup(tunnel)], on: cafe).notes == ["corp: \(words)"])
+    #expect(desired([setup(tunnel)], on: cafe).notes.map(\.description) == ["corp: \(words)"])
     machine.apply(Plan(from: machine.observed, to: desired([setup(tunnel)], on: elsewhere)).steps)
     let plan = Plan(from: machine.observed, to: desired([setup(tunnel)], on: cafe))
     #expect(
@@ -158,14 +161,14 @@ import Testing
     let state = desired([setup(home, slot: 500), setup(corp, slot: 0)])
     #expect(state.rules.map(\.priority) == [21_000, 21_500])
     #expect(state.resolvConf?.nameServers == [Sample.address("10.0.0.53")])
-    #expect(state.notes == ["home: its name servers are not used, because resolv.conf serves another tunnel already"])
+    #expect(state.notes.map(\.description) == ["home: its name servers are not used, because resolv.conf serves another tunnel already"])
   }
 
   @Test("split DNS is said to be impossible, not dropped in silence") func splitDNS() {
     let dns = DNSPolicy(servers: [Sample.address("10.0.0.53")], matchDomains: [Sample.pattern("corp.example")])
     let state = desired([setup(Sample.tunnel(rules: [], dns: dns))])
     #expect(
-      state.notes == [
+      state.notes.map(\.description) == [
         "corp: split DNS is not possible with resolv.conf, so its servers answer for all names, not for corp.example alone;"
           + " cure: apt install systemd-resolved"
       ])

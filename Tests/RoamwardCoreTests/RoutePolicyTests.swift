@@ -78,7 +78,7 @@ import Testing
     #expect(state.routes.contains { $0.kind == .unreachable && $0.destination == .everything(.v6) })
     #expect(state.rules.map(\.family) == [.v4, .v6])
     #expect(
-      state.notes == [
+      state.notes.map(\.description) == [
         "corp: IPv6 is unreachable while the tunnel is up, because it takes all of IPv4 and has no IPv6 address (exclude ::/0 to leave IPv6 outside)"
       ])
     // By the provider's own configuration too; and it is guarded.
@@ -94,7 +94,7 @@ import Testing
     #expect(v6(setup(RoutePolicy(include: [.everything(.v4)]), addresses: both)) == [])
     let excluded = setup(RoutePolicy(include: [.everything(.v4)], exclude: [.everything(.v6)]))
     #expect(routes(excluded, on: attached()).contains("throw default metric 1024"))
-    #expect(DesiredState(of: [excluded], on: UnderlayFit(attached())).notes == [])
+    #expect(DesiredState(of: [excluded], on: UnderlayFit(attached())).notes.map(\.description) == [])
   }
 
   @Test("a tunnel that refuses an overlap gets no link, and says why; its kill switch stands") func refuses() {
@@ -103,7 +103,7 @@ import Testing
     let state = DesiredState(of: [tunnel], on: home)
     let reason = "this machine is attached to 192.168.7.0/24, which the tunnel includes, and on-overlap is refuse"
     #expect(state.links.isEmpty && state.routes.isEmpty && state.rules.isEmpty && state.refusals == ["corp": reason])
-    #expect(Plan(from: ObservedState(), to: state).obstacles == ["corp": reason])
+    #expect(Plan(from: ObservedState(), to: state).obstacles == ["corp": TunnelFailure(.overlapRefused, reason)])
     #expect(FirewallTable(of: [tunnel], on: home)?.guards.count == 1)
     #expect(!DesiredState(of: [tunnel], on: UnderlayFit(attached("192.168.8.20/24"))).links.isEmpty)
     // A network that claims more than that is one too; everything is never attached.

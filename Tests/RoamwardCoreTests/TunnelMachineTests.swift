@@ -39,7 +39,7 @@ import Testing
       _ = machine.handle(.prepared, at: now)
       now = try #require(machine.nextDeadline)
       #expect(machine.handle(.tick, at: now) == [.release])
-      #expect(machine.failure == "the peer did not answer within 15 s")
+      #expect(machine.failure?.description == "the peer did not answer within 15 s")
       let next = try #require(machine.nextDeadline)
       delays.append(next - now)
       now = next
@@ -85,14 +85,15 @@ import Testing
   @Test("another network ends a back-off at once") func freshStart() {
     var machine = TunnelMachine()
     _ = machine.handle(.want(true), at: start)
-    _ = machine.handle(.failed(because: "no route"), at: start)
+    _ = machine.handle(.failed(TunnelFailure(.stepFailed, "no route")), at: start)
     #expect(machine.handle(.underlayChanged, at: start) == [.prepare])
   }
 
   @Test("no sequence of events breaks what always holds") func invariants() {
     var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
-      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(because: "x"), .underlayChanged, .underlayLost, .removed,
+      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(TunnelFailure(.stepFailed, "x")), .underlayChanged,
+      .underlayLost, .removed,
       .tick,
     ]
     for _ in 0..<2000 {

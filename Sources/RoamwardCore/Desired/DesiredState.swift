@@ -15,12 +15,12 @@ package struct DesiredState: Hashable, Sendable {
   package var listOwner: String?
   package var firewall = DesiredFirewall.open
   /// What a policy asks for and this host cannot give, for people.
-  package var notes: [String]
+  package var notes: [Remark]
   /// Tunnels that may not come up on this underlay, and why.
   package var refusals: [String: String] = [:]
 
   package init(
-    links: [DesiredLink] = [], routes: [Route] = [], rules: [RoutingRule] = [], resolvConf: ResolvConf? = nil, notes: [String] = []
+    links: [DesiredLink] = [], routes: [Route] = [], rules: [RoutingRule] = [], resolvConf: ResolvConf? = nil, notes: [Remark] = []
   ) {
     self.links = links
     self.routes = routes

@@ -19,7 +19,8 @@ package struct PlanPreview: Hashable, Sendable {
     let fit = UnderlayFit(tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice)
     desired = DesiredState(of: setups, on: fit, portal: portal)
     plan = Plan(from: observed, to: desired)
-    notes = desired.notes + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    notes =
+      desired.notes.map(\.description) + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
     claims = routeClaims(on: setups.filter { $0.level == .full }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
     resolverChoice = choice

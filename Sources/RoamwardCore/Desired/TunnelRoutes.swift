@@ -5,19 +5,19 @@ import NetworkTypes
 /// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
 /// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a family,
 /// that family's included prefixes are `unreachable` rather than outside.
-func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [String]) {
+func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [Remark]) {
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
   let name = tunnel.policy.name
   guard let link = tunnel.link else {
-    return ([], ["\(name): its routes cannot be applied, because its provider names no interface"])
+    return ([], [Remark(.routesLimited, of: name, "its routes cannot be applied, because its provider names no interface")])
   }
-  var notes: [String] = []
+  var notes: [Remark] = []
   var kinds: [IPPrefix: Route.Kind] = [:]
   for prefix in wanted { kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable }
   let policy = tunnel.policy.routes ?? RoutePolicy()
   for outside in tunnel.outsidePrefixes(on: underlay) {
-    if wanted.contains(outside.prefix) { notes.append("\(name): \(outside)") }
+    if wanted.contains(outside.prefix) { notes.append(Remark(.routesLimited, of: name, "\(outside)")) }
     kinds[outside.prefix] = .throw
   }
   if tunnel.yieldsToOthers, !underlay.others.mainPrefixes.isEmpty {
@@ -32,14 +32,18 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
   if let family = tunnel.familyForParity, kinds[.everything(family)] == .unreachable {
     let (number, other) = (family.rawValue, family == .v6 ? 4 : 6)
     notes.append(
-      "\(name): IPv\(number) is unreachable while the tunnel is up, because it takes all of IPv\(other) and has no IPv\(number) address"
-        + " (exclude \(IPPrefix.everything(family)) to leave IPv\(number) outside)")
+      Remark(
+        .routesLimited, of: name,
+        "IPv\(number) is unreachable while the tunnel is up, because it takes all of IPv\(other) and has no IPv\(number) address"
+          + " (exclude \(IPPrefix.everything(family)) to leave IPv\(number) outside)"))
   }
   for endpoint in tunnel.endpointsPastTheTunnel(on: underlay) {
     let only = policy.isEnforced ? "; the firewall lets nothing but the tunnel's own packets go there" : ""
     notes.append(
-      "\(name): all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
-        + only)
+      Remark(
+        .routesLimited, of: name,
+        "all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
+          + only))
     kinds[.host(endpoint)] = .throw
   }
   var routes = kinds.map { prefix, kind in

@@ -66,12 +66,12 @@ extension Decision {
 
 extension Inert {
   /// For JSON: it stays the same from version to version.
-  package var code: String {
+  package var code: ReasonCode {
     switch self {
-    case .disabled: "disabled"
-    case .onDemandOff: "on-demand-off"
-    case .excluded: "excluded"
-    case .unsupported: "unsupported"
+    case .disabled: .disabled
+    case .onDemandOff: .onDemandOff
+    case .excluded: .excluded
+    case .unsupported: .unsupported
     }
   }
 

@@ -2,9 +2,9 @@
 package struct Plan: Hashable, Sendable {
   package var steps: [Step]
   /// What stands in the way and is left alone, for people.
-  package var conflicts: [String] = []
+  package var conflicts: [Remark] = []
   /// Those of them that keep a tunnel from being made, by its name.
-  package var obstacles: [String: String] = [:]
+  package var obstacles: [String: TunnelFailure] = [:]
 
   package init(steps: [Step] = []) { self.steps = steps }
 

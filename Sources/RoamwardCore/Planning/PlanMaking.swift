@@ -9,7 +9,7 @@ extension Plan {
     let changes = Changes(from: observed, to: desired)
     self.init(steps: changes.make + changes.unmake)
     conflicts = changes.conflicts
-    obstacles = changes.obstacles.merging(desired.refusals) { first, _ in first }
+    obstacles = changes.obstacles.merging(desired.refusals.mapValues { TunnelFailure(.overlapRefused, $0) }) { first, _ in first }
   }
 }
 
@@ -17,8 +17,8 @@ extension Plan {
 private struct Changes {
   var make: [Step] = []
   var unmake: [Step] = []
-  var conflicts: [String] = []
-  var obstacles: [String: String] = [:]
+  var conflicts: [Remark] = []
+  var obstacles: [String: TunnelFailure] = [:]
 
   init(from observed: ObservedState, to desired: DesiredState) {
     let existing = Dictionary(observed.kernel.links.map { ($0.name, $0) }) { first, _ in first }
@@ -43,8 +43,8 @@ private struct Changes {
     case .wireGuard, .dummy:
       if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
         let text = "a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link"
-        conflicts.append("\(link.tunnel): \(text)")
-        obstacles[link.tunnel] = text
+        conflicts.append(Remark(.linkTaken, of: link.tunnel, text))
+        obstacles[link.tunnel] = TunnelFailure(.linkTaken, text)
         return false
       }
       addOwn(link, existing: existing, observed)
@@ -106,7 +106,7 @@ private struct Changes {
     case .open: if case .table = observed { unmake.append(.removeFirewall) }
     case .table(let table):
       if let reason = observed.refusal(of: table) {
-        conflicts.append("nothing is held back by the firewall, which the policy asks for: \(reason)")
+        conflicts.append(Remark(.firewallUnavailable, "nothing is held back by the firewall, which the policy asks for: \(reason)"))
       } else if !observed.isSatisfied(by: table) {
         make.insert(.replaceFirewall(table), at: 0)
       }

@@ -28,6 +28,14 @@ extension Decision {
     return entry.holds == .unknown ? "waits for: \(entry.finding.because)" : entry.finding.because
   }
 
+  /// What settled it: why nothing comes of it, or what decided.
+  package var code: ReasonCode {
+    if let inert { return inert.code }
+    if isWithoutNetwork { return .noNetwork }
+    if outcome == .pending { return .factPending }
+    return rule == nil ? .noRule : .ruleMatched
+  }
+
   /// The rule's reason, and why nothing comes of it.
   package var reason: String { inert.map { "not acted on, because \($0.words); \(because)" } ?? because }
 }

@@ -2,6 +2,7 @@ package import NetworkTypes
 
 /// Why a tunnel is as it is, in a line: what has decided, and where the state does not follow it yet, when it will.
 package struct StateReason: Hashable, Sendable, CustomStringConvertible {
+  package let code: ReasonCode
   package let description: String
 
   /// `policy` is `nil` where it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: what it will do by itself, the next first.
@@ -9,6 +10,8 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
     _ policy: TunnelPolicy?, _ decision: Decision?, override: Hold?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
     isStopping: Bool = false
   ) {
+    code =
+      if isStopping { .stopping } else if let policy { Self.code(policy, decision, override) } else { .policyRemoved }
     description =
       if isStopping {
         "the agent is stopping"
@@ -17,6 +20,14 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
       } else {
         "its policy is gone"
       }
+  }
+
+  private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: Hold?) -> ReasonCode {
+    if !policy.isEnabled { return .disabled }
+    if case .excluded? = decision?.inert { return .excluded }
+    if override != nil { return .held }
+    if !policy.onDemand.isEnabled { return .onDemandOff }
+    return decision?.code ?? .undecided
   }
 
   private static func words(

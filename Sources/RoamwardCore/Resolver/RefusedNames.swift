@@ -8,7 +8,9 @@ extension DesiredState {
     if refusing.isEmpty { return }
     if let reason = underlay.resolver.reasonNotToRefuse {
       notes += refusing.map { tunnel in
-        "\(tunnel.policy.name): `when-down: refuse` cannot be kept, so its names are asked at the network's servers while it is not up: \(reason)"
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "`when-down: refuse` cannot be kept, so its names are asked at the network's servers while it is not up: \(reason)")
       }
       return
     }

@@ -7,9 +7,9 @@ extension DesiredState {
     guard !tunnels.isEmpty else { return }
     let choice = underlay.resolver
     if let obstacle = choice.obstacle {
-      notes += tunnels.map { "\($0.policy.name): its name servers are not applied: \(obstacle)" }
+      notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, "its name servers are not applied: \(obstacle)") }
     }
-    if let remark = choice.remark { notes += tunnels.map { "\($0.policy.name): \(remark)" } }
+    if let remark = choice.remark { notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, remark) } }
     for tunnel in tunnels { noteServersOutside(tunnel) }
     switch choice.backend {
     case .resolved: applyLinks(of: tunnels, beside: choice.rivals)
@@ -29,8 +29,9 @@ extension DesiredState {
     if !outside.isEmpty {
       let names = outside.map(\.description).joined(separator: ", ")
       notes.append(
-        "\(tunnel.policy.name): its name server \(names) lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"
-      )
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "its name server \(names) lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"))
     }
   }
 
@@ -43,7 +44,7 @@ extension DesiredState {
     for tunnel in tunnels {
       let name = tunnel.policy.name
       guard let link = tunnel.link else {
-        notes.append("\(name): its name servers are not applied, because its provider names no interface")
+        notes.append(Remark(.dnsLimited, of: name, "its name servers are not applied, because its provider names no interface"))
         continue
       }
       let dns = tunnel.dns
@@ -61,14 +62,18 @@ extension DesiredState {
           return false
         }
         lost.append(domain)
-        notes.append("\(name): its name servers are not asked for \(domain.name?.text ?? "every name"), because those of \(other) are")
+        notes.append(
+          Remark(
+            .dnsLimited, of: name, "its name servers are not asked for \(domain.name?.text ?? "every name"), because those of \(other) are")
+        )
         return true
       }
       let takesAll = !dns.isSplit && !lost.contains(.root)
       if takesAll, let rival = rivals.first {
         notes.append(
-          "\(name): \(rival) claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain \(rival) \"\""
-        )
+          Remark(
+            .dnsLimited, of: name,
+            "\(rival) claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain \(rival) \"\""))
       }
       resolvedLinks[link] = LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: takesAll)
     }
@@ -79,7 +84,8 @@ extension DesiredState {
   /// The first tunnel that brings servers gets the list: it knows no names apart.
   private mutating func only(_ tunnels: [TunnelSetup], of keeper: String, cure: String) -> TunnelSetup? {
     for tunnel in tunnels.dropFirst() {
-      notes.append("\(tunnel.policy.name): its name servers are not used, because \(keeper) serves another tunnel already")
+      notes.append(
+        Remark(.dnsLimited, of: tunnel.policy.name, "its name servers are not used, because \(keeper) serves another tunnel already"))
     }
     guard let tunnel = tunnels.first else { return nil }
     let name = tunnel.policy.name
@@ -87,10 +93,13 @@ extension DesiredState {
     if tunnel.dns.isSplit {
       let names = tunnel.dns.matchDomains.map(\.description).joined(separator: ", ")
       notes.append(
-        "\(name): split DNS is not possible with \(keeper), so its servers answer for all names, not for \(names) alone; cure: \(cure)")
+        Remark(
+          .dnsLimited, of: name,
+          "split DNS is not possible with \(keeper), so its servers answer for all names, not for \(names) alone; cure: \(cure)"))
     }
     if tunnel.dns.servers.count > ResolvConf.maximumNameServers {
-      notes.append("\(name): resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out")
+      notes.append(
+        Remark(.dnsLimited, of: name, "resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out"))
     }
     return tunnel
   }
@@ -111,8 +120,10 @@ extension DesiredState {
     record = ResolverRecord(tunnel: tunnel.policy.name, program: program, content: content)
     if program == .debian, content.nameServers.count < ResolvConf.maximumNameServers {
       notes.append(
-        "\(tunnel.policy.name): resolvconf lists the network's own name servers after the tunnel's, so they are asked where those do not answer;"
-          + " cure: \(installResolved)")
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "resolvconf lists the network's own name servers after the tunnel's, so they are asked where those do not answer;"
+            + " cure: \(installResolved)"))
     }
   }
 }

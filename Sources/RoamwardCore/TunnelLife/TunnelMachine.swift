@@ -28,7 +28,7 @@ package struct TunnelMachine: Hashable, Sendable {
     case peerAnswered
     /// The kernel shows everything that the level asks for.
     case applied
-    case failed(because: String)
+    case failed(TunnelFailure)
     /// The network below is another one.
     case underlayChanged
     /// There is no network below.
@@ -96,7 +96,7 @@ package struct TunnelMachine: Hashable, Sendable {
   package private(set) var state = State.disconnected
   package private(set) var isWanted = false
   /// Why the last attempt failed; cleared by success.
-  package private(set) var failure: String?
+  package private(set) var failure: TunnelFailure?
   /// Why it is doubted that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
   package private(set) var doubt: Doubt?
   /// The network was lost while it was connecting: without one, nothing that was answered before counts.
@@ -135,6 +135,16 @@ package struct TunnelMachine: Hashable, Sendable {
     return effects
   }
 
+  /// What keeps a tunnel that is wanted from being connected; `nil`: nothing does, or it is only on its way.
+  package var trouble: ReasonCode? {
+    switch state {
+    case .reasserting(nil): .noNetwork
+    case .reasserting: doubt?.code ?? failure?.code ?? .networkChanged
+    case .backingOff: failure?.code
+    case .preparing, .awaitingPeer, .applying, .connected, .disconnecting, .disconnected: nil
+    }
+  }
+
   private mutating func move(_ event: Event, at now: Moment) -> [Effect] {
     switch (state, event) {
     case (_, .want(let wanted)): return want(wanted, at: now)
@@ -171,7 +181,7 @@ package struct TunnelMachine: Hashable, Sendable {
       defer { isOffline = true }
       return awaitPeer(attempt, at: now, [])
     case (.connected, .deviceGone): return loseDevice(at: now)
-    case (.reasserting, .deviceGone): return backOff(after: max(1, losses), because: Self.lossWords, at: now)
+    case (.reasserting, .deviceGone): return backOff(after: max(1, losses), because: Self.loss, at: now)
     case (.applying(let attempt, let deadline), .deviceGone):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
@@ -217,16 +227,19 @@ package struct TunnelMachine: Hashable, Sendable {
     guard let deadline = nextDeadline, deadline <= now else { return [] }
     switch state {
     case .preparing(let attempt, _):
-      return backOff(after: attempt, because: "the provider did not start within \(words(for: timing.connect))", at: now)
-    case .awaitingPeer(let attempt, _) where isOffline: return backOff(after: attempt, because: "there is no network", at: now)
+      return backOff(
+        after: attempt, because: .init(.startTimeout, "the provider did not start within \(words(for: timing.connect))"), at: now)
+    case .awaitingPeer(let attempt, _) where isOffline:
+      return backOff(after: attempt, because: .init(.noNetwork, "there is no network"), at: now)
     case .awaitingPeer(let attempt, _):
-      return backOff(after: attempt, because: "the peer did not answer within \(words(for: timing.connect))", at: now)
+      return backOff(after: attempt, because: .init(.peerTimeout, "the peer did not answer within \(words(for: timing.connect))"), at: now)
     case .applying(let attempt, _):
-      return backOff(after: attempt, because: "the settings could not be applied within \(words(for: timing.connect))", at: now)
+      return backOff(
+        after: attempt, because: .init(.applyTimeout, "the settings could not be applied within \(words(for: timing.connect))"), at: now)
     case .reasserting:
       let reason =
         doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(words(for: timing.reassert))"
-      return backOff(after: 1, because: reason, at: now)
+      return backOff(after: 1, because: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
     }
@@ -245,15 +258,15 @@ package struct TunnelMachine: Hashable, Sendable {
     return effects
   }
 
-  private static let lossWords = "its link is gone: what ran it has ended, or somebody removed it"
+  private static let loss = TunnelFailure(.linkGone, "its link is gone: what ran it has ended, or somebody removed it")
 
   /// Made anew at once, and the other side has to answer again; the second time within a minute only after a wait, which grows.
   private mutating func loseDevice(at now: Moment) -> [Effect] {
     let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
     losses = isAgain ? losses + 1 : 0
     lostAt = now
-    if isAgain { return backOff(after: losses, because: Self.lossWords, at: now) }
-    failure = Self.lossWords
+    if isAgain { return backOff(after: losses, because: Self.loss, at: now) }
+    failure = Self.loss
     state = .reasserting(deadline: now + timing.reassert)
     return [.probePeer]
   }
@@ -265,7 +278,7 @@ package struct TunnelMachine: Hashable, Sendable {
   }
 
   /// Doubles from try to try, without jitter: a laptop is one client, and a test has to know.
-  private mutating func backOff(after attempt: Int, because reason: String, at now: Moment) -> [Effect] {
+  private mutating func backOff(after attempt: Int, because reason: TunnelFailure, at now: Moment) -> [Effect] {
     failure = reason
     let delay = min(timing.longestRetry, timing.firstRetry * (1 << min(attempt - 1, 10)))
     state = .backingOff(attempt: attempt, until: now + delay)
@@ -284,6 +297,13 @@ extension TunnelMachine {
       switch self {
       case .slept: "the machine has slept, and the peer has not answered since"
       case .peerSilent(let time): "the peer has not answered for \(words(for: time)), though data was sent to it"
+      }
+    }
+
+    package var code: ReasonCode {
+      switch self {
+      case .slept: .slept
+      case .peerSilent: .peerSilent
       }
     }
 

@@ -1,0 +1,112 @@
+/// Why something happened, as a code that stays the same from version to version: in the journal (`ROAMWARD_REASON=`), in events and in `status --json`.
+/// It names no place and no person. docs/operations.md lists them all.
+package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
+  // MARK: What decides about a tunnel
+
+  /// A rule holds.
+  case ruleMatched = "rule-matched"
+  /// No rule holds.
+  case noRule = "no-rule"
+  /// A rule asks for a fact that is not known yet.
+  case factPending = "fact-pending"
+  /// There is no network.
+  case noNetwork = "no-network"
+  /// The rules have not been evaluated yet.
+  case undecided
+  /// `enabled: false`.
+  case disabled
+  /// `on-demand: { enabled: false }`.
+  case onDemandOff = "on-demand-off"
+  /// Another enterprise tunnel comes first.
+  case excluded
+  /// The rule's action is one that this version does not act on.
+  case unsupported
+  /// A person holds the tunnel up or down.
+  case held
+  /// A hold has ended.
+  case holdEnded = "hold-ended"
+  /// The tunnel's policy is gone.
+  case policyRemoved = "policy-removed"
+  /// The agent stops.
+  case stopping
+  /// The tunnel is to do something at a certain time (`timer`).
+  case scheduled
+
+  // MARK: Why a tunnel that was connected has to be answered once more
+
+  /// The network below is another one.
+  case networkChanged = "network-changed"
+  /// The machine has slept.
+  case slept
+  /// Nothing was received from the peer though data was sent to it.
+  case peerSilent = "peer-silent"
+
+  // MARK: Why an attempt, or a tunnel that was connected, has failed
+
+  /// The peer has not answered in time.
+  case peerTimeout = "peer-timeout"
+  /// The endpoint's name has no address, or no name server answers.
+  case endpointUnresolved = "endpoint-unresolved"
+  /// No program and no kernel module can run the tunnel.
+  case engineMissing = "engine-missing"
+  /// The program that runs the tunnel's link did not start, or refused its settings.
+  case engineFailed = "engine-failed"
+  /// The tunnel's `up` or `status` has failed.
+  case commandFailed = "command-failed"
+  /// The tunnel did not start in time.
+  case startTimeout = "start-timeout"
+  /// Links, addresses, routes or name servers were not in place in time.
+  case applyTimeout = "apply-timeout"
+  /// The kernel, the firewall or the resolver refused a step.
+  case stepFailed = "step-failed"
+  /// The tunnel's link is gone.
+  case linkGone = "link-gone"
+  /// A link of the tunnel's name is somebody else's.
+  case linkTaken = "link-taken"
+  /// The machine is attached to a prefix of the tunnel, and `on-overlap` is `refuse`.
+  case overlapRefused = "overlap-refused"
+
+  // MARK: What cannot be had as the policy says
+
+  /// The tunnel's name servers are not applied, or not as the policy says.
+  case dnsLimited = "dns-limited"
+  /// The tunnel's routes are not applied, or something stays outside of them.
+  case routesLimited = "routes-limited"
+  /// The firewall does not hold back what the policy asks for.
+  case firewallUnavailable = "firewall-unavailable"
+  /// Another program uses what is Roamward's, or fights over it.
+  case conflict
+  /// The machine cannot be observed or changed for now, or notes cannot be kept.
+  case trouble
+
+  /// What had to end with the agent has not ended in time.
+  case stopTimeout = "stop-timeout"
+
+  // MARK: What happened to all tunnels
+
+  /// A new set of policies is in force.
+  case policyLoaded = "policy-loaded"
+  /// Policies have errors; those that were good last stay in force.
+  case policyRefused = "policy-refused"
+  /// Policies on trial were not confirmed in time; the last set is back in force.
+  case trialEnded = "trial-ended"
+  /// What a kill switch guards does not flow, because its tunnel is not up.
+  case trafficBlocked = "traffic-blocked"
+  /// Nothing is held back for want of a tunnel.
+  case trafficFlows = "traffic-flows"
+  /// A person has opened the firewall.
+  case released
+  /// A person has opened the window for a captive portal.
+  case portalOpened = "portal-opened"
+
+  // MARK: What another program did, and was repaired
+
+  /// Another program changed or removed the kill switch's table.
+  case killSwitchChanged = "kill-switch-changed"
+  /// Another program removed routing rules of the tunnels, or added some with Roamward's mark.
+  case rulesChanged = "rules-changed"
+  /// Another program changed routes of the tunnels' tables.
+  case routesChanged = "routes-changed"
+  /// Another program removed a tunnel's link, took it down or changed its settings.
+  case linkChanged = "link-changed"
+}

@@ -1,0 +1,15 @@
+/// What people should know of a tunnel, or of all, that is no step and no failure. With the tunnel's name in front it is a line of `status`.
+package struct Remark: Hashable, Sendable, CustomStringConvertible {
+  package let code: ReasonCode
+  /// `nil`: it concerns no single tunnel.
+  package let tunnel: String?
+  package let text: String
+
+  package init(_ code: ReasonCode, of tunnel: String? = nil, _ text: String) {
+    self.code = code
+    self.tunnel = tunnel
+    self.text = text
+  }
+
+  package var description: String { (tunnel.map { "\($0): " } ?? "") + text }
+}
