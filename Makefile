@@ -15,7 +15,7 @@ shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
-.PHONY: help build engine demo test lint bench interop install clean $(virtual)
+.PHONY: help build engine demo test lint bench soak interop install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,11 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	Benchmarks/run
 	Benchmarks/promises
 	Benchmarks/tunnel --all
+
+soak: ## the random and repeated tests at full counts: datagrams, lives, roams, kills, upgrades
+	scripts/setup --vm
+	swift build --build-tests
+	scripts/soak
 
 interop: ## the kernel's own WireGuard suite with our engine at either end
 	scripts/setup --vm --interop

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// The real agent, killed before and after everything that it does (`ROAMWARD_DIE_AT`), in a real network. Every place of every walk is gone through in
-/// `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk; all of them with ROAMWARD_EVERY_PLACE in the environment.
+/// `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk: 30, or `KILLS`.
 @Suite("Killed in the middle of anything", .needsLab, .enabled(if: isDebugBuild, "a release has no places to die at"))
 struct FaultWalkTests {
   /// What is walked through: a policy, what is done to make the scene ready for it, and what happens on the way, after another network.
@@ -15,8 +15,10 @@ struct FaultWalkTests {
     var change = ":"
     /// Holds when the change is in force.
     var changed = "true"
-    /// How many places are tried, where it is not all of them.
+    /// At how many places the agent dies, of 30 in all walks.
     var samples = 10
+
+    var deaths: Int { getenv("KILLS").flatMap { Int(String(cString: $0)) }.map { max(1, $0 * samples / 30) } ?? samples }
 
     var description: String { name }
   }
@@ -93,7 +95,7 @@ struct FaultWalkTests {
     }
     let count = try count(scene, walk)
     #expect(count > 20)
-    let step = getenv("ROAMWARD_EVERY_PLACE") == nil ? max(1, count / walk.samples) : 1
+    let step = max(1, count / walk.deaths)
     let places = Array(stride(from: 1, through: count, by: step))
     for (number, place) in places.enumerated() {
       let recovery =
