@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
 /// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
+/// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
+let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
+
 /// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: safe)
@@ -42,8 +45,8 @@ let package = Package(
   ],
   targets: [
     // C: module maps over Debian's libraries, and shims for what Swift cannot import.
-    .target(name: "CLinux"),
-    .target(name: "CWireGuardIO", linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CLinux", cSettings: strictC),
+    .target(name: "CWireGuardIO", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CBlake2", pkgConfig: "libb2", providers: [.apt(["libb2-dev"])]),
@@ -53,7 +56,7 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     // libcurl is loaded when the first probe is sent, so nothing links it (docs/decisions/0006).
-    .target(name: "CCurl"),
+    .target(name: "CCurl", cSettings: strictC),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
@@ -131,9 +134,9 @@ let package = Package(
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
-      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash"]),
-    .target(name: "CNamespace", path: "Tests/CNamespace"),
-    .target(name: "CConfined", path: "Tests/CConfined"),
+      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash"]),
+    .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
+    .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
