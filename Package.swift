@@ -118,23 +118,26 @@ let package = Package(
         "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine", argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
-    tests("NetworkTypesTests", uses: ["NetworkTypes"]),
-    tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes"]),
+    tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
+    tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
-      "PolicyImportTests", uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore"],
+      "PolicyImportTests",
+      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
       resources: ["Fixtures"]),
-    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit"]),
+    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation", "TestKit",
-        "TestSupport", logging,
+        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation",
+        "TestKit",
+        "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
-    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
+    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash"]),
+    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
     .target(
@@ -146,12 +149,12 @@ let package = Package(
     tests(
       "TunnelProvidersTests",
       uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
-    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport"]),
+    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests(
       "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
       resources: ["interoperation.bash"]),
-    tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore"]),
+    tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore", "SeededRandom"]),
     tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
-    tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit"]),
+    tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )

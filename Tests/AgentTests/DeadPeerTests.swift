@@ -2,6 +2,7 @@ import Agent
 import ControlProtocol
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Simulation
 import TestKit
 import Testing
@@ -60,7 +61,7 @@ private final class ConnectedLife {
   @Test("reasserting within 25 s of the first unanswered packet, failed within 60 s; connected again when it is back", arguments: 0..<8)
   func dies(_ block: Int) throws {
     for seed in UInt64(block * 25)..<UInt64(block * 25 + 25) {
-      var random = SplitMix64(state: seed)
+      var random = SplitMix64(seed: seed)
       let life = ConnectedLife(seed: seed, keepalive: seed % 3 == 0 ? 25 : 0)
       try life.connect()
       // Traffic of all densities, up to the death and after it; or silence before it, and a single packet.
@@ -92,7 +93,7 @@ private final class ConnectedLife {
 
   /// A life of ten minutes beside a gateway that is well.
   private func live(_ kind: Kind, seed: UInt64) throws -> ConnectedLife {
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     let life = ConnectedLife(seed: seed, keepalive: seed % 4 == 0 ? 25 : 0)
     try life.connect()
     if [.lossy, .lossyOneWay, .sleepingAndLossy].contains(kind) { life.model.loss = (0.3, 0.3) }
@@ -143,7 +144,7 @@ private final class ConnectedLife {
     let addresses = ["203.0.113.10", "203.0.113.11"].map(Sample.address)
     life.machine.names[Sample.domain("vpn.corp.example")] = addresses
     try life.connect()
-    var random = SplitMix64(state: 2)
+    var random = SplitMix64(seed: 2)
     life.talk(every: .seconds(2), for: .seconds(90), &random)
     life.die(bothWays: true)
     life.machine.run(for: .seconds(62))
@@ -163,7 +164,7 @@ private final class ConnectedLife {
   @Test("why it is doubted is told while it is, and the way back is told") func doubt() throws {
     let life = ConnectedLife(seed: 3)
     try life.connect()
-    var random = SplitMix64(state: 3)
+    var random = SplitMix64(seed: 3)
     life.talk(every: .seconds(6), for: .seconds(120), &random)
     life.die(bothWays: true)
     life.machine.run(for: .seconds(32))

@@ -3,6 +3,7 @@ import ControlProtocol
 import Glibc
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Simulation
 import TestKit
 import Testing
@@ -82,7 +83,7 @@ extension WatchedAgent {
 
   @Test("no life without a foreign hand counts a repair, and every roam connects within 3 s", arguments: 0..<lives)
   func ownChanges(_ seed: UInt64) throws {
-    var dice = SplitMix64(state: seed)
+    var dice = SplitMix64(seed: seed)
     let engine = EngineChoice.engine(seed.isMultiple(of: 2) ? .kernel : .userspace)
     let life = FourTunnels.start(engine: engine)
     var network = FourTunnels.home
@@ -158,7 +159,7 @@ extension WatchedAgent {
 
   @Test("damage by others is counted and paced, and neither delays another tunnel, a roam or an end", arguments: 0..<lives)
   func foreignHand(_ seed: UInt64) throws {
-    var dice = SplitMix64(state: seed)
+    var dice = SplitMix64(seed: seed)
     let life = FourTunnels.start(on: FourTunnels.cafe)
     let observed = { life.machine.state.observed }
     let wanted = observed().comparable

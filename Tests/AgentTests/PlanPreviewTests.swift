@@ -2,6 +2,7 @@ import Agent
 import ControlProtocol
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Simulation
 import TestKit
 import Testing
@@ -111,7 +112,7 @@ private struct RandomLife {
   private var random: SplitMix64
 
   init(seed: UInt64) {
-    random = SplitMix64(state: seed)
+    random = SplitMix64(seed: seed)
     agent = WatchedAgent(on: PlanPreviewTests.networks[Int(seed) % 4])
     agent.machine.otherNames = Sample.address("203.0.113.77")
     agent.machine.policies = policies()

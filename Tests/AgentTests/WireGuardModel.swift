@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Simulation
 
 /// A gateway and the way to it, by WireGuard's timers (`timers.c` of the kernel's, section 6 of the paper), in virtual time and without
@@ -39,7 +40,7 @@ final class WireGuardModel: SimulatedPeers {
   private var isConfigured = false
 
   init(seed: UInt64) {
-    random = SplitMix64(state: seed)
+    random = SplitMix64(seed: seed)
     laptop = WireGuardEnd(seed: seed &* 2 &+ 1, knowsEndpoint: true)
     gateway = WireGuardEnd(seed: seed &* 2 &+ 2, knowsEndpoint: false)
   }
@@ -159,7 +160,7 @@ struct WireGuardEnd {
   private var needsAnotherKeepalive = false
 
   init(seed: UInt64, knowsEndpoint: Bool) {
-    random = SplitMix64(state: seed)
+    random = SplitMix64(seed: seed)
     self.knowsEndpoint = knowsEndpoint
     isAlwaysReachable = knowsEndpoint
     ids = knowsEndpoint ? 0 : 1_000_000

@@ -2,12 +2,13 @@ import ControlProtocol
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import SeededRandom
 import Testing
 
 @Suite struct SnapshotRoundTripTests {
   @Test("5,000 invented snapshots: what is printed reads back to the same facts, and prints the same again")
   func roundTrip() throws {
-    var random = Random(state: 7)
+    var random = SplitMix64(seed: 7)
     for _ in 0..<5_000 {
       let snapshot = random.snapshot()
       for text in [snapshot.json.text(), snapshot.json.text(indented: true)] {
@@ -39,26 +40,15 @@ import Testing
   }
 }
 
-/// SplitMix64.
-private struct Random: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-
-  mutating func fact<T>(_ values: [T]) -> Fact<T> {
+extension SplitMix64 {
+  fileprivate mutating func fact<T>(_ values: [T]) -> Fact<T> {
     Int.random(in: 0..<4, using: &self) == 0
       ? .unknown(because: "a reason") : .known(values[Int.random(in: values.indices, using: &self)])
   }
 
-  mutating func some<T>(_ values: [T]) -> [T] { values.filter { _ in Bool.random(using: &self) } }
+  fileprivate mutating func some<T>(_ values: [T]) -> [T] { values.filter { _ in Bool.random(using: &self) } }
 
-  mutating func ssid() -> SSID? {
+  fileprivate mutating func ssid() -> SSID? {
     let texts = [
       "Home", "no", "null", "0123", "~", " x ", "a: b", "\"", "é", "hex:00", "#", "\u{2028}", "\u{feff}x", "\u{85}", "🇩🇪", "- a",
     ]
@@ -66,7 +56,7 @@ private struct Random: RandomNumberGenerator {
     return SSID(bytes: (0..<Int.random(in: 1...32, using: &self)).map { _ in UInt8.random(in: 0...255, using: &self) })
   }
 
-  mutating func link(_ name: String) -> LinkFacts {
+  fileprivate mutating func link(_ name: String) -> LinkFacts {
     LinkFacts(
       name: name, type: fact(InterfaceType.allCases), ssid: fact([nil, ssid(), ssid()]),
       bssid: fact([nil, MACAddress("02:00:5e:00:00:07")]), wifiSecurity: fact([nil] + WiFiSecurity.allCases),
@@ -79,7 +69,7 @@ private struct Random: RandomNumberGenerator {
       mtu: UInt32.random(in: 68...65536, using: &self))
   }
 
-  mutating func snapshot() -> NetworkSnapshot {
+  fileprivate mutating func snapshot() -> NetworkSnapshot {
     let links = some(["wlan0", "eth0", "null", "none", "~", "1", "no"]).map { link($0) }
     let names = links.map { Optional($0.name) } + [nil]
     var snapshot = NetworkSnapshot(primary: names[Int.random(in: names.indices, using: &self)], links: links)

@@ -1,6 +1,7 @@
 import Glibc
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import TestKit
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
   @Test("a rule is dead if and only if it decides on no network, whatever is known or unknown of it", arguments: 0..<8)
   func exact(part: Int) throws {
-    var random = RandomPolicies(generator: SeededGenerator(seed: UInt64(part) + 1))
+    var random = RandomPolicies(generator: SplitMix64(seed: UInt64(part) + 1))
     var (judged, dead, failSafes) = (0, 0, 0)
     for _ in 0..<Self.policies / 8 {
       let (rules, networks) = random.next()

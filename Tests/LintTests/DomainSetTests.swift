@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 import TestKit
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
   }
 
   @Test("it says what asking every domain says", arguments: 0..<10) func naive(seed: Int) {
-    var generator = SeededGenerator(seed: UInt64(seed))
+    var generator = SplitMix64(seed: UInt64(seed))
     func name() -> DomainName {
       let labels = (0..<Int.random(in: 1...5, using: &generator)).map { _ in
         String(

@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 import Testing
 
 @Suite struct AddressTests {
@@ -55,7 +56,7 @@ import Testing
 
   @Test("every address comes back from its text and its bytes")
   func roundTrip() {
-    var random = SeededGenerator(seed: 7)
+    var random = SplitMix64(seed: 7)
     for _ in 0..<20_000 {
       // Zero groups often, so that shortening has something to do.
       let bytes = (0..<8).flatMap { _ -> [UInt8] in

@@ -1,25 +1,11 @@
 import NetworkTypes
+import SeededRandom
 import Testing
-
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
 
 @Suite struct GarbageTests {
   @Test("no text makes a reader trap, and what is read comes back from its text")
   func garbage() {
-    var random = SeededGenerator(seed: 42)
+    var random = SplitMix64(seed: 42)
     let alphabet = Array("0123456789abcdefABCDEFxX.:/-+*?[]_% hex:\u{0}\u{301}é१\n\r\n🇩🇪".unicodeScalars)
     for _ in 0..<50_000 {
       var scalars = String.UnicodeScalarView()
@@ -40,7 +26,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
   @Test("any SSID of 1 to 32 bytes comes back from its text")
   func ssids() {
-    var random = SeededGenerator(seed: 1)
+    var random = SplitMix64(seed: 1)
     for _ in 0..<20_000 {
       let bytes = (0..<Int.random(in: 1...32, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
       let ssid = SSID(bytes: bytes)

@@ -1,12 +1,13 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Testing
 
 @testable import PolicyImport
 
 @Suite struct ExportTests {
   @Test("2,000 lists of rules come back as they were, through both forms") func identity() throws {
-    var random = SeededGenerator(seed: 7)
+    var random = SplitMix64(seed: 7)
     for _ in 0..<2_000 {
       let rules = (0..<Int.random(in: 0...6, using: &random)).map { _ in Generated.rule(&random) }
       let idle: Duration? = Bool.random(using: &random) ? .seconds(Int.random(in: 1...9999, using: &random)) : nil
@@ -63,7 +64,7 @@ import Testing
 
 /// Rules that both languages can say.
 enum Generated {
-  static func rule(_ random: inout SeededGenerator) -> Rule {
+  static func rule(_ random: inout SplitMix64) -> Rule {
     var criteria: [Condition] = []
     if chance(&random) { criteria.append(.interface([pick([.ethernet, .wifi, .cellular], &random)])) }
     if chance(&random) {
@@ -101,7 +102,7 @@ enum Generated {
     return rule
   }
 
-  private static func connection(_ random: inout SeededGenerator) -> ConnectionRule {
+  private static func connection(_ random: inout SplitMix64) -> ConnectionRule {
     var rule = ConnectionRule(
       domains: DomainList(domains(&random)), action: pick(ConnectionRule.Action.allCases, &random), location: nowhere)
     if rule.action == .connectIfNeeded {
@@ -111,19 +112,19 @@ enum Generated {
     return rule
   }
 
-  private static func domains(_ random: inout SeededGenerator) -> [DomainPattern] {
+  private static func domains(_ random: inout SplitMix64) -> [DomainPattern] {
     some(["*", "corp.example", "a.b.example", "lan", "xn--caf-dma.example"].compactMap { DomainPattern($0) }, &random)
   }
 
-  private static func probe(_ random: inout SeededGenerator) -> Probe {
+  private static func probe(_ random: inout SplitMix64) -> Probe {
     Probe(url: pick(["https://beacon.corp.example/", "http://192.0.2.1:8080/a?b=c&d=e", "https://[2001:db8::1]/"], &random))
   }
 
-  private static func chance(_ random: inout SeededGenerator) -> Bool { Int.random(in: 0..<3, using: &random) == 0 }
+  private static func chance(_ random: inout SplitMix64) -> Bool { Int.random(in: 0..<3, using: &random) == 0 }
 
-  private static func pick<T>(_ items: [T], _ random: inout SeededGenerator) -> T { items[Int.random(in: items.indices, using: &random)] }
+  private static func pick<T>(_ items: [T], _ random: inout SplitMix64) -> T { items[Int.random(in: items.indices, using: &random)] }
 
-  private static func some<T>(_ items: [T], _ random: inout SeededGenerator) -> [T] {
+  private static func some<T>(_ items: [T], _ random: inout SplitMix64) -> [T] {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in pick(items, &random) }
   }
 }

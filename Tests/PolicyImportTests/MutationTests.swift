@@ -1,12 +1,13 @@
 import Glibc
 import PolicySource
+import SeededRandom
 import Testing
 
 @testable import PolicyImport
 
 /// Damages bytes: flips, cuts, copies, and pieces of the formats in the wrong place.
 private struct Damage {
-  var random: SeededGenerator
+  var random: SplitMix64
   private let pieces = [
     "<dict>", "</dict>", "<array>", "</array>", "<key>Action</key>", "<string></string>", "<integer>-1</integer>", "<true/>",
     "<data>AA==</data>",
@@ -16,7 +17,7 @@ private struct Damage {
     "\u{1b}[2J",
   ].map { Array($0.utf8) }
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
   mutating func apply(to bytes: inout [UInt8]) {
     for _ in 0..<Int.random(in: 1...5, using: &random) {

@@ -1,19 +1,20 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Testing
 
 @testable import PolicySource
 
 /// Policies as a reader would give them, but of every kind.
 private struct Invention {
-  var random: SeededGenerator
+  var random: SplitMix64
   private let place = Place(file: "", line: 1, column: 1)
   private let texts = [
     "Home", "no", "null", "~", "0123", "1.5", "a: b", "a #b", "\"q\"", "- x", "é", "🇩🇪", "[x]", "{x", "x}", "*", "&a", "!t", "%", "@", "`",
     " lead", "trail ", "a,b", "true", "1e3", "0x1F", "12:30", "2026-01-01", "a:", ":a", "|", ">", "?", "=", "<<", "x\ty",
   ]
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
   mutating func chance(_ n: Int) -> Bool { Int.random(in: 0..<n, using: &random) == 0 }
   mutating func one<T>(_ items: [T]) -> T { items[Int.random(in: items.indices, using: &random)] }

@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import TestKit
 import Testing
 
@@ -141,8 +142,8 @@ import Testing
     }
   }
 
-  private func forEachCase(seed: UInt64, _ body: (TunnelPolicy, Evaluator, NetworkSnapshot, inout Random) -> Void) {
-    var random = Random(state: seed)
+  private func forEachCase(seed: UInt64, _ body: (TunnelPolicy, Evaluator, NetworkSnapshot, inout SplitMix64) -> Void) {
+    var random = SplitMix64(seed: seed)
     for _ in 0..<150 {
       let networks = [NamedNetwork(name: "n", condition: condition(depth: 1, named: false, &random), location: Sample.place())]
       let rules = (1...Int.random(in: 1...4, using: &random)).map { _ in
@@ -159,7 +160,7 @@ import Testing
     }
   }
 
-  private func condition(depth: Int, named: Bool, _ random: inout Random) -> Condition {
+  private func condition(depth: Int, named: Bool, _ random: inout SplitMix64) -> Condition {
     func parts() -> [Condition] {
       (0..<Int.random(in: 1...3, using: &random)).map { _ in condition(depth: depth - 1, named: named, &random) }
     }
@@ -173,19 +174,6 @@ import Testing
     case 8 where named, 9 where named: return .network(["n"])
     default: return .probe(Self.probes.randomElement(using: &random) ?? Self.probes[0])
     }
-  }
-}
-
-/// SplitMix64.
-private struct Random: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
   }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import NetworkTypes
+import SeededRandom
 import Testing
 
 @testable import WireGuardEngine
@@ -10,7 +11,7 @@ private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0
 @Suite struct DecoderFuzzTests {
   /// Gives the number of datagrams that were taken for something other than nothing or a handshake message.
   static func run(_ count: Int, seed: UInt64) -> (accepted: Int, engine: Engine) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     let pair = Pair()
     pair.connect()
     pair.network.send(pair.b, [pair.bToA])

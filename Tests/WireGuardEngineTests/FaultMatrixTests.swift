@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 import Testing
 
 @testable import WireGuardEngine
@@ -14,7 +15,7 @@ import Testing
     newcomer.start(at: pair.network.now)
     newcomer.addPeer(pair.b, "10.0.0.2/32", at: pair.network.now)
     pair.b.addPeer(newcomer, "10.0.0.3/32", endpoint: false, at: pair.network.now)
-    var random = SplitMix(state: 3)
+    var random = SplitMix64(seed: 3)
     func flood(seconds: Double) {
       // A hundredth of a second at a time.
       for _ in 0..<Int(seconds * 100) {
@@ -104,7 +105,7 @@ import Testing
       if bytes[0] == 4, !used.insert([UInt8(from.port & 255)] + bytes[4..<16]).inserted { repeated += 1 }
       return true
     }
-    var random = SplitMix(state: 5)
+    var random = SplitMix64(seed: 5)
     for step in 0..<4_000 {
       pair.network.send(pair.a, [pair.aToB, pair.aToB])
       pair.network.send(pair.b, [pair.bToA])

@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 import Testing
 
 @testable import WireGuardEngine
@@ -7,7 +8,7 @@ import Testing
 @Suite struct LossyLinkTests {
   /// A conversation of one seed: what was delivered must have been sent, once at most, unaltered; and nothing is ever stuck.
   static func converse(seed: UInt64) throws {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     let pair = Pair(seed: seed)
     pair.network.faults = SimulatedNetwork.Faults(
       loss: random.chance(0.2) ? 0 : Double(random.next() % 40) / 100, duplication: Double(random.next() % 30) / 100,

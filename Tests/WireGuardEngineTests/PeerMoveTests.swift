@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 import Synchronization
 import Testing
 
@@ -98,7 +99,7 @@ import Testing
   @Test(
     "random lives: moves, rekeys, batches, reordering, duplicates: no answer goes to an address that the peer has left", arguments: 1...8)
   func lives(seed: Int) {
-    var random = SplitMix(state: UInt64(seed))
+    var random = SplitMix64(seed: UInt64(seed))
     let pair = Pair(seed: UInt64(seed))
     pair.connect()
     pair.network.takesTogether = seed.isMultiple(of: 2)

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import WireGuardEngine
@@ -25,7 +26,7 @@ import Testing
   }
 
   @Test("against a set of all that came in", arguments: 1...30) func property(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     var window = ReplayWindow()
     defer { window.deallocate() }
     var seen: Set<UInt64> = []
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test("the index table against a dictionary", arguments: 1...20) func indices(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     var table = IndexTable()
     var model: [UInt32: UnsafeMutablePointer<ReceivingSession>] = [:]
     defer {

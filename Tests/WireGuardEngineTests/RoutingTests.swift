@@ -1,10 +1,11 @@
 import NetworkTypes
+import SeededRandom
 import Testing
 
 @testable import WireGuardEngine
 
 @Suite struct RoutingTests {
-  private func address(_ family: IPAddress.Family, _ random: inout SplitMix) -> IPAddress {
+  private func address(_ family: IPAddress.Family, _ random: inout SplitMix64) -> IPAddress {
     // Few bits differ, so that prefixes nest and addresses hit.
     let spread: UInt64 = random.chance(0.5) ? 0x0303_0301 : 0x8000_0001
     return family == .v4
@@ -14,7 +15,7 @@ import Testing
   }
 
   @Test("longest-prefix match is brute force's, while prefixes come, move and go", arguments: 1...40) func property(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     var table = AllowedIPs()
     defer { table.deallocate() }
     var model: [IPPrefix: PeerIndex] = [:]

@@ -1,4 +1,5 @@
 import NetworkTypes
+import SeededRandom
 
 @testable import WireGuardEngine
 
@@ -32,11 +33,11 @@ final class SimulatedNetwork {
   var filter: (_ from: DatagramAddress, _ bytes: [UInt8]) -> Bool = { _, _ in true }
   private var flights: [Flight] = []
   private var launched = 0
-  private var random: SplitMix
+  private var random: SplitMix64
 
   init(_ nodes: [SimulatedNode], seed: UInt64 = 1) {
     self.nodes = nodes
-    random = SplitMix(state: seed)
+    random = SplitMix64(seed: seed)
   }
 
   /// Runs until nothing is left before `end`.
@@ -97,21 +98,6 @@ final class SimulatedNetwork {
       }
     }
   }
-}
-
-/// A small generator that gives the same numbers on every machine.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-
-  mutating func chance(_ probability: Double) -> Bool { Double(next() >> 11) / Double(1 << 53) < probability }
 }
 
 /// Two nodes that know each other: 10.0.0.1 and fd00::1 at `a`, 10.0.0.2 and fd00::2 at `b`.

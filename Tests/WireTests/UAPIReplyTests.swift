@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Testing
 import Wire
 
@@ -86,7 +87,7 @@ struct UAPIReplyTests {
 
   @Test("100,000 mutations of the example give a value or an error, never a trap")
   func mutations() {
-    var random = SplitMix(seed: 0x5ca1ab1e)
+    var random = SplitMix64(seed: 0x5ca1ab1e)
     let original = Array(exampleReply.utf8)
     var read = 0
     for _ in 0..<100_000 {
@@ -106,20 +107,5 @@ struct UAPIReplyTests {
     }
     // Some mutations must survive, or they were too crude to reach the inner parts.
     #expect(read > 1000)
-  }
-}
-
-/// A generator that gives the same numbers every time (Steele, Lea and Flood, 2014).
-private struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
   }
 }

@@ -1,5 +1,6 @@
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Testing
 import Wire
 
@@ -66,7 +67,7 @@ struct WiFiSecurityTests {
   }
 
   @Test("any bytes at all, without a trap") func mutations() {
-    var random = SeededGenerator(seed: 11)
+    var random = SplitMix64(seed: 11)
     for example in Self.cases {
       for end in 0...example.elements.count { _ = WiFiSecurity(elements: example.elements[..<end], isPrivate: true) }
       for _ in 0..<2_000 {
