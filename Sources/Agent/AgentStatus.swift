@@ -45,6 +45,9 @@ extension Reconciler {
     report.notes += policy.limitations.map { "\(policy.name): \($0)" }
     report.holdLifetime = hold?.lifetime.kind
     report.isWanted = supervisor.isWanted
+    if case .peerSilent(let before) = supervisor.machine.doubt {
+      report.peerSilence = before.components.seconds + max(0, world.wallClock() - supervisor.stateSince)
+    }
     report.table = supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil
     return report
   }
