@@ -49,6 +49,9 @@ extension Reconciler {
     report.failureCode = supervisor.machine.failure?.code.rawValue
     report.holdLifetime = hold?.lifetime.kind
     report.isWanted = supervisor.isWanted
+    if case .peerSilent(let before) = supervisor.machine.doubt {
+      report.peerSilence = before.components.seconds + max(0, world.wallClock() - supervisor.stateSince)
+    }
     report.table = supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil
     return report
   }

@@ -26,7 +26,7 @@ extension LinuxMachine {
     }
     lines += notes.notes.keys.sorted().filter { $0.hasPrefix("link-") || $0.hasPrefix("command-") }.map { "rm \(stateDirectory)/\($0)" }
     let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
-    if !isHeldBack, let path = LoginNotice().path { lines.append("rm \(path)") }
+    if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }
     lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }
     return lines
   }

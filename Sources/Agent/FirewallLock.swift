@@ -31,7 +31,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
     throw WorldError("what must not flow cannot be held back: \(error)")
   }
   let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
-  LoginNotice().say(status.wordsOfBlocking)
+  BlockedTrafficRecord().write(status)
   logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
 }
 
@@ -43,19 +43,6 @@ package func releaseMachine() throws(WorldError) {
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
 
-/// What a kill switch blocks while no agent answers, a line; `nil`: nothing, as far as may be seen. Root sees the table itself, others the notice.
-package var blockedWithoutAgent: String? {
-  if geteuid() == 0 {
-    guard let backend = try? NftablesBackend(), case .table(_, _, isGuarding: true) = backend.observe() else { return nil }
-  }
-  let notice = LoginNotice().path.flatMap { try? TextFile.read($0) }.map { String(decoding: $0, as: UTF8.self) }
-  guard let notice else { return geteuid() == 0 ? "the kill switch blocks traffic: `nft list table \(FirewallTable.name)`" : nil }
-  guard let start = notice.firstRange(of: "because ")?.upperBound, let end = notice[start...].firstRange(of: " not up")?.upperBound else {
-    return "the kill switch blocks traffic"
-  }
-  return "the kill switch blocks traffic, because \(notice[start..<end])"
-}
-
 /// Takes the firewall's table away, whoever put it up. An agent that runs puts it up again; it is to be asked instead.
 package func releaseFirewall(logger: Logger) throws(WorldError) {
   do throws(NftablesError) {
@@ -63,6 +50,6 @@ package func releaseFirewall(logger: Logger) throws(WorldError) {
   } catch {
     throw WorldError("the firewall cannot be opened: \(error)")
   }
-  LoginNotice().say(nil)
+  BlockedTrafficRecord().write(nil)
   logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])
 }

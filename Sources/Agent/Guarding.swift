@@ -40,19 +40,19 @@ extension Reconciler {
   /// Tells, once, of a situation that is another one.
   func tellOfFirewall() {
     let status = firewallStatus
-    tellAtLogin(status)
+    recordBlocking(status)
     guard status != toldFirewall else { return }
     toldFirewall = status
     tell(.firewall(status))
   }
 
-  /// What an earlier agent holds back is still so, and is still said, where nobody knows yet what is wanted.
-  private func tellAtLogin(_ status: FirewallStatus) {
+  /// Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
+  private func recordBlocking(_ status: FirewallStatus) {
     if generation == 0, case .table(_, _, isGuarding: true) = observation?.state.firewall { return }
-    let words = status.wordsOfBlocking
-    guard toldAtLogin != .some(words) else { return }
-    toldAtLogin = .some(words)
-    world.tellAtLogin(words)
+    let blocked = status.isBlocking ? status : nil
+    guard recordedBlocking != .some(blocked) else { return }
+    recordedBlocking = .some(blocked)
+    world.recordBlocking(blocked)
   }
 
   /// Who the web and DNS are open to.

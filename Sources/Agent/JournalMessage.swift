@@ -27,13 +27,3 @@ enum JournalMessage: String, CaseIterable {
   /// Under which a log handler that can tells it.
   static let key = "MESSAGE_ID"
 }
-
-extension FirewallStatus {
-  /// What people are to read, wherever they look first; `nil`: nothing is held back for want of a tunnel.
-  var wordsOfBlocking: String? {
-    guard situation == .guarded, !blocking.isEmpty else { return nil }
-    let names = blocking.joined(separator: ", ")
-    return "Roamward holds traffic back, because \(names) \(blocking.count == 1 ? "is" : "are") not up."
-      + " `roamward status` says why, `sudo roamward release` lets everything flow."
-  }
-}

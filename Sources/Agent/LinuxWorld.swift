@@ -69,8 +69,8 @@ extension World {
     world.cutRun = commands.cut
     world.controlGroup = populatedControlGroup
     world.trials = trial.trials
-    let notice = LoginNotice()
-    world.tellAtLogin = notice.say
+    let record = BlockedTrafficRecord()
+    world.recordBlocking = record.write
     world.timeAsleep = { LinuxIO.timeAsleep }
     return world
   }

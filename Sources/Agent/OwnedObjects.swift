@@ -74,9 +74,7 @@ extension LinuxMachine {
     for path in ControlSocket.paths(of: socket) where access(path, F_OK) == 0 {
       files.append(OwnedObject(kind: .file, what: path, tunnel: nil, purpose: "the agent's socket"))
     }
-    if let notice = LoginNotice().path {
-      files.append(OwnedObject(kind: .file, what: notice, tunnel: nil, purpose: "tells whoever logs in that traffic is held back"))
-    }
+    files += BlockedTrafficRecord().files.map { OwnedObject(kind: .file, what: $0.path, tunnel: nil, purpose: $0.purpose) }
     for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
       files.append(
         OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the socket of what runs the link"))

@@ -27,8 +27,8 @@ package final class Reconciler {
   private(set) var notes: [Remark] = []
   var guarding = GuardMachine()
   var toldFirewall = FirewallStatus()
-  /// What was last said to whoever logs in; `nil`: nothing yet, neither that there is nothing to say.
-  var toldAtLogin: String??
+  /// What was last recorded as blocked; `nil`: nothing was recorded yet, not even that nothing is blocked.
+  var recordedBlocking: FirewallStatus??
   var isObservationStale = true
   /// What the machines have still to be told about the network below.
   var underlayEvent: TunnelMachine.Event?

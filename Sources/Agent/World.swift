@@ -1,3 +1,4 @@
+package import ControlProtocol
 package import NetworkTypes
 package import PolicySource
 package import RoamwardCore
@@ -44,8 +45,8 @@ package struct World {
   package var timeAsleep: () -> Duration = { .zero }
   /// The control group of this name, if there is one with a program in it. A world that is not told how has none.
   package var controlGroup: (String) -> ControlGroup? = { _ in nil }
-  /// What whoever logs in is told; `nil`: nothing. A world that is not told how tells nobody.
-  package var tellAtLogin: (String?) -> Void = { _ in }
+  /// Records what the kill switch blocks, for people who log in and for `status` without an agent; `nil`: nothing. Default: does nothing.
+  package var recordBlocking: (FirewallStatus?) -> Void = { _ in }
   /// Policies on trial. A world that is not told how has none.
   package var trials = PolicyTrials()
 

@@ -189,6 +189,8 @@ package struct StatusReport: Hashable, Sendable {
     package var notes: [String]
     /// Attached prefixes that stay outside the tunnel though it includes them, each with its reason.
     package var outside: [String] = []
+    /// For how many seconds nothing has been received, though data was sent; `nil` while the peer is not known to be silent.
+    package var peerSilence: Int64?
 
     package init(
       name: String, state: String, since: Int64, isEnabled: Bool, decision: String, rule: Rule?, because: String, hold: String? = nil,

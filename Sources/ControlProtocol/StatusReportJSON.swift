@@ -117,7 +117,7 @@ extension StatusReport.Tunnel {
       "link": JSON(link),
       "engine": JSON(engine), "endpoint": JSON(endpoint), "lastHandshake": number(lastHandshake), "receivedBytes": number(receivedBytes),
       "sentBytes": number(sentBytes), "failure": JSON(failure), "code": JSON(code), "failureCode": JSON(failureCode), "notes": JSON(notes),
-      "outside": JSON(outside),
+      "outside": JSON(outside), "peerSilence": number(peerSilence),
     ]
   }
 
@@ -145,5 +145,6 @@ extension StatusReport.Tunnel {
     isWanted = json["wanted"]?.bool ?? false
     table = json["table"]?.integer.flatMap { UInt32(exactly: $0) }
     outside = (json["outside"]?.array ?? []).compactMap(\.string)
+    peerSilence = json["peerSilence"]?.integer
   }
 }

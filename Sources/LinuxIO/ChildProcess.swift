@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import NetworkTypes
 
-/// A program run beside the agent: no shell, its own process group, a clean environment, its output gathered up to a bound.
+/// A program run beside the agent: no shell, its own process group, a clean environment, umask 022, its output gathered up to a bound.
 ///
 /// Lives as long as the value is kept: dropping it before the program has ended kills the program.
 package final class ChildProcess {
@@ -43,7 +43,7 @@ package final class ChildProcess {
     let variables = ["PATH": path].merging(environment) { _, new in new }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     process = try SpawnedProgram(
       arguments.first ?? "", arguments, environment: variables,
-      descriptors: [source.map { .open($0) } ?? .nothing, .open(writeEnd), .open(writeEnd)], company: .group
+      descriptors: [source.map { .open($0) } ?? .nothing, .open(writeEnd), .open(writeEnd)], company: .group, umask: 0o022
     ).start()
     FaultPoint.pass("after starting \(arguments.joined(separator: " "))")
     self.loop = loop

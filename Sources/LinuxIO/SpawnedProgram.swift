@@ -26,8 +26,13 @@ package struct SpawnedProgram {
   /// By the number that each is to have, from 0 on.
   package var descriptors: [Descriptor]
   package var company: Company
+  /// Its file mode creation mask (umask(2)); `nil`: the agent's own.
+  package var umask: UInt32?
 
-  package init(_ program: String, _ arguments: [String], environment: [String], descriptors: [Descriptor], company: Company) {
+  package init(
+    _ program: String, _ arguments: [String], environment: [String], descriptors: [Descriptor], company: Company, umask: UInt32? = nil
+  ) {
+    self.umask = umask
     self.program = program
     self.arguments = arguments
     self.environment = environment
@@ -73,7 +78,10 @@ package struct SpawnedProgram {
     var envp = environment.map { strdup($0) } + [nil]
     defer { for text in argv + envp { free(text) } }
     var process = pid_t()
+    // posix_spawn(3) has no attribute for it. The agent's one thread makes no file meanwhile.
+    let own = umask.map { Glibc.umask($0) }
     let result = posix_spawnp(&process, program, &actions, &attributes, &argv, &envp)
+    if let own { _ = Glibc.umask(own) }
     withExtendedLifetime(high) {}
     guard result == 0 else { throw SystemError(code: result, operation: "start \(program)") }
     return process

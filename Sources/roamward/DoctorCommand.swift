@@ -13,7 +13,8 @@ struct Doctor: ParsableCommand {
       Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root \
       sees more. Every tunnel is also planned, as `roamward plan --up` does, and what the plan has to say is told.
 
-      A tunnel that is wanted and fails, or whose peer does not answer, is a problem too, by the word of the running agent.
+      A tunnel that is wanted and fails, or whose peer does not answer, is a problem too, as the running agent reports it. A tunnel that has \
+      been on its way for 15 s at most is a hint.
 
       Exit status: 0 without problems; 1 with one.
       """)
@@ -22,7 +23,7 @@ struct Doctor: ParsableCommand {
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Print JSON.") var json = false
-  @Flag(name: .shortAndLong, help: "Also tell what is well.") var verbose = false
+  @Flag(name: .shortAndLong, help: "Also list the checks that passed.") var verbose = false
 
   func run() throws {
     let loaded = try policies.loadAll()
@@ -39,7 +40,10 @@ struct Doctor: ParsableCommand {
       let client = try ControlClient(path: agent.socket)
       let report = StatusReport(try client.ask(.status, within: .seconds(5)))
       host.isOnline = report.primary.link != nil
-      host.tunnels = report.tunnels.map { .init(name: $0.name, state: $0.state, age: report.time - $0.since, failure: $0.failure) }
+      host.tunnels = report.tunnels.map {
+        TunnelCondition(
+          name: $0.name, state: $0.state, age: report.time - $0.since, failure: $0.failure, peerSilence: $0.peerSilence)
+      }
     } catch {
       host.agent = .absent(because: "\(error)")
     }
@@ -68,10 +72,8 @@ extension Diagnosis {
       lines.append("\(pad(finding.severity.rawValue, 8)) \(finding.message)  [\(finding.check)]")
       if let cure = finding.cure { lines.append("\(pad("", 8)) cure: \(cure)") }
     }
-    if verbose { lines += passed.map { "\(pad("well", 8)) \($0)" } }
-    let counts = HostFinding.Severity.allCases.map { severity in (findings.count { $0.severity == severity }, severity.rawValue) }
-    let told = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
-    lines.append((told.isEmpty ? ["nothing is wrong"] : told).joined(separator: ", ") + "; \(passed.count) things are well")
+    if verbose { lines += passed.map { "\(pad("passed", 8)) \($0)" } }
+    lines.append(summary)
     return lines.map { $0 + "\n" }.joined()
   }
 

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import Glibc
 import RoamwardCore
 
 struct Status: ParsableCommand {
@@ -10,8 +11,11 @@ struct Status: ParsableCommand {
   @Flag(help: "Print the agent's report as JSON.") var json = false
 
   func run() throws {
-    if !agent.isAnswering, !json, let words = blockedWithoutAgent {
-      write("blocked: \(words); no agent answers\n         `sudo roamward release` lets everything flow\n")
+    if !agent.isAnswering, let blocked = BlockedTraffic.current {
+      write(
+        json
+          ? blocked.json(at: Int64(time(nil))).text(indented: true) + "\n"
+          : "blocked: \(blocked.words); no agent answers\n         `sudo roamward release` lets everything flow\n")
     }
     let reply = try agent.ask(.status)
     write(json ? reply.text(indented: true) + "\n" : StatusReport(reply).text)

@@ -170,12 +170,15 @@ private final class ConnectedLife {
     life.machine.run(for: .seconds(32))
     #expect(try life.agent.tunnel().state == "reasserting")
     #expect(try life.agent.tunnel().because.hasPrefix("the peer has not answered for"))
+    let silence = try #require(try life.agent.tunnel().peerSilence)
+    #expect((20...40).contains(silence))
     #expect(try life.agent.tunnel().timers.map(\.what) == ["restart"])
     life.model.loss = (0, 0)
     life.machine.run(for: .seconds(5))
     #expect(try life.agent.tunnel().state == "connected")
     #expect(life.changes.map(\.what) == ["reasserting", "connected"])
     #expect(try life.agent.tunnel().because.hasPrefix("rule 1"))
+    #expect(try life.agent.tunnel().peerSilence == nil)
   }
 }
 
@@ -197,7 +200,8 @@ private final class ConnectedLife {
     life.machine.peersAnswer = false
     life.move(to: cafe)
     life.machine.run(for: .seconds(10))
-    #expect(try life.tunnel().state == "reasserting")
+    // It has not been silent here: nothing was asked of it until now.
+    #expect(try life.tunnel().state == "reasserting" && life.tunnel().peerSilence == nil)
     life.machine.run(for: .seconds(10))
     #expect(life.states == ["corp reasserting", "corp connecting"])
     #expect(life.failures.first == "corp: the peer has not answered on this network within 15 s")

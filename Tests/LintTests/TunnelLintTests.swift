@@ -47,6 +47,37 @@ import Testing
     #expect(finding.message.hasSuffix("only `b` runs there, because it comes first"))
   }
 
+  @Test("a kill switch beside `evaluate-connection`, which no look-up starts")
+  func killSwitchBesideLookUps() throws {
+    func rule(_ action: ConnectionRule.Action) -> Rule {
+      let names = DomainList([Sample.pattern("corp.example")])
+      let entry = ConnectionRule(domains: names, action: action, location: Sample.place())
+      return Rule(action: .evaluateConnection, connections: [entry], location: Sample.place())
+    }
+    func findings(_ killSwitch: KillSwitch, _ rules: [Rule], everything: Bool = false) -> [LintFinding] {
+      var corp = tunnel("corp", include: ["10.0.0.0/8"], rules: rules)
+      corp.killSwitch = killSwitch
+      corp.includesAllNetworks = everything
+      return lint(PolicySet(tunnels: [corp]))
+    }
+    let all = [rule(.connectIfNeeded)]
+    #expect(findings(.off, all) == [] && findings(.on, [Sample.rule(.always, .connect)]) == [])
+    let on = try #require(findings(.on, all).first)
+    #expect(on.kind.rawValue == "kill-switch-not-started" && on.location == all[0].location)
+    #expect(
+      on.message == "where rule 1 of `corp` decides, no look-up starts the tunnel, and its kill switch blocks nothing while it is down")
+    #expect(on.help == "use `action: connect`, or `kill-switch: always`")
+    let always = try #require(findings(.always, all).first)
+    #expect(
+      always.message
+        == "where rule 1 of `corp` decides, no look-up starts the tunnel, and its kill switch blocks until `roamward up corp` starts it")
+    #expect(findings(.off, all, everything: true).count == 1)
+    // Where it never decides, nothing comes of it.
+    #expect(findings(.on, [Sample.rule(.always, .connect)] + all).map(\.kind) == [.shadowedRule])
+    // No look-up is to start it.
+    #expect(findings(.on, [rule(.neverConnect)]) == [])
+  }
+
   @Test("two tunnels that answer for the same names") func domains() {
     let corp = tunnel("corp", domains: ["corp.example"])
     #expect(kinds(corp, tunnel("lab", domains: ["corp.example"])) == [.overlappingDomains])

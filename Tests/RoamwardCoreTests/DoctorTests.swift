@@ -97,6 +97,7 @@ struct DoctorTests {
     let diagnosis = Diagnosis(of: Self.well, with: Self.policies)
     #expect(diagnosis.findings == [] && !diagnosis.hasProblems)
     #expect(diagnosis.passed.count == HostCheck.all.count)
+    #expect(diagnosis.summary == "no problems found (\(HostCheck.all.count) checks passed)")
   }
 
   @Test("finds each thing that is wrong, alone, and says what to do", arguments: ills) func ill(_ ill: Ill) throws {
@@ -111,10 +112,30 @@ struct DoctorTests {
     #expect(diagnosis.hasProblems == (ill.severity == .problem))
   }
 
-  @Test("a tunnel that has just begun, one that is down or up, and one without a network are well") func tunnelsThatAreWell() {
+  @Test("a tunnel on its way is not said to be up, and is no problem before its time", arguments: ["connecting", "reasserting"])
+  func tunnelOnItsWay(state: String) {
+    var host = Self.well
+    host.tunnels = [TunnelCondition(name: "corp", state: state, age: 5)]
+    let diagnosis = Diagnosis(of: host, with: Self.policies)
+    #expect(diagnosis.findings.map(\.check) == ["tunnels"] && diagnosis.findings.first?.severity == .hint, "\(diagnosis.findings)")
+    #expect(!diagnosis.hasProblems && diagnosis.passed.count == HostCheck.all.count - 1)
+    #expect(diagnosis.summary == "1 hint; \(HostCheck.all.count - 1) of \(HostCheck.all.count) checks passed")
+  }
+
+  @Test("a peer that is silent is a problem at once") func silentPeer() {
+    var host = Self.well
+    host.kernel.strictLinks = ["wlan0"]
+    host.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 1, peerSilence: 22)]
+    let diagnosis = Diagnosis(of: host, with: Self.policies)
+    let words = "corp is reasserting: the peer has not answered for 22 s, though data was sent to it"
+    #expect(diagnosis.findings.first?.message == words && diagnosis.hasProblems)
+    #expect(diagnosis.summary == "1 problem, 1 risk; \(HostCheck.all.count - 2) of \(HostCheck.all.count) checks passed")
+  }
+
+  @Test("a tunnel that is down or up, and one without a network are well") func tunnelsThatAreWell() {
     var host = Self.well
     host.tunnels = [
-      TunnelCondition(name: "corp", state: "connecting", age: 5), TunnelCondition(name: "corp", state: "connected", age: 500),
+      TunnelCondition(name: "corp", state: "connected", age: 500),
       TunnelCondition(name: "corp", state: "disconnected", age: 500, failure: "an old one"),
     ]
     #expect(Diagnosis(of: host, with: Self.policies).findings == [])

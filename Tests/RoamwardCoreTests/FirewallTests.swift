@@ -122,6 +122,9 @@ import Testing
     }
     #expect(try marked(.kernel))
     #expect(try !marked(.userspace))
+    // Without a link there are none.
+    carried.level = .nothing
+    #expect(try !marked(.kernel))
   }
 
   @Test("the text, as an administrator reads it") func text() throws {

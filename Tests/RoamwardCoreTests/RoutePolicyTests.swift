@@ -112,6 +112,28 @@ import Testing
     #expect(!DesiredState(of: [tunnel], on: home).links.isEmpty)
   }
 
+  @Test("refused is any overlap with a named prefix: an attached one inside it too, but none that is excluded or of this machine alone")
+  func refusesInside() {
+    var tunnel = setup(RoutePolicy(include: ["10.77.0.0/16", "0.0.0.0/0"].map(Sample.prefix), onOverlap: .refuse), isGuarding: true)
+    let inside = UnderlayFit(attached("10.77.3.20/24"))
+    let state = DesiredState(of: [tunnel], on: inside)
+    #expect(state.links.isEmpty && state.rules.isEmpty)
+    #expect(
+      state.refusals == [
+        "corp": "this machine is attached to 10.77.3.0/24, which the tunnel includes in 10.77.0.0/16, and on-overlap is refuse"
+      ])
+    #expect(FirewallTable(of: [tunnel], on: inside)?.guards.count == 1)
+    #expect(!DesiredState(of: [tunnel], on: UnderlayFit(attached("10.78.3.20/24"))).links.isEmpty)
+    // By the provider's own configuration too.
+    let own = setup(RoutePolicy(onOverlap: .refuse), allowed: ["10.77.0.0/16"])
+    #expect(DesiredState(of: [own], on: inside).links.isEmpty)
+    var bridge = inside
+    bridge.ownPrefixes = [Sample.prefix("10.77.3.0/24")]
+    #expect(!DesiredState(of: [tunnel], on: bridge).links.isEmpty)
+    tunnel.policy.routes?.exclude = [Sample.prefix("10.77.0.0/20")]
+    #expect(!DesiredState(of: [tunnel], on: inside).links.isEmpty)
+  }
+
   @Test("neighbours are reached on the networks that are named for it, and nowhere else") func lanNetworks() {
     var tunnel = setup(RoutePolicy(include: everything, lanNetworks: ["home"]), isGuarding: true)
     let here = attached("192.168.7.20/24")

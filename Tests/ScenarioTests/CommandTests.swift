@@ -40,6 +40,21 @@ struct CommandTests {
     #expect(calls[0].hasPrefix("up vpn up "))
   }
 
+  @Test("makes files that others may read, whatever the agent's own umask is")
+  func umask() throws {
+    let seen = try scene(more: "[[ $1 != up ]] || touch made answer").run(
+      """
+      go cafe
+      umask 077
+      start_agent
+      umask 022
+      tunnel_is vpn connected
+      stat -c %a made
+      stop_agent
+      """)
+    #expect(seen.lines == ["644", "0"])
+  }
+
   @Test("that fails says with which words, waits longer each time, and comes up once it can")
   func failure() throws {
     let scene = try scene(more: "if [[ $1 == up && ! -e good ]]; then echo one; echo 'no licence left' >&2; exit 7; fi; touch answer")

@@ -33,6 +33,7 @@ struct DoctorTests {
       say "$(checks)"
       roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state >text || say "status $?"
       grep 'problem .*vpn' text
+      tail -n 1 text
       rm $policies/vpn.yaml
       stop_agent
       say "$(checks)"
@@ -49,6 +50,8 @@ struct DoctorTests {
       ], "\(lines)")
     #expect(lines.contains { $0.contains("net.ipv4.conf.wlan0.rp_filter=2") })
     #expect(lines.contains("Mullvad's kill switch is on"))
+    #expect(
+      lines.contains { $0.hasPrefix("1 problem") && $0.hasSuffix("checks passed") && $0.contains("; ") && $0.contains(" of ") }, "\(lines)")
     #expect(lines.contains("problem  vpn cannot be brought up: there is no /nonexistent/vpn  [programs]"))
   }
 }

@@ -85,24 +85,31 @@ struct KillSwitchTests {
       cat /run/motd.d/*
       roamward status 2>status.err || say "$?"
       grep -c 'no agent answers' status.err
+      blocked() { "$@" status --json 2>/dev/null >status.json || say "json $?"; jq -c '[.version, .pid, .firewall.situation, .firewall.blocking]' status.json; }
+      blocked roamward
+      blocked setpriv --reuid nobody --regid nogroup --clear-groups "$bin/roamward"
       roamward release --portal >/dev/null 2>&1 || say "portal $?"
       fetch http://203.0.113.80/ >/dev/null 2>&1 && say leak || say held
       roamward release
       fetch http://203.0.113.80/ | grep -q Hello && say open
       not test -e /run/motd.d
+      not test -e /run/roamward/blocked.json
       roamward status 2>/dev/null || say "$?"
+      roamward status --json 2>/dev/null || say "$?"
       start_agent
       within 5 nft list table inet roamward
       ROAMWARD_SOCKET=other.socket roamward release 2>&1 || say "$?"
       nft list table inet roamward >/dev/null && say "still held"
       """, limit: 400)
+    let blocked = "[1,null,\"guarded\",[\"corp\"]]"
     #expect(
       seen.lines == [
         "Roamward holds traffic back, because corp is not up. `roamward status` says why, `sudo roamward release` lets everything flow.",
         "blocked: the kill switch blocks traffic, because corp is not up; no agent answers",
-        "         `sudo roamward release` lets everything flow", "[8]", "1", "[portal 8]", "[held]",
+        "         `sudo roamward release` lets everything flow", "[8]", "1", "[json 8]", blocked, "[json 8]", blocked, "[portal 8]",
+        "[held]",
         "the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again",
-        "[open]", "[8]",
+        "[open]", "[8]", "[8]",
         seen.lines.first { $0.contains("an agent runs here") } ?? "", "[1]", "[still held]",
       ])
   }

@@ -152,7 +152,7 @@ link_index() { ip -j link show "$1" | jq '.[0].ifindex'; }
 engine_pid() {
   local process
   for process in /proc/[0-9]*; do
-    [[ $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) != *"roamward-wireguard --at-work $1 "* ]] || echo "${process#/proc/}"
+    [[ $(tr '\0' ' ' 2>/dev/null <"$process/cmdline") != *"roamward-wireguard --at-work $1 "* ]] || echo "${process#/proc/}"
   done
 }
 

@@ -69,20 +69,9 @@ import Testing
   @Test("an endpoint that is set by hand holds until the peer is heard again, also right after it has moved") func setByHand() {
     let pair = Pair()
     pair.connect()
-    let moved = datagramAddress("192.0.2.77:7")
     // The move is noted, and neither the sending section nor control has looked yet.
     pair.a.send([pair.aToB], at: pair.network.now)
-    let datagram = pair.a.outbox.removeFirst().bytes
-    var record = [UInt8](repeating: 0, count: 48 + datagram.count + 512)
-    record.replaceSubrange(48..<48 + datagram.count, with: datagram)
-    var plaintext = [UInt8](repeating: 0, count: 64 + datagram.count + 512)
-    _ = pair.b.engine.receive(at: pair.network.now) { batch in
-      record.withUnsafeMutableBytes { record in
-        plaintext.withUnsafeMutableBytes { plaintext in
-          _ = batch.open(record.address(48), count: datagram.count, from: moved, into: plaintext.address(64))
-        }
-      }
-    }
+    pair.b.open(pair.a.outbox.removeFirst().bytes, from: datagramAddress("192.0.2.77:7"), at: pair.network.now)
     var change = PeerChange(pair.a.publicKey)
     change.endpoint = datagramAddress("203.0.113.9:9")
     pair.b.apply(EngineChange(peers: [change]), at: pair.network.now)
@@ -97,7 +86,8 @@ import Testing
   }
 
   @Test(
-    "random lives: moves, rekeys, batches, reordering, duplicates: no answer goes to an address that the peer has left", arguments: 1...8)
+    "random lives: moves, restarts, rekeys, batches, reordering, duplicates: no answer goes to an address or session that the peer left",
+    arguments: 1...8)
   func lives(seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     let pair = Pair(seed: UInt64(seed))
@@ -107,6 +97,12 @@ import Testing
     pair.network.faults.reordering = 0.2
     var answers = 0
     for step in 0..<300 {
+      // `b` still has the sessions that a restarted peer has forgotten.
+      let restarts = random.chance(0.1)
+      if restarts {
+        pair.a.up(false, at: pair.network.now)
+        pair.a.up(at: pair.network.now)
+      }
       if random.chance(0.3) { pair.a.address = datagramAddress("192.0.2.\(1 + random.next() % 9):\(1000 + random.next() % 9)") }
       let here = pair.a.address
       pair.b.answer = { _ in
@@ -114,7 +110,7 @@ import Testing
         return pair.bToA
       }
       pair.network.send(pair.a, (0...random.next() % 3).map { _ in pair.aToB })
-      pair.network.run(for: random.chance(0.02) ? 130 : 0.5)
+      pair.network.run(for: random.chance(0.02) ? 130 : restarts ? 1 : 0.5)
       guard pair.a.delivered.count == answers, pair.b.peer(pair.a).endpoint == here else {
         Issue.record(
           "step \(step): \(pair.a.delivered.count) of \(answers) answers arrived; endpoint \(pair.b.peer(pair.a)), peer at \(here)")

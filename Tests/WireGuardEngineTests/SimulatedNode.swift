@@ -143,6 +143,11 @@ final class SimulatedNode {
     return opened
   }
 
+  /// Opens one datagram, and leaves what it tells of the peer to whoever looks first: the sending section or control.
+  func open(_ datagram: [UInt8], from source: DatagramAddress, at now: Moment) {
+    _ = engine.receive(at: now) { _ = open(datagram, from: source, &$0) }
+  }
+
   private func open(_ datagram: [UInt8], from source: DatagramAddress, _ batch: inout ReceiveBatch) -> Opened {
     var opened = Opened.dropped
     var record = [UInt8](repeating: 0xdd, count: 48 + datagram.count + 512)

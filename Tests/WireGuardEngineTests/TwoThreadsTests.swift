@@ -200,5 +200,90 @@ import Testing
     #expect(ends.b.state.peers[0].endpoint?.port == UInt16(1_000 + rounds))
   }
 
+  @Test("sessions are confirmed by a packet each, while answers are sent and control looks: none is sent in an older session")
+  func confirmations() {
+    // The initiator's local indices tell in which order its sessions began.
+    let words = Round()
+    let entropy = Entropy { buffer in
+      guard buffer.count == 4 else { return Entropy.system.fill(buffer) }
+      buffer.setWord(UInt32(words.number.add(1, ordering: .relaxed).newValue), at: 0)
+    }
+    let a = SimulatedNode("a", "192.0.2.1:1001", entropy: entropy)
+    let b = SimulatedNode("b", "198.51.100.2:1002")
+    let network = SimulatedNetwork([a, b])
+    for node in [a, b] { node.start(at: network.now) }
+    a.addPeer(b, "10.0.0.2/32", at: network.now)
+    b.addPeer(a, "10.0.0.1/32", at: network.now)
+    let ends = Ends(a: a.engine, b: b.engine, aKey: a.publicKey, bKey: b.publicKey, aAddress: a.address, bAddress: b.address)
+    let start = network.now
+    let (packet, answer) = (innerPacket(from: "10.0.0.1", to: "10.0.0.2"), innerPacket(from: "10.0.0.2", to: "10.0.0.1"))
+    let rounds = 300
+    // The moment, and the index of the session whose first packet has been delivered.
+    let (delivered, index) = (Round(), Round())
+    let (stale, sent, ended) = (Round(), Round(), Round())
+    let initiator = Thread {
+      let slab = Slab()
+      for round in 1...rounds {
+        let now = start + .milliseconds(25 * round)
+        var effects: [EngineEffect] = []
+        ends.a.control {
+          guard let peer = ends.a.peers[ends.bKey] else { return }
+          peer.lastHandshakeMessage = nil
+          ends.a.initiate(peer, isRetry: false, at: SimulatedNode.time(now), effects: &effects)
+        }
+        for (from, engine) in [(ends.aAddress, ends.b), (ends.bAddress, ends.a)] {
+          guard case .transmit(let message, _, _)? = effects.last else { break }
+          effects = []
+          _ = message.withUnsafeBytes { engine.receiveHandshake($0, from: from, at: SimulatedNode.time(now), effects: &effects) }
+        }
+        let begun = ends.a.control { ends.a.peers[ends.bKey]?.current?.localIndex ?? 0 }
+        var length = 0
+        _ = ends.a.send(at: now, mtu: 1420) { batch in
+          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
+            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
+          else { return }
+          slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
+          length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+        }
+        _ = ends.b.receive(at: now) { batch in
+          if case .packet = batch.open(slab.record.address(48), count: length, from: ends.aAddress, into: slab.plaintext.address(64)) {
+            index.number.store(Int(begun), ordering: .relaxed)
+            delivered.number.store(round, ordering: .releasing)
+          }
+        }
+      }
+      ended.number.store(1, ordering: .releasing)
+    }
+    let answerer = Thread {
+      let slab = Slab()
+      while ended.number.load(ordering: .acquiring) == 0 {
+        let round = delivered.number.load(ordering: .acquiring)
+        if round == 0 { continue }
+        let confirmed = index.number.load(ordering: .relaxed)
+        _ = ends.b.send(at: start + .milliseconds(25 * round), mtu: 1420) { batch in
+          guard let peer = answer.withUnsafeBytes({ batch.route($0) }),
+            case .ready = answer.withUnsafeBytes({ batch.prepare($0, for: peer) })
+          else { return }
+          slab.record.address(64).copyMemory(from: answer, byteCount: answer.count)
+          guard batch.seal(answer.count, at: slab.record.address(64), for: peer) > 0 else { return }
+          sent.number.add(1, ordering: .relaxed)
+          if UnsafeRawBufferPointer(slab.record).word(at: 48 + 4) < UInt32(confirmed) { stale.number.add(1, ordering: .relaxed) }
+        }
+      }
+    }
+    let controller = Thread {
+      while ended.number.load(ordering: .acquiring) == 0 {
+        var effects: [EngineEffect] = []
+        ends.b.advance(to: SimulatedNode.time(start), effects: &effects)
+        usleep(500)
+      }
+    }
+    for thread in [initiator, answerer, controller] { thread.join() }
+    #expect(delivered.number.load(ordering: .relaxed) == rounds)
+    #expect(sent.number.load(ordering: .relaxed) > 0)
+    #expect(stale.number.load(ordering: .relaxed) == 0)
+    #expect(ends.b.owners.count <= 3)
+  }
+
   private final class Round: Sendable { let number = Atomic<Int>(0) }
 }

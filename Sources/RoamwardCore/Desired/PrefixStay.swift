@@ -80,11 +80,18 @@ extension TunnelSetup {
     }
   }
 
-  /// Why the tunnel may not come up on this underlay: the machine is attached to what it includes, and the policy says `on-overlap: refuse`.
+  /// Why the tunnel may not come up on this underlay: the machine is attached to a prefix that overlaps with a named one, and the policy says
+  /// `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts where it holds the whole named prefix: a bridge for
+  /// containers inside 172.16.0.0/12 is no conflict with another place.
   func refusal(on underlay: UnderlayFit) -> String? {
     guard let routes = policy.routes, routes.onOverlap == .refuse else { return nil }
-    let overlap = underlay.attachedPrefixes.first { attached in includedPrefixes.contains { $0.length > 0 && attached.contains($0) } }
-    return overlap.map { "this machine is attached to \($0), which the tunnel includes, and on-overlap is refuse" }
+    for attached in underlay.attachedPrefixes where !routes.exclude.contains(where: { $0.contains(attached) }) {
+      guard let named = namedPrefix(overlapping: attached) else { continue }
+      if attached.contains(named) { return "this machine is attached to \(attached), which the tunnel includes, and on-overlap is refuse" }
+      if underlay.ownPrefixes.contains(attached) { continue }
+      return "this machine is attached to \(attached), which the tunnel includes in \(named), and on-overlap is refuse"
+    }
+    return nil
   }
 
   /// What other VPNs of this machine route stays theirs, unless the policy takes or holds back everything.

@@ -70,4 +70,12 @@ package struct Diagnosis: Hashable, Sendable {
   }
 
   package var hasProblems: Bool { findings.contains { $0.severity == .problem } }
+
+  /// The closing line: `no problems found (27 checks passed)`, or `1 problem, 2 risks; 25 of 27 checks passed`.
+  package var summary: String {
+    if findings.isEmpty { return "no problems found (\(passed.count) checks passed)" }
+    let counts = HostFinding.Severity.allCases.map { severity in (findings.count { $0.severity == severity }, severity.rawValue) }
+    let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+    return "\(words.joined(separator: ", ")); \(passed.count) of \(HostCheck.all.count) checks passed"
+  }
 }

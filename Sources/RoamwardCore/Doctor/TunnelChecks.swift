@@ -6,12 +6,15 @@ package struct TunnelCondition: Hashable, Sendable {
   /// For how many seconds it has been in that state.
   package var age: Int64
   package var failure: String?
+  /// For how many seconds nothing has been received, though data was sent; `nil`: the peer is not known to be silent.
+  package var peerSilence: Int64?
 
-  package init(name: String, state: String, age: Int64, failure: String? = nil) {
+  package init(name: String, state: String, age: Int64, failure: String? = nil, peerSilence: Int64? = nil) {
     self.name = name
     self.state = state
     self.age = age
     self.failure = failure
+    self.peerSilence = peerSilence
   }
 }
 
@@ -28,11 +31,22 @@ extension HostCheck {
             "tunnels", .problem, "\(tunnel.name) is \(tunnel.state) and fails: \(failure)",
             cure: "correct what the reason names; `roamward status` says when it is tried again")
         }
-        guard tunnel.age > Self.patience else { return nil }
+        let cure = "check the endpoint, and the network's firewall"
+        if let silence = tunnel.peerSilence {
+          let time = words(for: .seconds(silence))
+          return HostFinding(
+            "tunnels", .problem, "\(tunnel.name) is \(tunnel.state): the peer has not answered for \(time), though data was sent to it",
+            cure: cure)
+        }
         let time = words(for: .seconds(tunnel.age))
+        guard tunnel.age > Self.patience else {
+          let limit = words(for: .seconds(Self.patience))
+          return HostFinding(
+            "tunnels", .hint, "\(tunnel.name) is not up yet: \(tunnel.state) for \(time)",
+            cure: "run `roamward doctor` again after \(limit)")
+        }
         return HostFinding(
-          "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered",
-          cure: "check the endpoint, and the network's firewall")
+          "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered", cure: cure)
       }
     },
     HostCheck("not-acted-on", "everything that the policies say is acted on") { _, policies in

@@ -15,7 +15,7 @@ extension FirewallTable {
     attached = underlay.attachedPrefixes
     gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
-    hasKernelTunnel = tunnels.contains { if case .wireGuard(let device) = $0.device { device.engine == .kernel } else { false } }
+    hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }
@@ -45,5 +45,7 @@ extension FirewallTable.Inside {
 }
 
 extension TunnelSetup {
+  fileprivate var isOfKernel: Bool { if case .wireGuard(let device) = device { device.engine == .kernel } else { false } }
+
   fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
 }

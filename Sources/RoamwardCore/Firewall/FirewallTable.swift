@@ -42,7 +42,7 @@ package struct FirewallTable: Hashable, Sendable {
   package var portal: PortalWindow?
   /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
   package var gateways: [IPAddress] = []
-  /// The kernel's WireGuard carries a tunnel. Its packets keep the socket, and so the user, of what is inside them.
+  /// The kernel's WireGuard carries a tunnel that has a link. Its packets keep the socket, and so the user, of what is inside them.
   package var hasKernelTunnel = false
 
   package init(

@@ -10,6 +10,8 @@ package struct LintFinding: Hashable, Sendable {
     case noCatchAll = "no-catch-all"
     case pointlessNot = "pointless-not"
     case unusedNetwork = "unused-network"
+    /// A rule that starts the tunnel for look-ups of names, which this version does not do, beside a kill switch.
+    case killSwitchNotStarted = "kill-switch-not-started"
     /// A tunnel goes down on facts that any stranger's network could show.
     case weakEvidence = "weak-evidence"
     /// Two enterprise tunnels are wanted on one network, where only one runs.

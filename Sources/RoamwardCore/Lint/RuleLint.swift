@@ -15,6 +15,7 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
     if rule.action == .disconnect, let finding = weakEvidence(of: i, in: tunnel, reasoning: &reasoning, networks: networks) {
       findings.append(finding)
     }
+    if let finding = killSwitchNotStarted(by: i, in: tunnel) { findings.append(finding) }
   }
   if reasoning.isPossible(formula.roots.map { Formula.Goal(node: $0.node, holds: false) }) == true {
     findings.append(
@@ -23,6 +24,24 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
         help: "add a last rule that says so: `- action: ignore`", at: last.location))
   }
   return findings
+}
+
+/// A kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups: the tunnel is not wanted there.
+private func killSwitchNotStarted(by index: Int, in tunnel: TunnelPolicy) -> LintFinding? {
+  let rule = tunnel.onDemand.rules[index]
+  guard rule.action == .evaluateConnection, rule.connections.contains(where: { $0.action != .neverConnect }) else { return nil }
+  let subject = "where rule \(index + 1) of `\(tunnel.name)` decides, no look-up starts the tunnel, and its kill switch"
+  return switch tunnel.guarding {
+  case .off: nil
+  case .on:
+    LintFinding(
+      .killSwitchNotStarted, "\(subject) blocks nothing while it is down", help: "use `action: connect`, or `kill-switch: always`",
+      at: rule.location)
+  case .always:
+    LintFinding(
+      .killSwitchNotStarted, "\(subject) blocks until `roamward up \(tunnel.name)` starts it", help: "use `action: connect`",
+      at: rule.location)
+  }
 }
 
 /// Networks that never hold, and criteria in them that change nothing.

@@ -67,6 +67,7 @@ extension Engine {
     for session in retired { if let session { owners[session.localIndex] = nil } }
     inSendingSection {
       peer.send.pointee.session = peer.current.flatMap { $0.maySend ? $0.sending : nil }
+      peer.send.pointee.next = peer.next.flatMap { $0.maySend ? $0.sending : nil }
       peer.send.pointee.askAgainAt = 0
     }
     inReceivingSection {

@@ -83,6 +83,7 @@ extension Engine {
       for session in [peer.current, peer.next] { session?.maySend = false }
       inSendingSection {
         peer.send.pointee.session = nil
+        peer.send.pointee.next = nil
         peer.send.pointee.askAgainAt = 0
       }
     }
@@ -104,7 +105,7 @@ extension Engine {
     if let endpoint = change.endpoint {
       inBothSections {
         peer.send.pointee.endpoint = endpoint
-        shared.takeMove(of: peer.send)
+        shared.forgetMove(of: peer.send)
         // The next authentic packet moves it again, wherever it comes from.
         peer.receive.pointee.source = nil
       }

@@ -9,10 +9,12 @@ internal import Synchronization
 struct SendLane: ~Copyable {
   /// Of the session that sends; `nil` without one.
   var session: UnsafeMutablePointer<SendingSession>?
+  /// Of the responder's session that its initiator has not confirmed yet.
+  var next: UnsafeMutablePointer<SendingSession>?
   var endpoint: DatagramAddress?
-  /// Where the peer has moved to, until the sending section follows. See `move(_:to:)`.
-  var newSource: DatagramAddress?
-  let hasMoved = Atomic<Bool>(false)
+  /// What the receiving section has learned of the peer, until the sending section follows.
+  var news = PeerNews()
+  let hasNews = Atomic<Bool>(false)
   var sentBytes: UInt64 = 0
   /// Packets wait in the data path.
   var hasStaged = false
@@ -35,6 +37,14 @@ struct SendLane: ~Copyable {
   }
 }
 
+/// What an authentic packet tells of where and in which session to answer. See `move(_:to:)`.
+struct PeerNews {
+  /// Where the peer has moved to.
+  var source: DatagramAddress?
+  /// The local index of the session that its initiator has confirmed. It means nothing once that session is no longer the next one.
+  var confirmed: UInt32?
+}
+
 /// A peer as the receiving section sees it.
 struct ReceiveLane: ~Copyable {
   /// Where the last authentic packet came from.
@@ -42,7 +52,7 @@ struct ReceiveLane: ~Copyable {
   var receivedBytes: UInt64 = 0
   /// More data came in after `unacknowledgedSince`.
   var receivedMore = false
-  /// The session that its initiator has confirmed.
+  /// The session that its initiator has confirmed, until control has seen it.
   var confirmed: UInt32?
   var wants = Wants()
   var nextPending = PrefixTrie.none
@@ -71,8 +81,8 @@ struct SharedState {
   var allowedIPs = AllowedIPs()
   /// How to send to where a datagram came from. Asked when a peer has moved, not for a packet.
   let wayBack: @Sendable (DatagramAddress) -> DatagramAddress
-  /// Guards every lane's `newSource`. Entered last, by either section, and only where a peer moves.
-  fileprivate let moves = Section()
+  /// Guards every lane's `news`. Entered last, by either section, and only where a peer moves or confirms a session.
+  fileprivate let news = Section()
 
   init(wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
     self.wayBack = wayBack
@@ -99,40 +109,52 @@ struct SharedState {
   subscript(peer: PeerIndex) -> PeerLanes { peer.slot >= 0 && peer.slot < capacity ? lanes[Int(peer.slot)] : PeerLanes() }
 }
 
-/// A peer that has moved. The answer to a packet can be sent as soon as the packet is delivered, before control looks at the peer. So the
-/// receiving section notes where the peer is when it authenticates the packet, and the sending section follows before it sends the next one.
+/// A peer that has moved, or has confirmed a session. The answer to a packet can be sent as soon as the packet is delivered, before control
+/// looks at the peer. So the receiving section notes both when it authenticates the packet, and the sending section follows before it sends the
+/// next one. An answer to the old address is lost, and so is one in the old session where the peer has restarted.
 ///
 /// Of the pointer, and never inlined: else each packet would copy the state, and count references.
 extension UnsafeMutablePointer<SharedState> {
   /// From the receiving section.
   @inline(never)
   func move(_ lane: UnsafeMutablePointer<SendLane>, to source: DatagramAddress) {
-    pointee.moves.enter {
-      lane.pointee.newSource = source
-      lane.pointee.hasMoved.store(true, ordering: .releasing)
+    pointee.news.enter {
+      lane.pointee.news.source = source
+      lane.pointee.hasNews.store(true, ordering: .releasing)
     }
   }
 
-  /// From the sending section, before it reads `endpoint`.
+  /// From the receiving section: the first packet of the responder's session with this local index has come in.
+  @inline(never)
+  func confirm(_ lane: UnsafeMutablePointer<SendLane>, _ index: UInt32) {
+    pointee.news.enter {
+      lane.pointee.news.confirmed = index
+      lane.pointee.hasNews.store(true, ordering: .releasing)
+    }
+  }
+
+  /// From the sending section, before it reads `endpoint` or `session`.
   @inline(__always)
   func follow(_ lane: UnsafeMutablePointer<SendLane>) {
-    if lane.pointee.hasMoved.load(ordering: .acquiring) { followMove(of: lane) }
+    if lane.pointee.hasNews.load(ordering: .acquiring) { followNews(of: lane) }
   }
 
   @inline(never)
-  private func followMove(of lane: UnsafeMutablePointer<SendLane>) {
-    if let source = takeMove(of: lane) { lane.pointee.endpoint = pointee.wayBack(source) }
+  private func followNews(of lane: UnsafeMutablePointer<SendLane>) {
+    var news = PeerNews()
+    pointee.news.enter {
+      swap(&news, &lane.pointee.news)
+      lane.pointee.hasNews.store(false, ordering: .relaxed)
+    }
+    if let source = news.source { lane.pointee.endpoint = pointee.wayBack(source) }
+    guard let next = lane.pointee.next, next.pointee.localIndex == news.confirmed else { return }
+    lane.pointee.session = next
+    lane.pointee.next = nil
   }
 
-  /// Takes the peer's new source away: it is followed, or the endpoint has been set by hand since.
-  @discardableResult
-  func takeMove(of lane: UnsafeMutablePointer<SendLane>) -> DatagramAddress? {
-    var source: DatagramAddress?
-    pointee.moves.enter {
-      source = lane.pointee.newSource.take()
-      lane.pointee.hasMoved.store(false, ordering: .relaxed)
-    }
-    return source
+  /// The peer's endpoint has been set by hand since it moved.
+  func forgetMove(of lane: UnsafeMutablePointer<SendLane>) {
+    pointee.news.enter { lane.pointee.news.source = nil }
   }
 }
 

@@ -80,6 +80,7 @@ package struct ReceiveBatch: ~Copyable {
     if session.pointee.awaitsConfirmation {
       session.pointee.awaitsConfirmation = false
       lane.pointee.confirmed = session.pointee.localIndex
+      shared.confirm(send, session.pointee.localIndex)
       asks = true
     }
     if lane.pointee.source != source {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// What a `send` or `receive` leaves to do.
 package struct BatchOutcome: Hashable, Sendable {
-  /// Call `Engine.advance` now: a handshake is wanted, a timer has to be set, or a peer has moved.
+  /// Call `Engine.advance` now: a handshake is wanted, a timer has to be set, or a peer has moved or confirmed a session.
   package var needsControl = false
 }
 

@@ -1,6 +1,7 @@
 /// A session as the sending section sees it. In memory of its own, so that the two threads do not share a cache line.
 struct SendingSession {
   let key: UnsafeRawPointer
+  let localIndex: UInt32
   let remoteIndex: UInt32
   /// Of the next message. Only the sending section counts, so no number is used twice.
   var counter: UInt64 = 0
@@ -45,7 +46,8 @@ final class Session {
     self.localIndex = localIndex
     sending = .allocate(capacity: 1)
     sending.initialize(
-      to: SendingSession(key: keys.sending.pointer, remoteIndex: remoteIndex, born: now, isInitiator: isInitiator))
+      to: SendingSession(
+        key: keys.sending.pointer, localIndex: localIndex, remoteIndex: remoteIndex, born: now, isInitiator: isInitiator))
     receiving = .allocate(capacity: 1)
     receiving.initialize(
       to: ReceivingSession(
