@@ -135,7 +135,8 @@ let package = Package(
     .target(name: "CNamespace", path: "Tests/CNamespace"),
     .target(name: "CConfined", path: "Tests/CConfined"),
     .target(
-      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
+      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
+      swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
