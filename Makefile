@@ -54,7 +54,7 @@ vm-boot:
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 600 -- Tests/VM/boot
 
 vm-unit:
-	scripts/vm --systemd --module veth --module tun --module wireguard --module nf_tables --time-limit 900 -- Tests/VM/unit
+	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
 
 lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
 	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift

@@ -141,7 +141,8 @@ let package = Package(
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
     .target(
-      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport", swiftSettings: strict),
+      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
+      swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),

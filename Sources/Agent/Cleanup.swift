@@ -42,7 +42,7 @@ extension MarkedProcess {
   }
 }
 
-/// Does what `roamwardd --cleanup` does, for whoever has no logger. An agent that runs is an error.
+/// Does what `roamwardd --cleanup` does, for callers without a logger. An agent that runs is an error.
 package func cleanUpMachine(_ settings: AgentSettings) throws(WorldError) -> Int32 {
   let logger = Logger(label: "roamward") { _ in LogfmtLogHandler(level: .warning) }
   return try Daemon(settings, logger: logger).cleanUp()

@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
 
-/// What a client is told without asking again.
+/// What a client gets without a further request.
 enum Monitoring {
   case nothing, events
   /// Events, and every network that is seen.
@@ -35,7 +35,7 @@ final class ControlConnection {
   private var source: EventSource?
   private var awaitsTurn = false
 
-  /// `complaint`: what it is told when a request is longer than the longest; then the connection ends.
+  /// `complaint`: the reply to a request that is too long; the connection ends after it.
   init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, longestRequest: Int, complaint: String) {
     self.connection = connection
     self.peer = peer
@@ -51,7 +51,7 @@ final class ControlConnection {
   }
 
   private func happened(_ bits: UInt32) {
-    // Nobody is there any more to take an answer.
+    // The client has closed the connection: no reply can reach it.
     if bits & Readiness.ended != 0 { return hangUp() }
     if bits & Readiness.writable != 0 { flush() }
     if bits & Readiness.readable != 0, output.isEmpty { awaitTurn() }

@@ -133,7 +133,8 @@ package final class ControlServer {
   }
 }
 
-/// A listening socket. It takes a few connections at once, and then rests a moment, as whoever connects and hangs up again costs nothing else.
+/// A listening socket. It accepts a few connections in a row and then pauses, because no other limit covers a client that connects and
+/// disconnects again and again.
 private final class Door {
   private let path: String
   private let socket: FileDescriptor

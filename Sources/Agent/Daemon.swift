@@ -246,7 +246,7 @@ package final class Daemon {
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
 
-  /// Whoever connects to the lock is dropped, ten times a second.
+  /// Closes connections to the lock's socket, at most ten times a second.
   private func guardLock() throws(SystemError) {
     let source = try loop.whenReadable(namespaceLock.descriptor) { [weak self] in
       guard let self else { return }

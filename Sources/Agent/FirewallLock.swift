@@ -35,7 +35,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
   logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
 }
 
-/// Does what `roamwardd --release` does, for whoever has no logger. An agent that runs in this network namespace is an error.
+/// Does what `roamwardd --release` does, for callers without a logger. An agent that runs in this network namespace is an error.
 package func releaseMachine() throws(WorldError) {
   if let agent = NamespaceLock.holder {
     throw WorldError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
@@ -43,7 +43,7 @@ package func releaseMachine() throws(WorldError) {
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
 
-/// Takes the firewall's table away, whoever put it up. An agent that runs puts it up again; it is to be asked instead.
+/// Removes the firewall's table, whether the agent or the early lock made it. An agent that runs makes it again: ask the agent instead.
 package func releaseFirewall(logger: Logger) throws(WorldError) {
   do throws(NftablesError) {
     try NftablesBackend().remove()

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// A line for whoever logs in: pam_motd(8) shows every file of /run/motd.d. It is there while something is held back.
+/// A line for people who log in: pam_motd(8) shows every file of /run/motd.d. It is there while the kill switch blocks traffic.
 ///
 /// Its name is the mark by which it is known as ours after a crash. A folder that is missing is made with the file in it, under a name that says so, in
 /// one step; it goes with the file, unless somebody else has put something there since.
@@ -19,7 +19,7 @@ package struct LoginNotice {
   /// The file that is ours; `nil`: there is none.
   package var path: String? { [file, fileOfOwnFolder].first(where: FileNature.exists) }
 
-  /// Puts it there, or takes it away. Nobody is kept from anything when that does not work.
+  /// Writes it; `nil` removes it. A failure is ignored: the notice is a convenience.
   package func say(_ text: String?) {
     guard let text else { return remove() }
     let bytes = Array((text + "\n").utf8)

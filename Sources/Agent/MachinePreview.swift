@@ -20,7 +20,7 @@ extension PlanPreview {
 }
 
 extension LinuxMachine {
-  /// All that a plan compares with. Waits for whoever keeps the resolver, where a tunnel brings name servers.
+  /// All that a plan compares with. Waits for the DNS backend, where a tunnel brings name servers.
   fileprivate func observeForPreview(of policies: PolicySet) throws(WorldError) -> ObservedState {
     let served = policies.tunnels.compactMap(\.linkName) + [Ownership.refusalLink]
     let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }

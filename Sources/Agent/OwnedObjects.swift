@@ -55,6 +55,8 @@ extension LinuxMachine {
       } else if name.hasPrefix("command-") {
         tunnel = String(name.dropFirst(8))
         purpose = "says that the command's `up` was begun, so that `down` is owed"
+      } else if name.hasPrefix("resolvconf-") {
+        purpose = "a record that resolvconf has still to take out of resolv.conf"
       } else if name.hasPrefix("resolv.conf.") {
         purpose = "the resolver's file that stood there before"
       } else if name.hasPrefix("damaged-") {

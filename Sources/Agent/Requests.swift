@@ -48,7 +48,7 @@ extension Reconciler {
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   ///
-  /// Whoever may look can ask as often as he likes: the machine is looked at ten times a second at most.
+  /// Every user may ask for a report, as often as they like; the machine is observed at most ten times a second.
   package func refresh() {
     guard observation == nil || world.now() >= observedAt + .milliseconds(100) else { return }
     let before = observation

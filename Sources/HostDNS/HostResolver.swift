@@ -16,7 +16,7 @@ package final class HostResolver {
   /// `path` and `stateDirectory` as of `ResolvConfBackend`.
   package init(path: String, stateDirectory: String, on loop: EventLoop, busAddress: String? = nil) {
     file = ResolvConfBackend(path: path, stateDirectory: stateDirectory)
-    resolvconf = ResolvconfBackend(on: loop, path: path)
+    resolvconf = ResolvconfBackend(on: loop, path: path, stateDirectory: stateDirectory)
     final class Listener { var heard: () -> Void = {} }
     let listener = Listener()
     resolved = ResolvedBackend(on: loop, busAddress: busAddress) { listener.heard() }
@@ -45,7 +45,7 @@ package final class HostResolver {
   }
 
   /// Servers of ours that resolv.conf may name now, though we did not write it: they say nothing about the network.
-  package var ownServers: Set<IPAddress> { resolved.lastServers.union(resolvconf.records.values.flatMap(\.nameServers)) }
+  package var ownServers: Set<IPAddress> { resolved.lastServers.union(resolvconf.servers) }
 
   /// Everybody who was asked has answered, or will not.
   package var isSettled: Bool { !isNeeded || !mayLeadToResolved || resolved.isSettled }

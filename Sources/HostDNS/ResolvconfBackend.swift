@@ -5,20 +5,25 @@ internal import NetworkTypes
 package import RoamwardCore
 
 /// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks at what it keeps by its files.
+///
+/// The program deletes the record before it writes resolv.conf without it. A program that is ended in between leaves our servers in the file, and no
+/// mark of ours. So a note of the record stands in the state folder until the file is written; the next agent finishes what it is about.
 package final class ResolvconfBackend {
   /// Debian's waits up to ten seconds for its own lock.
   private static let patience = Duration.seconds(12)
 
   private let loop: EventLoop
   private let path: String
+  private let stateDirectory: String
   private var running: ChildProcess?
   /// The program that was looked into last, by device, inode and time.
   private var seen: (version: [Int], kind: ResolvconfProgram?)?
 
-  /// `path`: the file that it keeps.
-  package init(on loop: EventLoop, path: String) {
+  /// `path`: the file that it keeps. `stateDirectory`: for notes.
+  package init(on loop: EventLoop, path: String, stateDirectory: String) {
     self.loop = loop
     self.path = path
+    self.stateDirectory = stateDirectory
   }
 
   /// Where it is, and which one; `nil` where there is none, or where the name is resolvectl's, which says less than the bus.
@@ -40,9 +45,9 @@ package final class ResolvconfBackend {
     return start.contains("OPENRESOLV") ? .openresolv : start.contains("part of the resolvconf package") ? .debian : nil
   }
 
-  /// Our records, by name.
+  /// Our records, by name. One that is gone, and has still to be taken out of resolv.conf, is an empty one.
   package var records: [String: ResolvConf] {
-    var records: [String: ResolvConf] = [:]
+    var records = unfinished.mapValues { _ in ResolvConf() }
     for folder in Self.folders {
       for name in Folder.names(in: folder) where ResolverRecord.isOurs(name) {
         if let text = try? TextFile.read("\(folder)/\(name)") { records[name] = ResolvConf(parsing: String(decoding: text, as: UTF8.self)) }
@@ -50,6 +55,24 @@ package final class ResolvconfBackend {
     }
     return records
   }
+
+  /// The servers of our records, and those that resolv.conf may still name.
+  var servers: [IPAddress] { (Array(records.values) + Array(unfinished.values)).flatMap(\.nameServers) }
+
+  /// Records whose removal has begun, by name.
+  private var unfinished: [String: ResolvConf] {
+    var records: [String: ResolvConf] = [:]
+    for file in Folder.names(in: stateDirectory, withPrefix: Self.notePrefix) where !file.hasSuffix(TextFile.temporarySuffix) {
+      guard let text = try? TextFile.read("\(stateDirectory)/\(file)") else { continue }
+      records[String(file.dropFirst(Self.notePrefix.count))] = ResolvConf(parsing: String(decoding: text, as: UTF8.self))
+    }
+    return records
+  }
+
+  /// Of the files' names in the state folder; the record's name follows.
+  package static let notePrefix = "resolvconf-"
+
+  private func note(_ name: String) -> String { "\(stateDirectory)/\(Self.notePrefix)\(name)" }
 
   /// Debian's, and openresolv's older and newer ones.
   package static let folders = ["interface", "interfaces", "keys"].map { "/run/resolvconf/\($0)" }
@@ -59,6 +82,8 @@ package final class ResolvconfBackend {
     guard let program else { return done("resolvconf is not installed any more") }
     let isExclusive = program.kind == .openresolv
     run([program.path, "-a", record.name] + (isExclusive ? ["-m", "0", "-x"] : []), input: record.text) { [weak self] problem in
+      // The record is the mark again.
+      if let self, problem == nil { try? TextFile.remove(note(record.name)) }
       guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
       // A record that it has already makes it do nothing; and somebody may have written over its file.
       run([program.path, "-u"]) { [weak self] problem in
@@ -69,16 +94,33 @@ package final class ResolvconfBackend {
   }
 
   package func remove(_ name: String, then done: @escaping (String?) -> Void) {
-    guard let program else { return done("resolvconf, which has our record, is not installed any more") }
-    let content = records[name]
+    let found = records[name].flatMap { $0.nameServers.isEmpty ? nil : $0 }
+    guard let program else {
+      // What it had still to write, it will not.
+      return found == nil ? finishRemoval(of: name, nil, done) : done("resolvconf, which has our record, is not installed any more")
+    }
+    let content = found ?? unfinished[name]
+    if let content { noteRemoval(of: ResolverRecord(name: name, program: program.kind, content: content)) }
     run([program.path, "-d", name] + (program.kind == .openresolv ? ["-f"] : [])) { [weak self] problem in
-      guard let self, problem == nil, let content, isInForce(content) else { return done(problem) }
+      guard let self, problem == nil, let content, isInForce(content) else {
+        return self?.finishRemoval(of: name, problem, done) ?? done(problem)
+      }
       // The record goes before the file is written: somebody may have stopped that in between.
       run([program.path, "-u"]) { [weak self] problem in
-        guard let self, problem == nil, isInForce(content) else { return done(problem) }
+        guard let self, problem == nil, isInForce(content) else { return self?.finishRemoval(of: name, problem, done) ?? done(problem) }
         done("\(program.kind.rawValue) let go of the record, but \(path) still names its servers")
       }
     }
+  }
+
+  /// Where it cannot be written, an agent that is ended in the next moment leaves the file as it is.
+  private func noteRemoval(of record: ResolverRecord) {
+    try? TextFile.replace(note(record.name), with: Array(record.text.utf8), mode: 0o600)
+  }
+
+  private func finishRemoval(of name: String, _ problem: String?, _ done: (String?) -> Void) {
+    if problem == nil { try? TextFile.remove(note(name)) }
+    done(problem)
   }
 
   private func isInForce(_ content: ResolvConf) -> Bool {

@@ -1,7 +1,7 @@
 package import LinuxIO
 internal import NetworkTypes
 
-/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), which tells a restart from a stop.
+/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), by which a restart differs from a stop.
 ///
 /// The unit is found by its invocation's identity, which systemd puts into the environment of what it starts (systemd.exec(5)).
 package final class UnitJob {
@@ -16,7 +16,7 @@ package final class UnitJob {
     bus = SystemBus(on: loop, address: busAddress)
   }
 
-  /// Whether the agent that comes next takes over: then what the kill switch holds back stays held back.
+  /// Whether a new agent follows this one: then what the kill switch blocks stays blocked.
   package static func isRestart(_ type: String?) -> Bool { type == "restart" || type == "try-restart" }
 
   /// Calls back once, within the limit, with the type of the job; `nil`: the unit has none, or systemd cannot be asked.

@@ -8,7 +8,7 @@ struct PreviewOptions: ParsableArguments {
   @OptionGroup var facts: FactOptions
   @Option(help: ArgumentHelp("As if this tunnel were up by hand.", valueName: "tunnel")) var up: String?
 
-  /// The plan, and the network that it was made on. What keeps from making it is told, and ends the program.
+  /// The plan, and the network that it was made on. An error on the way is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {
     let set = try policies.load()
     if let up { _ = try set.described(up) }

@@ -70,7 +70,7 @@ struct Roamwardd: ParsableCommand {
       if cleanup, dryRun {
         let machine = try LinuxMachine(ssidFile: nil, resolvConf: resolvConf, stateDirectory: stateDir)
         for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(escaped(line)) }
-        // Whoever reads it may go early; a full disk is told.
+        // A reader that closes the pipe early is no error; a full disk is one.
         if fflush(nil) != 0, errno != EPIPE { throw ExitCode(1) }
         return
       }

@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-@Suite("What whoever logs in is told")
+@Suite("The notice at login")
 struct LoginNoticeTests {
   private func text(_ path: String?) -> String? {
     path.flatMap { path in (try? TextFile.read(path)).map { String(decoding: $0, as: UTF8.self) } }

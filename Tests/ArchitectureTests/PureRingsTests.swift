@@ -48,6 +48,19 @@ import Testing
     #expect(manifest.contains("let safe: [SwiftSetting] = strict + [.strictMemorySafety()]"))
   }
 
+  @Test("each `@unchecked Sendable` and `nonisolated(unsafe)` says beside it why it is sound") func soundness() throws {
+    var uses = 0
+    for file in swiftFiles(in: "\(Self.root)/Sources") {
+      let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false)
+      for (i, line) in lines.enumerated() where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {
+        uses += 1
+        let beside = lines[max(0, i - 1)...min(lines.count - 1, i + 1)]
+        #expect(beside.contains { $0.contains("// Sound: ") }, "\(file):\(i + 1)")
+      }
+    }
+    #expect(uses > 0)
+  }
+
   private func text(_ path: String) throws -> String { String(decoding: try TextFile.read(path), as: UTF8.self) }
 
   /// The modules of `import` lines; attributes, access levels and kinds before or after the word do not hide them.

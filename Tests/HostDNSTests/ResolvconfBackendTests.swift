@@ -120,6 +120,43 @@ import Testing
     }
   }
 
+  @Test(
+    "that is ended while it takes the record out of resolv.conf has it finished by the next agent", .enabled(if: isPossible, "see above"),
+    arguments: ["removed", "set again"])
+  func interrupted(_ next: String) throws {
+    try Self.with(.debian) { state in
+      let record = Self.record(.debian)
+      try shell(
+        "printf '#!/bin/sh\\n[ ! -e /run/hang ] || sleep 60\\n' > /etc/resolvconf/update.d/000slow && chmod +x /etc/resolvconf/update.d/000slow"
+      )
+      let before = try Self.file()
+      #expect(try Self.change(state, .setRecord(record)) == nil)
+      try shell("touch /run/hang")
+      // The agent does not wait for ever; what it has started ends with it.
+      let ended: Bool = try onLoop(limit: .seconds(60)) { loop, done in
+        let resolver = HostResolver(path: "/etc/resolv.conf", stateDirectory: state, on: loop)
+        resolver.change(.removeRecord(record.name)) { _ in done(false) }
+        let timer = Repeating(on: loop) { if access("/run/resolvconf/interface/\(record.name)", F_OK) != 0 { done(true) } }
+        return (resolver, timer)
+      }
+      #expect(ended)
+      try shell("rm /run/hang")
+      #expect(try Self.file().nameServers.first?.description == "10.77.0.1")
+
+      let seen = try Self.observe(state, isNeeded: false).resolver
+      #expect(seen.records.keys.first == record.name && seen.records[record.name] != record.content)
+      if next == "removed" {
+        #expect(try Self.change(state, .removeRecord(record.name)) == nil)
+        #expect(try Self.file() == before && Self.observe(state, isNeeded: false).resolver.records.isEmpty)
+      } else {
+        #expect(try Self.change(state, .setRecord(record)) == nil)
+        #expect(try Self.observe(state).resolver.records == [record.name: record.content])
+        #expect(try Self.change(state, .removeRecord(record.name)) == nil && Self.file() == before)
+      }
+      #expect(Folder.names(in: state) == [])
+    }
+  }
+
   @Test("openresolv, whose file somebody has written over, writes it again", .enabled(if: isPossible, "see above")) func writtenOver()
     throws
   {
@@ -150,4 +187,18 @@ import Testing
       #expect(try #require(try Self.change(state, .setRecord(Self.record(.debian)))).hasSuffix("ended with 3: no room"))
     }
   }
+}
+
+/// Calls back every 20 ms for as long as it is kept.
+private final class Repeating {
+  private var timer: EventSource?
+
+  init(on loop: EventLoop, _ body: @escaping () -> Void) {
+    timer = try? loop.at(.now + .milliseconds(20)) { [weak self] in
+      body()
+      self?.next = Repeating(on: loop, body)
+    }
+  }
+
+  private var next: Repeating?
 }

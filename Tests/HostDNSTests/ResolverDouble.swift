@@ -8,8 +8,7 @@ import TestSupport
 /// What stands for systemd-resolved on a private bus where it has to misbehave on demand: keeps what it is told of one link, answers not at all, or
 /// refuses.
 final class ResolverDouble {
-  private var bus: OpaquePointer?
-  private var reading: EventSource?
+  private var double: BusDouble?
   /// Of org.freedesktop.resolve1.Manager, in the order in which they came.
   private(set) var calls: [String] = []
   var isDeaf = false
@@ -22,41 +21,17 @@ final class ResolverDouble {
   private var isDefaultRoute = false
 
   init(on address: String, loop: EventLoop) throws {
-    guard sd_bus_new(&bus) >= 0, sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
-      sd_bus_request_name(bus, "org.freedesktop.resolve1", 0) >= 0
-    else { throw SystemError(code: EIO, operation: "own a name on the private bus") }
-    sd_bus_add_filter(
-      bus, nil,
-      { message, context, _ in
-        guard let message, let context else { return 0 }
-        return Unmanaged<ResolverDouble>.fromOpaque(context).takeUnretainedValue().take(message)
-      }, Unmanaged.passUnretained(self).toOpaque())
-    reading = try loop.whenReadable(sd_bus_get_fd(bus)) { [weak self] in self?.process() }
-    process()
+    double = try BusDouble("org.freedesktop.resolve1", on: address, loop: loop) { [unowned self] in answer($0) }
   }
 
-  deinit { sd_bus_flush_close_unref(bus) }
-
-  private func process() { while sd_bus_process(bus, nil) > 0 {} }
-
-  private func take(_ message: OpaquePointer) -> Int32 {
-    guard sd_bus_message_is_method_call(message, nil, nil) > 0 else { return 0 }
-    let member = String(cString: sd_bus_message_get_member(message))
-    let isManagers = String(cString: sd_bus_message_get_interface(message)).hasSuffix(".Manager")
-    if isManagers { calls.append(member) }
-    if isDeaf { return 1 }
-    if isManagers, let refusal {
-      var error = sd_bus_error()
-      sd_bus_error_set(&error, refusal, "Link is managed.")
-      sd_bus_reply_method_error(message, &error)
-      sd_bus_error_free(&error)
-      return 1
-    }
-    obey(member, BusMessageReader(message).values())
-    var reply: OpaquePointer?
-    sd_bus_message_new_method_return(message, &reply)
-    if let reply {
-      switch member {
+  private func answer(_ call: BusDouble.Call) -> BusDouble.Answer {
+    let isManagers = call.interface.hasSuffix(".Manager")
+    if isManagers { calls.append(call.member) }
+    if isDeaf { return .nothing }
+    if isManagers, let refusal { return .error(name: refusal, text: "Link is managed.") }
+    obey(call.member, BusMessageReader(call.message).values())
+    return .reply { [self] reply in
+      switch call.member {
       case "Get":
         let others = rivals.map { BusArgument.structure([.int32($0), .string("."), .bool(true)]) }
         variant("a(isb)", .array(of: "(isb)", others), to: reply)
@@ -64,9 +39,6 @@ final class ResolverDouble {
       default: break
       }
     }
-    sd_bus_send(bus, reply, nil)
-    sd_bus_message_unref(reply)
-    return 1
   }
 
   private func obey(_ member: String, _ arguments: [BusValue]) {

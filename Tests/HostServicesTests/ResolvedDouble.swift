@@ -6,8 +6,8 @@ import TestSupport
 
 /// What stands for systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
 final class ResolvedDouble {
-  private var bus: OpaquePointer?
-  private var reading: EventSource?
+  private var double: BusDouble?
+  private var bus: OpaquePointer? { double?.bus }
   var servers: [[UInt8]]
   var domain: String
   var isDeaf = false
@@ -16,20 +16,8 @@ final class ResolvedDouble {
   init(on address: String, loop: EventLoop, servers: [[UInt8]], domain: String) throws {
     self.servers = servers
     self.domain = domain
-    guard sd_bus_new(&bus) >= 0, sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
-      sd_bus_request_name(bus, "org.freedesktop.resolve1", 0) >= 0
-    else { throw SystemError(code: EIO, operation: "own a name on the private bus") }
-    sd_bus_add_filter(
-      bus, nil,
-      { message, context, _ in
-        guard let message, let context else { return 0 }
-        return Unmanaged<ResolvedDouble>.fromOpaque(context).takeUnretainedValue().take(message)
-      }, Unmanaged.passUnretained(self).toOpaque())
-    reading = try loop.whenReadable(sd_bus_get_fd(bus)) { [weak self] in self?.process() }
-    process()
+    double = try BusDouble("org.freedesktop.resolve1", on: address, loop: loop) { [unowned self] _ in answer }
   }
-
-  deinit { sd_bus_flush_close_unref(bus) }
 
   /// Tells that `DNS` has changed, as systemd-resolved does.
   func announce() {
@@ -45,14 +33,13 @@ final class ResolvedDouble {
     sd_bus_flush(bus)
   }
 
-  private func process() { while sd_bus_process(bus, nil) > 0 {} }
-
-  private func take(_ message: OpaquePointer) -> Int32 {
-    guard sd_bus_message_is_method_call(message, nil, nil) > 0 else { return 0 }
+  private var answer: BusDouble.Answer {
     calls += 1
-    if isDeaf { return 1 }
-    var reply: OpaquePointer?
-    sd_bus_message_new_method_return(message, &reply)
+    if isDeaf { return .nothing }
+    return .reply { [self] reply in fill(reply) }
+  }
+
+  private func fill(_ reply: OpaquePointer) {
     inside(reply, "a", "{sv}") {
       property(reply, "DNS", "a(iiay)") {
         for server in servers {
@@ -74,9 +61,6 @@ final class ResolvedDouble {
         }
       }
     }
-    sd_bus_send(bus, reply, nil)
-    sd_bus_message_unref(reply)
-    return 1
   }
 
   private func property(_ message: OpaquePointer?, _ name: String, _ type: String, _ body: () -> Void) {

@@ -59,7 +59,7 @@ private func readPlugin(
   }
 }
 
-/// How nmcli is told of the connection: by its UUID or, where a keyfile has none, by its id; without one the file's name is its id.
+/// How nmcli names the connection: by its UUID or, where a keyfile has none, by its id; without one the file's name is its id.
 private func connectionName(
   _ keys: inout Keyfile, _ tunnel: ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) -> [String] {

@@ -22,7 +22,7 @@ package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
 extension TunnelSetup {
   /// Whether an attached prefix stays outside this tunnel; `nil` where the tunnel includes no prefix that holds the whole of it.
   ///
-  /// Whoever runs a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy names,
+  /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy names,
   /// or one inside it, is never the local network; and the local network is private and of a usual size.
   func stay(of attached: IPPrefix, on underlay: UnderlayFit) -> PrefixStay? {
     guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
@@ -102,6 +102,6 @@ extension IPPrefix {
   /// Of a size that local networks have: /16 to /30, in IPv6 /48 to /64.
   fileprivate var isNeighbourhood: Bool { family == .v4 ? (16...30).contains(length) : (48...64).contains(length) }
 
-  /// Whoever takes everything, or everything but some networks, does it in pieces this wide. What is narrower is meant by itself.
+  /// A policy that includes everything, or everything but some networks, may list it in pieces this wide. A narrower prefix is named for itself.
   var isPieceOfEverything: Bool { length < (family == .v4 ? 8 : 16) }
 }

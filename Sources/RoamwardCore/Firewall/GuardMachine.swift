@@ -5,9 +5,9 @@ package struct GuardMachine: Hashable, Sendable {
   /// Tunnels that may be wanted on the network that the machine is on now: it has left the one on which their rules were judged.
   private var undecided = Set<String>()
   package private(set) var release: FirewallRelease?
-  /// An earlier agent's table was there at the start: until a decision says otherwise, what it held back stays held back.
+  /// An earlier agent's table was there at the start: what it blocks stays blocked until a decision says otherwise.
   package var beganGuarded = false
-  /// The agent is about to be replaced by another: what is held back stays held back, whatever is wanted of tunnels on the way.
+  /// A new agent is about to replace this one: what is blocked stays blocked, whatever is wanted of the tunnels until then.
   package var isHandedOver = false
 
   package init() {}

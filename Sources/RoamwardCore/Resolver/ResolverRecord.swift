@@ -24,6 +24,13 @@ package struct ResolverRecord: Hashable, Sendable {
     self.content = content
   }
 
+  /// One that was made under this name.
+  package init(name: String, program: ResolvconfProgram, content: ResolvConf) {
+    self.name = name
+    self.program = program
+    self.content = content
+  }
+
   package static func isOurs(_ name: String) -> Bool { name.hasSuffix(suffix) }
 
   /// What the program is given, as resolv.conf(5).

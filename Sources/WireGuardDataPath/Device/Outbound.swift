@@ -116,7 +116,7 @@ struct Outbound: ~Copyable {
     }
   }
 
-  /// No peer takes the packet: its sender is told.
+  /// Answers a packet that no peer takes with an ICMP error.
   private mutating func refuse(_ packet: UnsafeRawPointer, _ length: Int, at now: Moment) {
     guard answers.takes(at: now.nanoseconds) else { return }
     let count = Unreachable.write(about: packet, length, to: answer + virtioSize)

@@ -30,7 +30,7 @@ final class LinkWatch {
   private var rise: EventSource?
   private var nextLook: EventSource?
 
-  /// `mtu` is what holds until the kernel tells another one. The link's state is told soon, from the loop.
+  /// `mtu` holds until the kernel announces another one. The handler gets the link's state soon, from the loop.
   init(_ tun: TunDevice, mtu: Int, on loop: EventLoop, then handler: @escaping (News) -> Void) throws(SystemError) {
     device = tun.descriptor
     self.loop = loop
@@ -69,7 +69,8 @@ final class LinkWatch {
     }
   }
 
-  /// What is told of a link that went down may be old: it may be up again, and have sent in sessions that would then be dropped. The device knows.
+  /// Reads the state from the device. An announcement that the link went down may be old: the link may be up again, and may have sent in sessions
+  /// that a false "down" would end.
   private func tell(mtu: Int) {
     // Another link may have been given this index since.
     guard nextLook == nil else { return }
@@ -80,7 +81,7 @@ final class LinkWatch {
   /// The link is not here any more.
   private func follow() {
     guard nextLook == nil else { return }
-    // A device takes packets from the moment in which its link comes up, and that is told.
+    // A device becomes writable in the moment in which its link comes up.
     rise = try? loop.whenReady(device.number, events: cwg_tun_rises) { [weak self] _ in self?.look() }
     look()
   }

@@ -32,7 +32,7 @@ package enum InterfaceAtWork {
     withExtendedLifetime((interface, sources, folder)) {}
   }
 
-  /// A user with nothing, where we may become one; no capabilities in any case, and no folder of whoever started us.
+  /// Becomes a user without rights, where root started it; drops all capabilities in any case, and leaves the starter's folder.
   private static func giveUpPrivileges() throws(SystemError) {
     guard chdir("/") == 0 else { throw .last("go to /") }
     cwg_drop_bounds()
