@@ -43,6 +43,8 @@ let package = Package(
   targets: [
     // C: module maps over Debian's libraries, and shims for what Swift cannot import.
     .target(name: "CLinux"),
+    // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
+    .target(name: "CWipingHeap"),
     .target(name: "CWireGuardIO", linkerSettings: [.linkedLibrary("seccomp")]),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
@@ -98,12 +100,13 @@ let package = Package(
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
-      name: "roamwardd", dependencies: ["Agent", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
+      name: "roamwardd", dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation",
+        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(

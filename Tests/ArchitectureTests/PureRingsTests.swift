@@ -39,6 +39,14 @@ import Testing
     }
   }
 
+  @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {
+    let manifest = try text("\(Self.root)/Package.swift").split(separator: ".executableTarget(")
+    for program in ["roamwardd", "roamward"] {
+      let declaration = manifest.first { $0.contains("name: \"\(program)\",") }
+      #expect(declaration?.contains("\"CWipingHeap\"") == true, "\(program)")
+    }
+  }
+
   @Test("the check sees an import in every form that Swift has") func detector() {
     let text = """
       import Glibc
