@@ -141,7 +141,7 @@ let package = Package(
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
-      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash"]),
+      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "find-key"]),
     .target(name: "CNamespace", path: "Tests/CNamespace"),
     .target(name: "CConfined", path: "Tests/CConfined"),
     .target(

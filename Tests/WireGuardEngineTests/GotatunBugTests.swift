@@ -1,4 +1,3 @@
-import KeyMemory
 import NetworkTypes
 import Testing
 
