@@ -46,6 +46,8 @@ let package = Package(
   targets: [
     // C: module maps over Debian's libraries, and shims for what Swift cannot import.
     .target(name: "CLinux", cSettings: strictC),
+    // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
+    .target(name: "CWipingHeap", cSettings: strictC),
     .target(name: "CWireGuardIO", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
@@ -63,16 +65,21 @@ let package = Package(
     // Ring 0: the vocabulary.
     pure("NetworkTypes"),
 
+    // Ring 0 as well: keys, as values whose bytes are in locked memory.
+    rim("KeyMemory", uses: ["CSodium"]),
+
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["NetworkTypes"]),
-    pure("Wire", uses: ["NetworkTypes", "RoamwardCore"]),
+    pure("RoamwardCore", uses: ["NetworkTypes", "KeyMemory"]),
+    pure("Wire", uses: ["NetworkTypes", "RoamwardCore", "KeyMemory"]),
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing.
-    rim("WireGuardEngine", uses: ["NetworkTypes", "CSodium", "CBlake2"]),
-    rim("WireGuardDataPath", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
+    rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
+    rim(
+      "WireGuardDataPath",
+      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "RoamwardCore", "CYAML", "CSodium"]),
+    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
     rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
 
@@ -84,24 +91,25 @@ let package = Package(
     rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CSodium", "CLinux"]),
+      uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
+        "NetworkTypes", "KeyMemory", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
         "HostServices",
         "TunnelProviders", "CLinux", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
-      name: "roamwardd", dependencies: ["Agent", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging], swiftSettings: strict),
+      name: "roamwardd", dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation",
+        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
@@ -111,15 +119,17 @@ let package = Package(
     rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
 
     // Not shipped.
-    rim("TestKit", uses: ["NetworkTypes", "RoamwardCore"]),
+    rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore"]),
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine", argumentParser,
+        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine",
+        argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
-    tests("PolicySourceTests", uses: ["PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+    tests("KeyMemoryTests", uses: ["KeyMemory"]),
+    tests("PolicySourceTests", uses: ["KeyMemory", "PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
       uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
@@ -136,7 +146,7 @@ let package = Package(
     tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
-      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash"]),
+      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
@@ -149,13 +159,13 @@ let package = Package(
     tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests(
       "TunnelProvidersTests",
-      uses: ["TunnelProviders", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
-    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+      uses: ["TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
+    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests(
       "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
       resources: ["interoperation.bash"]),
-    tests("WireTests", uses: ["Wire", "NetworkTypes", "RoamwardCore", "SeededRandom"]),
-    tests("KernelNetworkTests", uses: ["KernelNetwork", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "RoamwardCore", "SeededRandom"]),
+    tests("KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
     tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import KeyMemory
 import NetworkTypes
 import WireGuardEngine
 

@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import LinuxIO
 package import NetworkTypes
 internal import PolicySource
@@ -45,7 +46,7 @@ package struct InstalledFiles {
         let settings = unitSettings(in: text("\(folder)/\(name)"))
         func value(_ section: String, _ key: String) -> UnitSetting? { settings.last { $0.section == section && $0.key == key } }
         guard value("connection", "type")?.value == "wireguard", value("connection", "autoconnect")?.isOn ?? true,
-          let key = value("wireguard", "private-key").flatMap({ WireGuardKey(base64: $0.value) })?.publicKey
+          let key = value("wireguard", "private-key").flatMap({ SecretKey(base64: $0.value) })?.publicKey
         else { return nil }
         return OtherTunnel(owner: .connection(value("connection", "id")?.value ?? name), publicKey: key, file: "\(folder)/\(name)")
       }

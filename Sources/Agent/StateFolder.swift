@@ -13,6 +13,8 @@ package final class StateFolder {
   package let path: String
   private let lock: FileDescriptor?
   private var notes: [String: JSON] = [:]
+  /// The note of the policies, as what it says: its text holds keys.
+  private var kept: KeptPolicies?
   private var damage: [String] = []
   /// Notes that are not on disk as they are here, because of the failure.
   private var unwritten: Set<String> = []
@@ -63,6 +65,8 @@ package final class StateFolder {
   private func load() {
     let disk = NotesOnDisk(path, boot: boot)
     notes = disk.notes
+    kept = disk.keptPolicies
+    notes[KeptPolicies.noteName] = nil
     for name in disk.outdated { drop(name) }
     // Of notes that were being written; the resolver's file has its own recovery.
     for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
@@ -90,7 +94,7 @@ package final class StateFolder {
   private func writeBack() {
     for name in unwritten.sorted() {
       do throws(SystemError) {
-        if let note = notes[name] {
+        if let note = name == KeptPolicies.noteName ? kept?.note : notes[name] {
           try TextFile.replace("\(path)/\(name)", with: Note.encode(note, name: name), mode: 0o600)
         } else {
           try TextFile.remove("\(path)/\(name)")
@@ -128,9 +132,13 @@ package final class StateFolder {
   // MARK: Policies
 
   /// The set that was good last, where one is kept.
-  var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
+  var keptPolicies: KeptPolicies? { kept }
 
-  func put(_ policies: KeptPolicies) { put(KeptPolicies.noteName, policies.note) }
+  func put(_ policies: KeptPolicies) {
+    kept = policies
+    unwritten.insert(KeptPolicies.noteName)
+    writeBack()
+  }
 
   func isWritten(_ name: String) -> Bool { !unwritten.contains(name) && lock != nil }
 

@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 package import RoamwardCore
 
@@ -14,7 +15,8 @@ package enum Sample {
   package static func endpoint(_ text: String) -> Endpoint { required(Endpoint(text), text) }
   package static func index(_ number: UInt32) -> InterfaceIndex { required(InterfaceIndex(number), "index \(number)") }
 
-  /// A key whose 32 bytes are all the same.
+  /// Keys whose 32 bytes are all the same.
+  package static func secretKey(_ byte: UInt8) -> SecretKey { required(SecretKey(bytes: Array(repeating: byte, count: 32)), "key") }
   package static func key(_ byte: UInt8) -> WireGuardKey { required(WireGuardKey(bytes: Array(repeating: byte, count: 32)), "key") }
 
   /// A wg-quick file's content: one peer at 203.0.113.10, which is allowed 10.0.0.0/8.
@@ -23,7 +25,7 @@ package enum Sample {
     keepalive: UInt16 = 0
   ) -> WireGuardQuickConfiguration {
     WireGuardQuickConfiguration(
-      privateKey: key(1), publicKey: key(2), addresses: addresses.map(own),
+      privateKey: secretKey(1), publicKey: key(2), addresses: addresses.map(own),
       peers: [
         WireGuardPeer(publicKey: key(3), endpoint: self.endpoint(endpoint), allowedIPs: allowed.map(prefix), persistentKeepalive: keepalive)
       ])

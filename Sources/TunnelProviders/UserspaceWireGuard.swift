@@ -1,4 +1,3 @@
-internal import CSodium
 internal import Glibc
 package import LinuxIO
 package import RoamwardCore
@@ -99,7 +98,7 @@ package final class UserspaceWireGuard {
       return nil
     }
     do throws(UAPIReply.Failure) {
-      return try reply.state(publicKey: publicKey)
+      return try reply.state()
     } catch {
       throw ProviderError("the engine of \(link): \(error)")
     }
@@ -126,10 +125,4 @@ package final class UserspaceWireGuard {
     }
     do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("the engine of \(link): \(error)") }
   }
-}
-
-/// X25519 of the key and the base point (RFC 7748).
-private func publicKey(of secret: WireGuardKey) -> WireGuardKey? {
-  var result = [UInt8](repeating: 0, count: 32)
-  return crypto_scalarmult_base(&result, secret.bytes) == 0 ? WireGuardKey(bytes: result) : nil
 }

@@ -8,7 +8,7 @@ import Testing
 
   /// What each pure target may import: its neighbours, and nothing else.
   static let allowed: [(target: String, imports: Set<String>)] = [
-    ("NetworkTypes", []), ("RoamwardCore", ["NetworkTypes"]), ("Wire", ["NetworkTypes", "RoamwardCore"]),
+    ("NetworkTypes", []), ("RoamwardCore", ["NetworkTypes", "KeyMemory"]), ("Wire", ["NetworkTypes", "RoamwardCore", "KeyMemory"]),
   ]
 
   @Test("the pure rings import nothing of the machine", arguments: allowed)
@@ -26,7 +26,24 @@ import Testing
     #expect(!files.isEmpty)
     for file in files {
       let found = Set(importedModules(in: try text(file)))
-      #expect(found.subtracting(["NetworkTypes", "CSodium", "CBlake2", "Synchronization"]) == [], "\(file)")
+      #expect(found.subtracting(["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "Synchronization"]) == [], "\(file)")
+    }
+  }
+
+  @Test("keys are kept with libsodium alone, and nothing that reaches the machine") func keyMemory() throws {
+    let files = swiftFiles(in: "\(Self.root)/Sources/KeyMemory")
+    #expect(!files.isEmpty)
+    for file in files {
+      let found = Set(importedModules(in: try text(file)))
+      #expect(found.subtracting(["CSodium", "Synchronization"]) == [], "\(file)")
+    }
+  }
+
+  @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {
+    let manifest = try text("\(Self.root)/Package.swift").split(separator: ".executableTarget(")
+    for program in ["roamwardd", "roamward"] {
+      let declaration = manifest.first { $0.contains("name: \"\(program)\",") }
+      #expect(declaration?.contains("\"CWipingHeap\"") == true, "\(program)")
     }
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import KernelNetwork
+import KeyMemory
 import NetworkTypes
 import RoamwardCore
 import TestSupport
@@ -10,10 +11,12 @@ struct WireGuardKernelTests {
   private static let kernelHasIt = geteuid() == 0 && ((try? WireGuardKernel().isSupported()) ?? false)
 
   /// Key pairs from wg(8).
-  private static func keyPair() throws -> (secret: WireGuardKey, public: WireGuardKey) {
+  private static func keyPair() throws -> (secret: SecretKey, public: WireGuardKey) {
     let secret = try shell("wg genkey").filter { !$0.isNewline }
-    return (try key(secret), try key(try shell("echo '\(secret)' | wg pubkey")))
+    return (try Self.secret(secret), try key(try shell("echo '\(secret)' | wg pubkey")))
   }
+
+  private static func secret(_ base64: String) throws -> SecretKey { try #require(SecretKey(base64: base64.filter { !$0.isNewline })) }
 
   private static func key(_ base64: String) throws -> WireGuardKey {
     let hex = try shell("echo '\(base64.filter { !$0.isNewline })' | base64 -d | od -An -v -tx1").split(whereSeparator: \.isWhitespace)
@@ -54,7 +57,7 @@ struct WireGuardKernelTests {
     try inNamespaces {
       let own = try Self.keyPair()
       let peers = try (0..<3).map { _ in try Self.keyPair().public }
-      let preshared = try Self.key(try shell("wg genpsk"))
+      let preshared = try Self.secret(try shell("wg genpsk"))
       let device = WireGuardDevice(
         engine: .kernel, privateKey: own.secret, publicKey: own.public, listenPort: 51900,
         peers: [
@@ -83,7 +86,7 @@ struct WireGuardKernelTests {
       #expect(shown[0].suffix(2) == ["51900", "0x52000000"])
       let lines = Dictionary(uniqueKeysWithValues: try shown.dropFirst().map { (try Self.key($0[0]), $0) })
       #expect(lines[peers[0]]?[2...3] == ["192.0.2.1:51820", "0.0.0.0/0,::/0"] && lines[peers[0]]?.last == "25")
-      #expect(try lines[peers[0]].map { try Self.key($0[1]) } == preshared)
+      #expect(try lines[peers[0]].map { try Self.secret($0[1]) } == preshared)
       #expect(lines[peers[1]]?[2...3] == ["[2001:db8::1]:4242", "10.1.0.0/16"] && lines[peers[1]]?[1] == "(none)")
       #expect(lines[peers[2]]?[2...3] == ["(none)", "(none)"])
 

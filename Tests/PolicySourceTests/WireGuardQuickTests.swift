@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 import RoamwardCore
 import Testing
@@ -14,14 +15,14 @@ import Testing
     let (configuration, diagnostics) = read(Samples.wireGuard, mode: 0o600)
     #expect(diagnostics == [])
     let all = try #require(configuration)
-    #expect(all.privateKey == WireGuardKey(base64: Samples.privateKey))
+    #expect(all.privateKey == SecretKey(base64: Samples.privateKey))
     #expect(all.listenPort == 51820 && all.mtu == 1380 && all.routesFromAllowedIPs)
     #expect(all.addresses.map(\.description) == ["10.77.3.2/32", "fd77::2/128"])
     #expect(all.dnsServers.map(\.description) == ["10.77.0.1"] && all.searchDomains.map(\.text) == ["corp.example"])
     let peer = try #require(all.peers.first)
     #expect(
       all.peers.count == 1 && peer.publicKey == WireGuardKey(base64: Samples.peerKey)
-        && peer.presharedKey == WireGuardKey(base64: Samples.presharedKey))
+        && peer.presharedKey == SecretKey(base64: Samples.presharedKey))
     #expect(peer.endpoint?.description == "vpn.corp.example:51820" && peer.persistentKeepalive == 25)
     #expect(peer.allowedIPs.map(\.description) == ["10.77.0.0/16", "fd77::/48", "10.78.0.0/16"])
   }
@@ -29,9 +30,9 @@ import Testing
   @Test("the public keys of RFC 7748, section 6.1, and of the sample")
   func publicKey() throws {
     func key(_ hex: String) -> WireGuardKey? { SSID("hex:" + hex).flatMap { WireGuardKey(bytes: $0.bytes) } }
-    let bob = try #require(key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"))
+    let bob = try #require(SecretKey(hexadecimal: "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"))
     #expect(bob.publicKey == key("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"))
-    #expect(WireGuardKey(base64: Samples.privateKey)?.publicKey == WireGuardKey(base64: Samples.ownKey))
+    #expect(SecretKey(base64: Samples.privateKey)?.publicKey == WireGuardKey(base64: Samples.ownKey))
   }
 
   @Test("keys, sections and off-values in any case, comments, white space and CRLF")
@@ -177,7 +178,7 @@ import Testing
       "", "AAAA", String(repeating: "A", count: 44), String(repeating: "!", count: 43) + "=", String(Samples.privateKey.dropLast(2)) + "l=",
       Samples.privateKey + "=",
     ])
-  func noKey(text: String) { #expect(WireGuardKey(base64: text) == nil) }
+  func noKey(text: String) { #expect(WireGuardKey(base64: text) == nil && SecretKey(base64: text) == nil) }
 
   @Test("a policy whose configuration has errors has errors, told at the configuration's own place")
   func throughPolicy() {

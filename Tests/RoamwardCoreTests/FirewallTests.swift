@@ -116,7 +116,7 @@ import Testing
     var carried = setup()
     let key = try #require(WireGuardKey(bytes: Array(repeating: 7, count: 32)))
     func marked(_ engine: WireGuardEngine) throws -> Bool {
-      carried.device = .wireGuard(WireGuardDevice(engine: engine, privateKey: key, publicKey: key))
+      carried.device = .wireGuard(WireGuardDevice(engine: engine, privateKey: Sample.secretKey(7), publicKey: key))
       return try #require(table(carried, on: Sample.network(Sample.wifi("Home")))).transaction.contains(
         "meta l4proto udp accept\n    meta skuid")
     }

@@ -119,13 +119,14 @@ import Testing
     stranger.kind = .unreachable
     #expect(pace.pace([.removeRoute(stranger), .addRoute(route)], after: applied, at: at(30)).steps == [])
     // Another configuration cannot be given to a link that is not there.
-    applied.take(.configureWireGuard(link: "corp", WireGuardDevice(engine: .kernel, privateKey: Sample.key(9), publicKey: Sample.key(8))))
+    let other = WireGuardDevice(engine: .kernel, privateKey: Sample.secretKey(9), publicKey: Sample.key(8))
+    applied.take(.configureWireGuard(link: "corp", other))
     #expect(pace.pace(steps, after: applied, at: at(40)).steps == [])
   }
 
   @Test("two states that the agent makes in turn are no repairs") func turns() {
     let kept = WireGuardDevice(
-      engine: .kernel, privateKey: Sample.key(1), publicKey: Sample.key(2),
+      engine: .kernel, privateKey: Sample.secretKey(1), publicKey: Sample.key(2),
       peers: [WireGuardPeer(publicKey: Sample.key(3), endpoint: Sample.endpoint("203.0.113.10:51820"), allowedIPs: [])])
     var asking = kept
     asking.peers[0].persistentKeepalive = 5

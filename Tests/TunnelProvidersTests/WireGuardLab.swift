@@ -1,5 +1,6 @@
 import CSodium
 import Glibc
+import KeyMemory
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
@@ -87,7 +88,7 @@ private func lookForRemains() throws -> [String] {
 }
 
 struct KeyPair {
-  let privateKey: WireGuardKey
+  let privateKey: SecretKey
   let publicKey: WireGuardKey
 
   init() {
@@ -97,7 +98,7 @@ struct KeyPair {
     secret[0] &= 248
     secret[31] = secret[31] & 127 | 64
     crypto_scalarmult_base(&point, secret)
-    guard let privateKey = WireGuardKey(bytes: secret), let publicKey = WireGuardKey(bytes: point) else { preconditionFailure("no key") }
+    guard let privateKey = SecretKey(bytes: secret), let publicKey = WireGuardKey(bytes: point) else { preconditionFailure("no key") }
     self.privateKey = privateKey
     self.publicKey = publicKey
   }
@@ -140,8 +141,12 @@ func dump(_ link: String) throws -> Set<[String]> {
     })
 }
 
-func base64(_ key: WireGuardKey) -> String {
+func base64(_ key: WireGuardKey) -> String { base64(key.bytes) }
+
+func base64(_ key: SecretKey) -> String { base64(key.withUnsafeBytes { Array($0) }) }
+
+private func base64(_ key: [UInt8]) -> String {
   var text = [CChar](repeating: 0, count: 45)
-  sodium_bin2base64(&text, text.count, key.bytes, key.bytes.count, sodium_base64_VARIANT_ORIGINAL)
+  sodium_bin2base64(&text, text.count, key, key.count, sodium_base64_VARIANT_ORIGINAL)
   return String(decoding: text.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
 }

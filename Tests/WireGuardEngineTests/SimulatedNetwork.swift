@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 import SeededRandom
 

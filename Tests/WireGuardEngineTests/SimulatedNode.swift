@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 
 @testable import WireGuardEngine

@@ -1,4 +1,5 @@
 import CSodium
+import KeyMemory
 import Testing
 
 @testable import WireGuardEngine

@@ -1,4 +1,5 @@
 import Glibc
+import KeyMemory
 import NetworkTypes
 import TestSupport
 import Testing

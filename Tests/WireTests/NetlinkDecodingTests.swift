@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 import RoamwardCore
 import Testing
@@ -101,7 +102,7 @@ struct NetlinkDecodingTests {
     #expect(state.engine == .kernel && state.listenPort == 51900 && state.firewallMark == 0x5200_0000 && state.publicKey != nil)
     #expect(state.peers.count == 2)
     let first = try #require(state.peers.first { $0.publicKey == WireGuardKey(bytes: Array(repeating: UInt8(ascii: "a"), count: 32)) })
-    #expect(first.presharedKey == WireGuardKey(bytes: Array(repeating: UInt8(ascii: "b"), count: 32)))
+    #expect(first.presharedKey == SecretKey(bytes: Array(repeating: UInt8(ascii: "b"), count: 32)))
     #expect(first.endpoint == Endpoint("192.0.2.1:51820") && first.persistentKeepalive == 25 && first.lastHandshake == 0)
     #expect(Set(first.allowedIPs) == Set(IPAddress.Family.allCases.map { IPPrefix.everything($0) }))
     let second = try #require(state.peers.first { $0.publicKey != first.publicKey })

@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 import RoamwardCore
 import Testing
@@ -102,6 +103,8 @@ struct NetlinkEncodingTests {
 
   // MARK: WireGuard
 
+  private func secret(_ n: Int) throws -> SecretKey { try #require(SecretKey(bytes: try key(n).bytes)) }
+
   private func key(_ n: Int) throws -> WireGuardKey {
     try #require(WireGuardKey(bytes: [UInt8(truncatingIfNeeded: n), UInt8(truncatingIfNeeded: n >> 8)] + Array(repeating: 7, count: 30)))
   }
@@ -127,12 +130,12 @@ struct NetlinkEncodingTests {
   func wireGuardParts(limit: Int) throws {
     let peers = try (0..<40).map { i in
       WireGuardPeer(
-        publicKey: try key(i), presharedKey: i.isMultiple(of: 3) ? try key(1000 + i) : nil,
+        publicKey: try key(i), presharedKey: i.isMultiple(of: 3) ? try secret(1000 + i) : nil,
         endpoint: i.isMultiple(of: 2) ? Endpoint("192.0.2.\(i):51820") : Endpoint("[2001:db8::\(i)]:51820"),
         allowedIPs: (0..<UInt32(i * 7)).map { IPPrefix.host(IPAddress(v4: 0x0a00_0000 + UInt32(i) << 12 + $0)) } + [.everything(.v6)],
         persistentKeepalive: UInt16(i))
     }
-    let device = WireGuardDevice(engine: .kernel, privateKey: try key(5000), publicKey: try key(5001), listenPort: 51820, peers: peers)
+    let device = WireGuardDevice(engine: .kernel, privateKey: try secret(5000), publicKey: try key(5001), listenPort: 51820, peers: peers)
     let change = WireGuardChange(from: nil, to: device)
     #expect(change.replacesPeers && change.privateKey == device.privateKey)
     let (state, largest, count) = state(after: change, limit: limit)
@@ -147,7 +150,7 @@ struct NetlinkEncodingTests {
   @Test("from one state to the next only what differs is sent, and roamed endpoints stay")
   func wireGuardDifference() throws {
     let device = WireGuardDevice(
-      engine: .kernel, privateKey: try key(5000), publicKey: try key(5001),
+      engine: .kernel, privateKey: try secret(5000), publicKey: try key(5001),
       peers: [
         WireGuardPeer(publicKey: try key(1), endpoint: Endpoint("192.0.2.1:1"), allowedIPs: [.everything(.v4)], persistentKeepalive: 25),
         WireGuardPeer(publicKey: try key(2), endpoint: Endpoint("192.0.2.2:2"), allowedIPs: [.everything(.v6)]),
@@ -162,7 +165,7 @@ struct NetlinkEncodingTests {
     #expect(WireGuardChange(from: state, to: device).isEmpty, "it roamed")
     #expect(WireGuardChange(from: state, to: device, settingEndpoints: true).peers.compactMap(\.endpoint).count == 2)
     state.peers[1].endpoint = nil
-    state.peers[1].presharedKey = try key(77)
+    state.peers[1].presharedKey = try secret(77)
     let gone = try key(3)
     state.peers.append(.init(publicKey: gone))
     let change = WireGuardChange(from: state, to: device)

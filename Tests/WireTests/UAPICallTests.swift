@@ -67,10 +67,10 @@ struct UAPICallTests {
   @Test("what we say to an engine, an engine understands")
   func inverse() throws {
     let device = WireGuardDevice(
-      engine: .userspace, privateKey: uapiKey(9), publicKey: uapiKey(8), listenPort: 51820, firewallMark: 7,
+      engine: .userspace, privateKey: uapiSecret(9), publicKey: uapiKey(8), listenPort: 51820, firewallMark: 7,
       peers: [
         WireGuardPeer(
-          publicKey: uapiKey(1), presharedKey: uapiKey(2), endpoint: Endpoint("[2001:db8::1]:51820"),
+          publicKey: uapiKey(1), presharedKey: uapiSecret(2), endpoint: Endpoint("[2001:db8::1]:51820"),
           allowedIPs: ["0.0.0.0/0", "::/0"].compactMap(IPPrefix.init), persistentKeepalive: 25)
       ])
     let change = try set(try #require(UAPIRequest.configure(device, observed: nil)))

@@ -1,16 +1,21 @@
+internal import KeyMemory
+
 /// A file that went into a set of policies: of policies itself, or one that those name.
 package struct ReadFile: Hashable, Sendable {
   /// As the layers name it; from the root where another file names it.
   package var path: String
-  package var bytes: [UInt8]
+  private var contents: SealedBytes
   /// The files that it draws on.
   package var names: [String]
 
   package init(path: String, bytes: [UInt8], names: [String] = []) {
     self.path = path
-    self.bytes = bytes
+    contents = SealedBytes(bytes)
     self.names = names
   }
+
+  /// The file's bytes, which may hold keys: they are kept sealed, and opened each time that they are asked for.
+  package var bytes: [UInt8] { contents.opened }
 }
 
 /// The files of a set without errors, as they were: what a file that is broken since can be replaced with. Holds keys, where wg-quick files do.

@@ -11,11 +11,4 @@ extension WireGuardKey {
     guard status == 0, count == 32 else { return nil }
     self.init(bytes: bytes)
   }
-
-  /// The public key of this private key (RFC 7748, X25519 with base point 9).
-  package var publicKey: WireGuardKey? {
-    var point = [UInt8](repeating: 0, count: Int(crypto_scalarmult_bytes()))
-    guard crypto_scalarmult_base(&point, bytes) == 0 else { return nil }
-    return WireGuardKey(bytes: point)
-  }
 }

@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 package import RoamwardCore
 

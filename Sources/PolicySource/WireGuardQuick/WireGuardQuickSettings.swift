@@ -1,9 +1,10 @@
+import KeyMemory
 import NetworkTypes
 import RoamwardCore
 
 /// The section [Interface] while it is being read.
 struct WireGuardInterfaceSettings {
-  var privateKey: WireGuardKey?
+  var privateKey: SecretKey?
   var listenPort: UInt16?
   var addresses: [InterfaceAddress] = []
   var dnsServers: [IPAddress] = []
@@ -16,7 +17,7 @@ struct WireGuardInterfaceSettings {
 struct WireGuardPeerSettings {
   let place: SourceLocation
   var publicKey: WireGuardKey?
-  var presharedKey: WireGuardKey?
+  var presharedKey: SecretKey?
   var endpoint: Endpoint?
   var allowedIPs: [IPPrefix] = []
   var persistentKeepalive: UInt16 = 0
@@ -25,7 +26,7 @@ struct WireGuardPeerSettings {
 extension WireGuardQuickReader {
   mutating func readInterface(_ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value, at place: SourceLocation) {
     switch keyword {
-    case .privateKey: interface.privateKey = key(keyword, value)
+    case .privateKey: interface.privateKey = secretKey(keyword, value)
     case .listenPort: interface.listenPort = number(value, "a port from 0 to 65535").flatMap { $0 == 0 ? nil : $0 }
     case .address: interface.addresses += list(value, "an address such as 10.8.0.2/32") { InterfaceAddress($0) }
     case .dns: readDNS(value)
@@ -51,7 +52,7 @@ extension WireGuardQuickReader {
   mutating func readPeer(_ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value, into peer: inout WireGuardPeerSettings) {
     switch keyword {
     case .publicKey: peer.publicKey = key(keyword, value)
-    case .presharedKey: peer.presharedKey = key(keyword, value)
+    case .presharedKey: peer.presharedKey = secretKey(keyword, value)
     case .allowedIPs: peer.allowedIPs += list(value, "a prefix such as 10.0.0.0/8") { IPPrefix($0) }
     case .endpoint: peer.endpoint = parse(value, "HOST:PORT, such as vpn.example.com:51820 or [2001:db8::1]:51820") { Endpoint($0) }
     case .persistentKeepalive:
@@ -81,13 +82,23 @@ extension WireGuardQuickReader {
 
   /// What is wrong with a key is told without showing any of it.
   private mutating func key(_ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value) -> WireGuardKey? {
-    guard let key = WireGuardKey(base64: value.text) else {
+    accept(keyword, value, WireGuardKey(base64: value.text)) { $0.bytes.allSatisfy { $0 == 0 } }
+  }
+
+  private mutating func secretKey(_ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value) -> SecretKey? {
+    accept(keyword, value, SecretKey(base64: value.text)) { keyword != .presharedKey && $0.isZero }
+  }
+
+  private mutating func accept<Key>(
+    _ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value, _ key: Key?, isNone: (Key) -> Bool
+  ) -> Key? {
+    guard let key else {
       error(
         "`\(keyword.rawValue)` is not a key: expected 44 characters of base64, found \(value.text.unicodeScalars.count)",
         help: "`wg genkey`, `wg pubkey` and `wg genpsk` print keys", at: value.place)
       return nil
     }
-    if keyword != .presharedKey, key.bytes.allSatisfy({ $0 == 0 }) {
+    if isNone(key) {
       error("`\(keyword.rawValue)` is all zeros, which is no key", help: "`wg genkey` makes one", at: value.place)
       return nil
     }

@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 
 /// What there ought to be: every object of ours, and nothing of anybody else's.
@@ -78,7 +79,7 @@ extension DesiredLink {
 /// A WireGuard device's configuration with every endpoint resolved to an address.
 package struct WireGuardDevice: Hashable, Sendable {
   package var engine: WireGuardEngine
-  package var privateKey: WireGuardKey
+  package var privateKey: SecretKey
   package var publicKey: WireGuardKey
   /// `nil`: any free port.
   package var listenPort: UInt16?
@@ -86,7 +87,7 @@ package struct WireGuardDevice: Hashable, Sendable {
   package var peers: [WireGuardPeer]
 
   package init(
-    engine: WireGuardEngine, privateKey: WireGuardKey, publicKey: WireGuardKey, listenPort: UInt16? = nil,
+    engine: WireGuardEngine, privateKey: SecretKey, publicKey: WireGuardKey, listenPort: UInt16? = nil,
     firewallMark: UInt32 = Ownership.mark, peers: [WireGuardPeer] = []
   ) {
     self.engine = engine

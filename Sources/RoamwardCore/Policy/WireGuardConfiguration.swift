@@ -1,6 +1,7 @@
+package import KeyMemory
 package import NetworkTypes
 
-/// A Curve25519 key or a preshared key: 32 bytes. Printing it, by accident or not, shows nothing of it.
+/// The public key of a peer or of a device, of Curve25519: 32 bytes. Private and preshared keys are a `SecretKey`.
 package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package let bytes: [UInt8]
 
@@ -14,17 +15,22 @@ package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, Custom
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension SecretKey {
+  /// The public key of this private key; `nil` where there is none.
+  package var publicKey: WireGuardKey? { publicBytes.flatMap { WireGuardKey(bytes: $0) } }
+}
+
 /// One peer of a WireGuard device, in the terms of wg(8).
 package struct WireGuardPeer: Hashable, Sendable {
   package var publicKey: WireGuardKey
-  package var presharedKey: WireGuardKey?
+  package var presharedKey: SecretKey?
   package var endpoint: Endpoint?
   package var allowedIPs: [IPPrefix]
   /// Seconds between keepalives; 0 is off.
   package var persistentKeepalive: UInt16
 
   package init(
-    publicKey: WireGuardKey, presharedKey: WireGuardKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
+    publicKey: WireGuardKey, presharedKey: SecretKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
     persistentKeepalive: UInt16 = 0
   ) {
     self.publicKey = publicKey
@@ -37,7 +43,7 @@ package struct WireGuardPeer: Hashable, Sendable {
 
 /// A wg-quick(8) file: what wg(8) knows, and the settings of the link around it.
 package struct WireGuardQuickConfiguration: Hashable, Sendable {
-  package var privateKey: WireGuardKey
+  package var privateKey: SecretKey
   package var publicKey: WireGuardKey
   package var listenPort: UInt16?
   package var addresses: [InterfaceAddress]
@@ -49,7 +55,7 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
   package var peers: [WireGuardPeer]
 
   package init(
-    privateKey: WireGuardKey, publicKey: WireGuardKey, listenPort: UInt16? = nil, addresses: [InterfaceAddress] = [],
+    privateKey: SecretKey, publicKey: WireGuardKey, listenPort: UInt16? = nil, addresses: [InterfaceAddress] = [],
     dnsServers: [IPAddress] = [], searchDomains: [DomainName] = [], mtu: UInt32? = nil, routesFromAllowedIPs: Bool = true,
     peers: [WireGuardPeer] = []
   ) {

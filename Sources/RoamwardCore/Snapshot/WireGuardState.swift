@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 
 /// What runs a WireGuard device.
@@ -11,7 +12,7 @@ package enum WireGuardEngine: String, Hashable, Sendable {
 package struct WireGuardState: Hashable, Sendable {
   package struct Peer: Hashable, Sendable {
     package var publicKey: WireGuardKey
-    package var presharedKey: WireGuardKey?
+    package var presharedKey: SecretKey?
     package var endpoint: Endpoint?
     package var allowedIPs: [IPPrefix]
     package var persistentKeepalive: UInt16
@@ -21,7 +22,7 @@ package struct WireGuardState: Hashable, Sendable {
     package var sentBytes: UInt64
 
     package init(
-      publicKey: WireGuardKey, presharedKey: WireGuardKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
+      publicKey: WireGuardKey, presharedKey: SecretKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
       persistentKeepalive: UInt16 = 0, lastHandshake: Int64 = 0, receivedBytes: UInt64 = 0, sentBytes: UInt64 = 0
     ) {
       self.publicKey = publicKey

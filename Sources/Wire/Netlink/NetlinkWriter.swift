@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 
 /// Writes netlink messages one after another into one growing buffer: a batch is a single send.
@@ -60,6 +61,12 @@ package struct NetlinkWriter: Sendable {
     host16(address.family == .v4 ? 8 : 20)
     host16(type)
     raw(address)
+  }
+
+  package mutating func attribute(_ type: UInt16, _ key: SecretKey) {
+    host16(36)
+    host16(type)
+    key.append(to: &bytes)
   }
 
   /// A string with its closing NUL.

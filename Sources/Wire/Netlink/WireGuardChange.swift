@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 package import RoamwardCore
 
@@ -10,7 +11,7 @@ package struct WireGuardChange: Hashable, Sendable {
     /// Leaves a peer alone that is not there (`WGPEER_F_UPDATE_ONLY`).
     package var onlyIfPresent = false
     /// `.some(nil)` takes the preshared key away.
-    package var presharedKey: WireGuardKey??
+    package var presharedKey: SecretKey??
     package var endpoint: Endpoint?
     package var persistentKeepalive: UInt16?
     /// Whether the allowed IPs take the place of those that are there, rather than being added.
@@ -20,7 +21,7 @@ package struct WireGuardChange: Hashable, Sendable {
     package init(publicKey: WireGuardKey) { self.publicKey = publicKey }
   }
 
-  package var privateKey: WireGuardKey?
+  package var privateKey: SecretKey?
   package var listenPort: UInt16?
   package var firewallMark: UInt32?
   /// Takes every peer away first, and so ends every session.
@@ -107,7 +108,7 @@ extension NetlinkWriter {
       family: family, command: WireGuardMessage.setDevice, version: WireGuardMessage.version, flags: flags, sequence: sequence
     ) { writer in
       writer.attribute(WireGuardMessage.Device.name, text: link)
-      if let key = change.privateKey { writer.attribute(WireGuardMessage.Device.privateKey, key.bytes) }
+      if let key = change.privateKey { writer.attribute(WireGuardMessage.Device.privateKey, key) }
       if let port = change.listenPort { writer.attribute(WireGuardMessage.Device.listenPort, host16: port) }
       if let mark = change.firewallMark { writer.attribute(WireGuardMessage.Device.firewallMark, host32: mark) }
       // WGDEVICE_F_REPLACE_PEERS.
@@ -125,7 +126,11 @@ extension NetlinkWriter {
     let flags: UInt32 = (peer.isRemoved ? 1 : 0) | (peer.replacesAllowedIPs ? 2 : 0) | (peer.onlyIfPresent ? 4 : 0)
     if flags != 0 { attribute(WireGuardMessage.Peer.flags, host32: flags) }
     if peer.isRemoved { return }
-    if let key = peer.presharedKey { attribute(WireGuardMessage.Peer.presharedKey, key?.bytes ?? [UInt8](repeating: 0, count: 32)) }
+    switch peer.presharedKey {
+    case .some(let key?): attribute(WireGuardMessage.Peer.presharedKey, key)
+    case .some(nil): attribute(WireGuardMessage.Peer.presharedKey, [UInt8](repeating: 0, count: 32))
+    case nil: break
+    }
     if let address = peer.endpoint?.socketAddress { attribute(WireGuardMessage.Peer.endpoint, address) }
     if let seconds = peer.persistentKeepalive { attribute(WireGuardMessage.Peer.keepalive, host16: seconds) }
     guard !peer.allowedIPs.isEmpty else { return }

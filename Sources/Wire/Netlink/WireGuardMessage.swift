@@ -1,3 +1,4 @@
+import KeyMemory
 import NetworkTypes
 package import RoamwardCore
 
@@ -71,7 +72,7 @@ extension WireGuardState {
     var peer = Peer(publicKey: key)
     for attribute in attributes {
       switch attribute.type {
-      case WireGuardMessage.Peer.presharedKey: peer.presharedKey = WireGuardKey(attribute)
+      case WireGuardMessage.Peer.presharedKey: peer.presharedKey = SecretKey(attribute)
       case WireGuardMessage.Peer.endpoint: peer.endpoint = Endpoint(socketAddress: attribute.payload)
       case WireGuardMessage.Peer.keepalive: peer.persistentKeepalive = attribute.payload.host16() ?? 0
       // struct __kernel_timespec: seconds i64, nanoseconds i64.
@@ -95,6 +96,14 @@ extension WireGuardKey {
   fileprivate init?(_ attribute: NetlinkAttribute) {
     guard attribute.payload.contains(where: { $0 != 0 }) else { return nil }
     self.init(bytes: Array(attribute.payload))
+  }
+}
+
+extension SecretKey {
+  /// All zero stands for no key.
+  fileprivate init?(_ attribute: NetlinkAttribute) {
+    self.init(bytes: attribute.payload)
+    if isZero { return nil }
   }
 }
 

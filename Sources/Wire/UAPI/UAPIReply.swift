@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import NetworkTypes
 package import RoamwardCore
 
@@ -46,8 +47,8 @@ package struct UAPIReply: Sendable {
     if errno != 0 { throw .refused(errno) }
   }
 
-  /// The answer to `get=1`. It tells the private key; `publicKey` makes the public one of it (`nil` where it cannot), and then it is forgotten.
-  package func state(publicKey: (WireGuardKey) -> WireGuardKey?) throws(Failure) -> WireGuardState {
+  /// The answer to `get=1`. It tells the private key, of which the public one is made; then it is forgotten.
+  package func state() throws(Failure) -> WireGuardState {
     try check()
     var state = WireGuardState(engine: .userspace)
     var peer: WireGuardState.Peer?
@@ -58,7 +59,7 @@ package struct UAPIReply: Sendable {
       } else if peer != nil {
         try peer?.take(key, value)
       } else {
-        try state.take(key, value, publicKey: publicKey)
+        try state.take(key, value)
       }
     }
     if let peer { state.peers.append(peer) }
@@ -67,13 +68,11 @@ package struct UAPIReply: Sendable {
 }
 
 extension WireGuardState {
-  fileprivate mutating func take(
-    _ key: Substring, _ value: Substring, publicKey derived: (WireGuardKey) -> WireGuardKey?
-  ) throws(UAPIReply.Failure) {
+  fileprivate mutating func take(_ key: Substring, _ value: Substring) throws(UAPIReply.Failure) {
     switch key {
     case "private_key":
-      let secret = try read(key, WireGuardKey(hexadecimal: value))
-      publicKey = secret.bytes.allSatisfy { $0 == 0 } ? nil : derived(secret)
+      let secret = try read(key, SecretKey(hexadecimal: value))
+      publicKey = secret.isZero ? nil : secret.publicKey
     case "listen_port": listenPort = try read(key, number(value, UInt16.self))
     case "fwmark": firewallMark = try read(key, number(value, UInt32.self))
     default: break
@@ -85,8 +84,8 @@ extension WireGuardState.Peer {
   fileprivate mutating func take(_ key: Substring, _ value: Substring) throws(UAPIReply.Failure) {
     switch key {
     case "preshared_key":
-      let secret = try read(key, WireGuardKey(hexadecimal: value))
-      presharedKey = secret.bytes.allSatisfy { $0 == 0 } ? nil : secret
+      let secret = try read(key, SecretKey(hexadecimal: value))
+      presharedKey = secret.isZero ? nil : secret
     case "endpoint": endpoint = try read(key, Endpoint(withoutZone: value))
     case "allowed_ip": allowedIPs.append(try read(key, IPPrefix(String(value))))
     case "persistent_keepalive_interval": persistentKeepalive = try read(key, number(value, UInt16.self))

@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import NetworkTypes
 package import RoamwardCore
 
@@ -18,7 +19,7 @@ package enum UAPIRequest {
     _ device: WireGuardDevice, observed: WireGuardState?, settingEndpoints: Bool = false
   ) -> String? {
     var lines: [String] = []
-    if observed?.publicKey != device.publicKey { lines.append("private_key=\(hexadecimal(device.privateKey))") }
+    if observed?.publicKey != device.publicKey { lines.append("private_key=\(device.privateKey.hexadecimal)") }
     if let port = device.listenPort, port != observed?.listenPort { lines.append("listen_port=\(port)") }
     if observed?.firewallMark != device.firewallMark { lines.append("fwmark=\(device.firewallMark)") }
     if observed == nil { lines.append("replace_peers=true") }
@@ -52,7 +53,7 @@ package enum UAPIRequest {
 
   private static func creation(of peer: WireGuardPeer) -> [String] {
     var lines = [publicKey(peer.publicKey)]
-    if let key = peer.presharedKey { lines.append("preshared_key=\(hexadecimal(key))") }
+    if let key = peer.presharedKey { lines.append("preshared_key=\(key.hexadecimal)") }
     lines += endpoint(peer.endpoint)
     lines.append(keepalive(peer.persistentKeepalive))
     return lines + allowedIPs(peer.allowedIPs)
@@ -62,7 +63,7 @@ package enum UAPIRequest {
     var lines: [String] = []
     if peer.presharedKey != old.presharedKey {
       // All zeros stand for none.
-      lines.append("preshared_key=\(peer.presharedKey.map(hexadecimal) ?? String(repeating: "0", count: 64))")
+      lines.append("preshared_key=\(peer.presharedKey?.hexadecimal ?? String(repeating: "0", count: 64))")
     }
     if old.endpoint == nil || settingEndpoint && peer.endpoint != old.endpoint { lines += endpoint(peer.endpoint) }
     if peer.persistentKeepalive != old.persistentKeepalive { lines.append(keepalive(peer.persistentKeepalive)) }
@@ -70,7 +71,7 @@ package enum UAPIRequest {
     return lines
   }
 
-  private static func publicKey(_ key: WireGuardKey) -> String { "public_key=\(hexadecimal(key))" }
+  private static func publicKey(_ key: WireGuardKey) -> String { "public_key=\(key.bytes.map(hexadecimal).joined())" }
 
   private static func keepalive(_ seconds: UInt16) -> String { "persistent_keepalive_interval=\(seconds)" }
 
@@ -82,6 +83,4 @@ package enum UAPIRequest {
   private static func allowedIPs(_ prefixes: [IPPrefix]) -> [String] {
     ["replace_allowed_ips=true"] + prefixes.map { "allowed_ip=\($0)" }
   }
-
-  private static func hexadecimal(_ key: WireGuardKey) -> String { key.bytes.map(NetworkTypes.hexadecimal).joined() }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KeyMemory
 internal import NetworkTypes
 internal import RoamwardCore
 internal import Wire

@@ -1,5 +1,6 @@
 internal import CBlake2
 internal import CSodium
+internal import KeyMemory
 
 /// BLAKE2s (RFC 7693), plain, keyed, and in the HMAC and HKDF forms that Noise builds of it. Nothing allocates.
 enum BLAKE2s {

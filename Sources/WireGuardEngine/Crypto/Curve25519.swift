@@ -1,4 +1,5 @@
 internal import CSodium
+internal import KeyMemory
 
 /// X25519 (RFC 7748).
 enum Curve25519 {

@@ -1,4 +1,5 @@
 internal import CSodium
+internal import KeyMemory
 
 /// Where random bytes come from: the system's generator, or what a test says.
 package struct Entropy: Sendable {

@@ -1,4 +1,5 @@
 internal import CSodium
+internal import KeyMemory
 
 /// The AEADs of the handshake and the cookie, one call of libsodium each. Transport messages have their own: `TransportCipher`.
 enum MessageCipher {

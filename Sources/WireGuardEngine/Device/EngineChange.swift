@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 
 /// What a `set=1` of the userspace protocol asks for, but for the port and the mark, which are the sockets' matter.

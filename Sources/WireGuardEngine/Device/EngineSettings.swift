@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import NetworkTypes
 internal import Synchronization
 

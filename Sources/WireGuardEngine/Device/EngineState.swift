@@ -1,3 +1,4 @@
+package import KeyMemory
 package import NetworkTypes
 
 /// What a `get=1` of the userspace protocol tells, but for the port and the mark.

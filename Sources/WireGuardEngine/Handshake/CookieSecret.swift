@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import NetworkTypes
 
 /// The secret under which this interface makes cookies; a new one every two minutes.

@@ -1,3 +1,4 @@
+internal import KeyMemory
 internal import NetworkTypes
 
 /// Which handshake messages are worth their four X25519, when there may be ten thousand a second.

@@ -1,3 +1,5 @@
+internal import KeyMemory
+
 /// This interface's static key pair.
 struct Identity: Sendable {
   let secret: SecretBytes

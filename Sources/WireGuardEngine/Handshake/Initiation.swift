@@ -1,3 +1,5 @@
+internal import KeyMemory
+
 /// The initiator's side of the handshake, from the first message to the response (sections 5.4.2 and 5.4.3 of the paper).
 final class Initiation {
   let localIndex: UInt32

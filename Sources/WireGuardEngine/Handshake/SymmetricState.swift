@@ -1,3 +1,5 @@
+internal import KeyMemory
+
 /// Noise's chaining key and transcript hash (https://noiseprotocol.org/noise.html, section 5.2), for Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s.
 ///
 /// The key that encrypts is derived anew before each use, so its nonce is always 0.

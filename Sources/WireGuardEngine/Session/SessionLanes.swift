@@ -1,3 +1,5 @@
+internal import KeyMemory
+
 /// A session as the sending section sees it. In memory of its own, so that the two threads do not share a cache line.
 struct SendingSession {
   let key: UnsafeRawPointer

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WireGuardEngine
+@testable import KeyMemory
 
 @Suite struct SecretBytesTests {
   @Test("a secret tells nothing of itself, however it is printed") func printing() throws {

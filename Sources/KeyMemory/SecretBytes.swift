@@ -5,12 +5,12 @@ internal import CSodium
 /// Printing it, by accident or not, shows nothing of it.
 package final class SecretBytes: @unchecked Sendable {
   // Sound: written before it is shared, and never after.
-  let pointer: UnsafeMutableRawPointer
+  package let pointer: UnsafeMutableRawPointer
 
   /// All zeros.
-  init() { pointer = SecretMemory.shared.take() }
+  package init() { pointer = SecretMemory.shared.take() }
 
-  convenience init(copying source: UnsafeRawPointer) {
+  package convenience init(copying source: UnsafeRawPointer) {
     self.init()
     pointer.copyMemory(from: source, byteCount: 32)
   }
@@ -24,7 +24,7 @@ package final class SecretBytes: @unchecked Sendable {
 
   deinit { SecretMemory.shared.release(pointer) }
 
-  package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  @inlinable package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: pointer, count: 32))
   }
