@@ -18,25 +18,22 @@ extension Reconciler {
   }
 
   func cutShort(at now: Moment) {
-    guard let at = cutAt, at <= now else { return }
-    cutAt = nil
-    if let step = resolverChange {
-      warn(Remark(.stopTimeout, "`\(step)` has not ended four seconds after the agent was told to stop; it is not waited for"))
+    guard let at = cutAt, let stopBegan, at <= now else { return }
+    if isCleaningUp, case .removeRecord = resolverChange, at < stopBegan + Self.patienceAtCleanUp {
+      cutAt = stopBegan + Self.patienceAtCleanUp
+      return
     }
+    cutAt = nil
+    let time = words(for: at - stopBegan)
+    if let step = resolverChange { warn(Remark(.stopTimeout, "`\(step)` did not end within \(time) of the stop; it is not waited for")) }
     if isRecovering {
       for tunnel in world.journal.startedCommands().keys.sorted() {
-        warn(
-          Remark(
-            .stopTimeout, of: tunnel,
-            "the `down` that the last agent owed has not ended four seconds after the agent was told to stop; it is killed"))
+        warn(Remark(.stopTimeout, of: tunnel, "the `down` that the last agent owed did not end within \(time) of the stop; it is killed"))
         world.cutRun(tunnel)
       }
     }
     for supervisor in orderedSupervisors where !supervisor.isReleased {
-      warn(
-        Remark(
-          .stopTimeout, of: supervisor.policy.name,
-          "its programs have not ended four seconds after the agent was told to stop; they are killed"))
+      warn(Remark(.stopTimeout, of: supervisor.policy.name, "its programs did not end within \(time) of the stop; they are killed"))
       supervisor.cutShort()
     }
   }

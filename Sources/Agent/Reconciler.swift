@@ -77,6 +77,10 @@ package final class Reconciler {
   /// Programs of tunnels that are still ending then are cut short: whatever their time-outs say, a stop takes no more than five seconds.
   var cutAt: Moment?
   private static let patienceAtStop = Duration.seconds(4)
+  /// How long a clean-up waits for resolvconf, which may wait for its own lock for 10 s. No agent comes after it that would finish the change.
+  static let patienceAtCleanUp = Duration.seconds(15)
+  private(set) var isCleaningUp = false
+  private(set) var stopBegan: Moment?
   private var sleepClock = SleepClock()
   private var wokeAt: Moment?
   var retryAt: Moment?
@@ -121,6 +125,7 @@ package final class Reconciler {
 
   /// Removes whatever an earlier agent left, but for what its firewall holds back, and starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
+    isCleaningUp = true
     endLeftOverCommands { [weak self] in self?.stop(then: done) }
   }
 
@@ -212,6 +217,7 @@ package final class Reconciler {
     isStopping = true
     guarding.isHandedOver = keepingBlock
     whenStopped = done
+    stopBegan = world.now()
     cutAt = world.now() + Self.patienceAtStop
     pass()
   }

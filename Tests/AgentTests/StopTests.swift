@@ -122,4 +122,26 @@ import Testing
       #expect(life.machine.state.observed.resolver.records.isEmpty)
     }
   }
+
+  @Test("a clean-up has nobody after it, and waits for such a program for 15 seconds")
+  func slowResolverAtCleanUp() {
+    for (time, end) in [(Duration.seconds(10), Duration.seconds(10)), (.seconds(60), .seconds(15))] {
+      var tunnel = Self.corp(.off)
+      tunnel.dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
+      let killed = WatchedAgent(tunnel, on: Self.cafe)
+      let facts = ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian)
+      killed.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(because: "a link"))
+      killed.start()
+      let life = WatchedAgent(tunnel, on: Self.cafe)
+      life.machine.state = killed.machine.state
+      #expect(life.machine.state.observed.resolver.records.count == 1)
+      life.machine.resolverTime = time
+      var ended: Moment?
+      let begun = life.machine.now
+      life.agent.cleanUp { ended = ended ?? life.machine.now }
+      life.machine.run(for: .seconds(30))
+      #expect(ended.map { $0 >= begun + end && $0 <= begun + end + .seconds(1) } == true, "\(String(describing: ended))")
+      #expect(life.machine.state.observed.resolver.records.isEmpty)
+    }
+  }
 }

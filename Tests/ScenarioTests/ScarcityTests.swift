@@ -101,7 +101,7 @@ struct ScarcityTests {
       ((took > 3900000 && took < 9000000)) && say "cut short" || say "$took"
       for file in down.pid child.pid; do kill -0 "$(<$file)" 2>/dev/null || say ended; done
       pgrep -f '^sleep 30[1-4]' || say 'no child'
-      grep -q 'vpn: its programs have not ended' agent.log && say told
+      grep -q 'vpn: its programs did not end within 4 s' agent.log && say told
       as_before
       """, limit: 90)
     #expect(seen.lines == ["0", "[cut short]", "[ended]", "[ended]", "[no child]", "[told]"], "\(seen)")
