@@ -72,6 +72,9 @@ package final class Daemon {
     } catch {
       throw WorldError("\(error)")
     }
+    reconciler.tellOfWake = { [weak self] reason, tunnel in
+      self?.logger.debug("awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
+    }
     reconciler.tell = { [weak self] in self?.happened($0) }
     recover()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
@@ -285,7 +288,7 @@ package final class Daemon {
         let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
         logger.warning(
           "the firewall is opened by hand",
-          metadata: ["reason": "\(ReasonCode.released.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
+          metadata: ["reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
         try reconciler.release(release)
       case .reload: reloadPolicies()
       case .apply(let request):

@@ -2,30 +2,69 @@ import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 
+/// A moment at which the agent acts though nothing happens, and why.
+struct Deadline: Hashable, Sendable {
+  /// What is done when it comes, from the least to the most.
+  enum Action: Int, Hashable, Sendable, Comparable {
+    case sample, poll
+    /// A pass, with the machine as it was seen last.
+    case pass
+    /// A pass that observes the machine first.
+    case look
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  let reason: WakeReason
+  let at: Moment
+  /// `nil`: it is of no single tunnel.
+  var tunnel: String?
+
+  var action: Action {
+    switch reason {
+    case .sample: .sample
+    case .poll: .poll
+    case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep: .look
+    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies: .pass
+    }
+  }
+}
+
 /// When it wakes by itself.
 extension Reconciler {
-  /// No pass and no poll is due: only samples of connected tunnels are taken.
-  package var isAtRest: Bool { passAt == nil && polling.next == nil }
+  func noteWake(_ reason: WakeReason, of tunnel: String? = nil) {
+    lastWake = Deadline(reason: reason, at: world.now(), tunnel: tunnel)
+    tellOfWake(reason, tunnel)
+  }
 
-  /// The next moment at which something has to be looked at again; with nothing pending, none.
+  /// No pass and no poll is due: only samples of connected tunnels are taken.
+  package var isAtRest: Bool { deadlines.allSatisfy { $0.action == .sample } }
+
+  /// Waits for the first moment at which something has to be looked at again; with nothing pending, for none.
   func schedule() {
-    let now = world.now()
+    deadlines = openDeadlines(at: world.now())
+    world.wake(deadlines.map(\.at).min()) { [weak self] in self?.timeHasCome() }
+  }
+
+  private func openDeadlines(at now: Moment) -> [Deadline] {
     let snapshot = observation?.snapshot ?? NetworkSnapshot()
-    let deliberate = deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())
-    let releaseEnd = guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }
     resolverDueAt = contest.nextDeadline(after: now)
-    let deadlines =
-      [
-        world.trials.current()?.until, releaseEnd, portalLookAt, settleUntil, retryAt, repairAt, repairPace.endOfContests(at: now),
-        repairTally.nextDeadline,
-        blindUntil, cutAt, prober.machine.nextDeadline,
-        underlayEvent.map { _ in now }, deliberate, resolverDueAt,
-      ]
-      + supervisors.values.flatMap { [$0.machine.nextDeadline, $0.nextQuestion] }
-    passAt = deadlines.compactMap { $0 }.min()
     let awaiting = orderedSupervisors.filter(\.machine.state.isAwaitingAnswer)
     polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
-    world.wake([passAt, polling.next, nextSample].compactMap { $0 }.min()) { [weak self] in self?.timeHasCome() }
+    let moments: [(WakeReason, Moment?)] = [
+      (.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.repair, repairAt),
+      (.contestOver, repairPace.endOfContests(at: now)), (.repairsOver, repairTally.nextDeadline), (.resolver, resolverDueAt),
+      (.portal, portalLookAt), (.trial, world.trials.current()?.until),
+      (.suspensionOver, guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }),
+      (.rules, deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())),
+      (.probe, prober.machine.nextDeadline), (.stop, cutAt), (.underlay, underlayEvent.map { _ in now }), (.poll, polling.next),
+    ]
+    let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
+    return common
+      + orderedSupervisors.flatMap { supervisor in
+        [(WakeReason.tunnel, supervisor.machine.nextDeadline), (.nameServers, supervisor.nextQuestion), (.sample, supervisor.nextSample)]
+          .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: supervisor.policy.name) } }
+      }
   }
 
   /// Whether a device that is awaited has an answer, or does not answer itself. A handshake makes no event.
@@ -42,24 +81,19 @@ extension Reconciler {
 
   func timeHasCome() {
     let now = world.now()
-    let hasWork = passAt.map { $0 <= now } ?? false
+    let due = deadlines.filter { $0.at <= now }
+    if let first = due.min(by: { $0.at < $1.at }) { noteWake(first.reason, of: first.tunnel) }
     let hasSlept = noticeSleep()
+    let action = due.map(\.action).max() ?? .poll
     // Only a poll or a sample is due: the devices are asked, and nothing else is.
-    if !hasSlept, !samplePeers(at: now), !hasWork, !hasNewsOfPeers() { return schedule() }
+    if !hasSlept, !samplePeers(at: now), action < .pass, !hasNewsOfPeers() { return schedule() }
     endTrialInTime(at: now)
     cutShort(at: now)
-    if resolverDueAt.map({ $0 <= now }) ?? false { isObservationStale = true }
-    for until in [settleUntil, blindUntil] { if let until, until <= now { isObservationStale = true } }
-    if let at = retryAt, at <= now {
-      retryAt = nil
-      isObservationStale = true
-    }
-    if let at = repairAt, at <= now {
-      repairAt = nil
-      isObservationStale = true
-    }
+    if due.contains(where: { $0.reason == .retry }) { retryAt = nil }
+    if due.contains(where: { $0.reason == .repair }) { repairAt = nil }
     // A handshake makes no event, and neither does the clock.
-    if orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer) || !policies.timeWindows.isEmpty { isObservationStale = true }
+    let isAwaiting = orderedSupervisors.contains(where: \.machine.state.isAwaitingAnswer)
+    if action == .look || isAwaiting || !policies.timeWindows.isEmpty { isObservationStale = true }
     // A deadline that passed in sleep is no verdict: the pass handles the sleep first.
     if !hasSlept {
       beforePass {

@@ -17,7 +17,7 @@ enum JournalMessage: String, CaseIterable {
   /// Of a situation of the firewall.
   init(_ status: FirewallStatus) {
     switch status.code {
-    case .released: self = .firewallReleased
+    case .killSwitchSuspended: self = .firewallReleased
     case .portalOpened: self = .portalOpened
     case .trafficBlocked: self = .trafficBlocked
     default: self = .trafficFlows

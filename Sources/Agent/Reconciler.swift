@@ -11,6 +11,8 @@ package final class Reconciler {
   private let settle: Duration
   /// Told of everything that happens, for logs and monitors.
   package var tell: (Event.Kind) -> Void = { _ in }
+  /// Told why it wakes, and for which tunnel, for the log.
+  package var tellOfWake: (WakeReason, String?) -> Void = { _, _ in }
 
   private(set) var loaded = LoadedPolicies()
   private(set) var policies = PolicySet()
@@ -59,8 +61,9 @@ package final class Reconciler {
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
   private var changedAt: Moment?
-  /// When to look anew though nothing happens.
-  var passAt: Moment?
+  /// What it waits for though nothing happens, and what it last woke for.
+  var deadlines: [Deadline] = []
+  var lastWake: Deadline?
   var polling = Polling()
   var toldStates: [String: String] = [:]
   var toldFailures: [String: ToldFailure] = [:]
@@ -131,6 +134,7 @@ package final class Reconciler {
 
   /// The kernel or a watched file of facts has changed. The pass comes a settle time after the first of several changes.
   package func networkChanged() {
+    noteWake(.networkEvent)
     isObservationStale = true
     let now = world.now()
     // The first event begins the wait; more of them do not put it off.
@@ -161,6 +165,7 @@ package final class Reconciler {
 
   /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
   package func factsCame() {
+    noteWake(.facts)
     isObservationStale = true
     pass()
   }
@@ -168,21 +173,22 @@ package final class Reconciler {
   /// The machine has woken from sleep: the network may be another, and sessions may be dead even if it is not.
   package func woke() {
     _ = sleepClock.hasSlept(world.timeAsleep())
-    noteWake()
+    noteSleep()
     pass()
   }
 
   /// Whether it has slept since this was asked last.
   func noticeSleep() -> Bool {
     guard sleepClock.hasSlept(world.timeAsleep()) else { return false }
-    noteWake()
+    noteSleep()
     return true
   }
 
   /// Two witnesses, systemd-logind and the clocks, may tell of the same sleep.
-  private func noteWake() {
+  private func noteSleep() {
     let now = world.now()
     if let last = wokeAt, now < last + .seconds(5) { return }
+    noteWake(.sleep)
     wokeAt = now
     isObservationStale = true
     underlayEvent = underlayEvent ?? .slept
@@ -191,6 +197,7 @@ package final class Reconciler {
 
   /// Policy files, or files that they name, have changed.
   package func policiesChanged() {
+    noteWake(.policies)
     loaded = world.loadPolicies()
     let isFirst = !hasPolicies
     hasPolicies = true

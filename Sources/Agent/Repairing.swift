@@ -6,6 +6,7 @@ internal import RoamwardCore
 extension Reconciler {
   /// Something of ours has been changed by somebody else. That does not wait for the network to settle.
   package func damaged() {
+    noteWake(.damage)
     isObservationStale = true
     let now = world.now()
     let at = pace.look(after: .zero, at: now)

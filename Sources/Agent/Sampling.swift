@@ -4,12 +4,9 @@ import RoamwardCore
 /// Whether the peers of connected tunnels still answer. Nothing tells of that, so their devices are sampled: all of them at one wake-up,
 /// nothing else of the machine, and seldom where no session can be alive (`DeadPeerDetector.interval`).
 extension Reconciler {
-  /// When the next sample is due; `nil`: no connected tunnel has a device that tells anything.
-  var nextSample: Moment? { supervisors.values.compactMap(\.nextSample).min() }
-
   /// Takes the samples that are due. Whether a tunnel is in doubt because of them.
   func samplePeers(at now: Moment) -> Bool {
-    guard let due = nextSample, due <= now else { return false }
+    guard let due = supervisors.values.compactMap(\.nextSample).min(), due <= now else { return false }
     var isInDoubt = false
     beforePass {
       for supervisor in orderedSupervisors {

@@ -73,7 +73,7 @@ extension Event.Kind {
     switch self {
     case .decision(_, _, _, _, let code, _), .state(_, _, _, let code, _), .repair(_, let code, _): code
     case .failure(_, let failure): failure.code
-    case .hold(_, let hold, _): hold == nil ? .holdEnded : .held
+    case .hold(_, let hold, _): hold == nil ? .overrideEnded : .manualOverride
     case .timer: .scheduled
     case .network(let link, _, _): link == nil ? .noNetwork : .networkChanged
     case .policy(_, let errors, _): errors == 0 ? .policyLoaded : .policyRefused
@@ -100,7 +100,7 @@ extension FirewallStatus {
   /// Why it is as it is, as a code; `reason` is what a person gave.
   package var code: ReasonCode {
     switch situation {
-    case .released: .released
+    case .released: .killSwitchSuspended
     case .portal: .portalOpened
     case .open, .guarded: blocking.isEmpty ? .trafficFlows : .trafficBlocked
     }

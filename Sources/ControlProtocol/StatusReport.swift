@@ -111,6 +111,21 @@ package struct StatusReport: Hashable, Sendable {
     }
   }
 
+  /// Why the agent woke, or will wake by itself.
+  package struct Wake: Hashable, Sendable {
+    /// Such as `network-event`, `tunnel` or `sample`; docs/operations.md lists them.
+    package var reason: String
+    package var tunnel: String?
+    /// Seconds since 1970.
+    package var at: Int64
+
+    package init(reason: String, tunnel: String?, at: Int64) {
+      self.reason = reason
+      self.tunnel = tunnel
+      self.at = at
+    }
+  }
+
   /// Something that will happen by itself, unless something else happens before.
   package struct Timer: Hashable, Sendable {
     /// `settle`, `decide`, `release`, `hold-end`, `give-up`, `retry` or `restart`.
@@ -249,6 +264,10 @@ package struct StatusReport: Hashable, Sendable {
   package var resolver: Resolver?
   /// Until when the policies on trial may be confirmed, in seconds since 1970; `nil`: none are on trial.
   package var trialUntil: Int64?
+  /// Why the agent last did something; `nil` from an older agent.
+  package var lastWake: Wake?
+  /// The first thing that it waits for though nothing happens.
+  package var nextWake: Wake?
 
   package init(
     time: Int64, process: Int, generation: Int, policyFiles: Int, problems: [Problem], primary: Primary,

@@ -13,6 +13,7 @@ extension StatusReport {
       ],
       "firewall": firewall.json, "tunnels": .array(tunnels.map(\.json)), "probes": .array(probes.map(\.json)), "notes": JSON(notes),
       "others": JSON(others), "counters": counters.json, "dns": resolver?.json ?? .null,
+      "lastWake": lastWake?.json ?? .null, "nextWake": nextWake?.json ?? .null,
     ]
   }
 
@@ -32,7 +33,18 @@ extension StatusReport {
       resolver: json["dns"].flatMap(Resolver.init))
     others = (json["others"]?.array ?? []).compactMap(\.string)
     trialUntil = json["policy"]?["trialUntil"]?.integer
+    lastWake = json["lastWake"].flatMap(Wake.init)
+    nextWake = json["nextWake"].flatMap(Wake.init)
     standIns = (json["policy"]?["standIns"]?.array ?? []).map(StandIn.init)
+  }
+}
+
+extension StatusReport.Wake {
+  fileprivate var json: JSON { ["reason": .string(reason), "tunnel": JSON(tunnel), "at": .integer(at)] }
+
+  fileprivate init?(_ json: JSON) {
+    guard let reason = json["reason"]?.string else { return nil }
+    self.init(reason: reason, tunnel: json["tunnel"]?.string, at: json["at"]?.integer ?? 0)
   }
 }
 

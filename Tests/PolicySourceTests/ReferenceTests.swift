@@ -72,6 +72,11 @@ private func table(_ mapping: KeyTable) -> String {
     for code in ReasonCode.allCases { #expect(text.contains("\n| `\(code.rawValue)` | "), "\(code.rawValue)") }
   }
 
+  @Test("the operator's guide lists every reason to wake") func wakeReasons() throws {
+    let text = try Repository.text("docs/operations.md")
+    for reason in WakeReason.allCases { #expect(text.contains("\n| `\(reason.rawValue)` | "), "\(reason.rawValue)") }
+  }
+
   @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md"])
   func documents(path: String) throws {
     let text = try Repository.text(path)

@@ -21,10 +21,10 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case excluded
   /// The rule's action is one that this version does not act on.
   case unsupported
-  /// A person holds the tunnel up or down.
-  case held
-  /// A hold has ended.
-  case holdEnded = "hold-ended"
+  /// A manual override (`up`, `down`) decides.
+  case manualOverride = "manual-override"
+  /// A manual override has ended.
+  case overrideEnded = "override-ended"
   /// The tunnel's policy is gone.
   case policyRemoved = "policy-removed"
   /// The agent stops.
@@ -94,8 +94,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case trafficBlocked = "traffic-blocked"
   /// Nothing is held back for want of a tunnel.
   case trafficFlows = "traffic-flows"
-  /// A person has opened the firewall.
-  case released
+  /// A person has suspended the kill switch (`roamward release`).
+  case killSwitchSuspended = "kill-switch-suspended"
   /// A person has opened the window for a captive portal.
   case portalOpened = "portal-opened"
 

@@ -25,7 +25,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
   private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: Hold?) -> ReasonCode {
     if !policy.isEnabled { return .disabled }
     if case .excluded? = decision?.inert { return .excluded }
-    if override != nil { return .held }
+    if override != nil { return .manualOverride }
     if !policy.onDemand.isEnabled { return .onDemandOff }
     return decision?.code ?? .undecided
   }
