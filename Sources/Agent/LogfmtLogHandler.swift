@@ -3,7 +3,7 @@ internal import LinuxIO
 package import Logging
 internal import NetworkTypes
 
-/// Writes a line an entry to standard error: `level message key=value …`, keys sorted, values quoted where they have to be.
+/// Writes a line an entry to standard error: `level message key=value … reason=…`, keys sorted, values quoted where they have to be.
 ///
 /// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What has a
 /// MESSAGE_ID, and what concerns a tunnel, goes to the journal's own socket, with its values as fields.
@@ -26,7 +26,9 @@ package struct LogfmtLogHandler: LogHandler {
     var values = metadata.merging(event.metadata ?? [:]) { _, new in new }
     let identity = values.removeValue(forKey: JournalMessage.key).map { "\($0)" }
     let message = escaped(event.message.description)
-    let words = values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted("\($0.value)"))" }
+    // What happened stands together; why it did comes last.
+    let words = values.sorted { ($0.key == "reason" ? 1 : 0, $0.key) < ($1.key == "reason" ? 1 : 0, $1.key) }
+      .map { "\($0.key)=\(quoted("\($0.value)"))" }
     let hasFields = identity != nil || values["tunnel"] != nil || values["reason"] != nil
     if isJournal, hasFields, journalEntry(([message] + words).joined(separator: " "), identity, values, event.level).send() { return }
     let head = isJournal ? "<\(event.level.journalPriority)>\(message)" : "\(timestamp()) \(event.level) \(message)"
