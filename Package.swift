@@ -13,7 +13,10 @@ let strict: [SwiftSetting] = [
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
-let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
+let strictC: [CSetting] = [
+  .enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error),
+  .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
+]
 
 /// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {

@@ -21,7 +21,9 @@ extension Reconciler {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
       status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { "\($0.prefix), because \($0.because)" }
     }
-    status.lastWake = lastWake.map { .init(reason: $0.reason.rawValue, tunnel: $0.tunnel, at: world.wallClock() - (world.now() - $0.at).components.seconds) }
+    status.lastWake = lastWake.map {
+      .init(reason: $0.reason.rawValue, tunnel: $0.tunnel, at: world.wallClock() - (world.now() - $0.at).components.seconds)
+    }
     status.nextWake = deadlines.min { $0.at < $1.at }.map { .init(reason: $0.reason.rawValue, tunnel: $0.tunnel, at: wallClock($0.at)) }
     status.trialUntil = world.trials.current().map { wallClock($0.until) }
     return status

@@ -73,7 +73,8 @@ package final class Daemon {
       throw WorldError("\(error)")
     }
     reconciler.tellOfWake = { [weak self] reason, tunnel in
-      self?.logger.debug("awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
+      self?.logger.debug(
+        "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
     reconciler.tell = { [weak self] in self?.happened($0) }
     recover()
@@ -288,7 +289,9 @@ package final class Daemon {
         let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
         logger.warning(
           "the firewall is opened by hand",
-          metadata: ["reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)"])
+          metadata: [
+            "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
+          ])
         try reconciler.release(release)
       case .reload: reloadPolicies()
       case .apply(let request):

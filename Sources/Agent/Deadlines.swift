@@ -25,7 +25,8 @@ struct Deadline: Hashable, Sendable {
     case .sample: .sample
     case .poll: .poll
     case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep: .look
-    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies: .pass
+    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies:
+      .pass
     }
   }
 }

@@ -1,4 +1,5 @@
 import Agent
+import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 import Simulation
