@@ -5,6 +5,7 @@ package struct Event: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     /// The rules' verdict on a tunnel is another one, or has another reason.
     case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, reason: ReasonCode, because: String)
+    /// The tunnel has come to another state.
     case state(tunnel: String, from: String, to: String, reason: ReasonCode, because: String)
     /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
     case failure(tunnel: String, TunnelFailure)
@@ -12,6 +13,7 @@ package struct Event: Hashable, Sendable {
     case hold(tunnel: String, HoldRequest?, isSaid: Bool)
     /// Something will happen to a tunnel by itself at this time, in seconds since 1970; `nil`: it will not any more.
     case timer(tunnel: String, String, at: Int64?, inMilliseconds: Int64?)
+    /// The primary link is another one, or its network; `nil`: there is none.
     case network(link: String?, type: String?, ssid: String?)
     /// A new set is in force, or (with errors) was refused.
     case policy(generation: Int, errors: Int, warnings: Int)

@@ -1,7 +1,14 @@
 /// What the firewall holds back, in the terms of docs/security.md.
 package struct FirewallStatus: Hashable, Sendable {
   package enum Situation: String, Hashable, Sendable {
-    case open, guarded, portal, released
+    /// No kill switch is active.
+    case open
+    /// A kill switch blocks what its tunnels include, except through them.
+    case guarded
+    /// The same, with a window for a captive portal.
+    case portal
+    /// A person has suspended the kill switch.
+    case released
   }
 
   package var situation: Situation

@@ -1,7 +1,13 @@
 /// What the rules of one tunnel want on one network, and why.
 package struct Decision: Hashable, Sendable {
   package enum Outcome: String, Hashable, Sendable {
-    case connect, disconnect, ignore
+    /// The tunnel is wanted up.
+    case connect
+    /// The tunnel is wanted down.
+    case disconnect
+    /// The tunnel is left as it is.
+    case ignore
+    /// The tunnel is left as it is; a look-up of a name would start it.
     case evaluateConnection = "evaluate-connection"
     /// A rule's fact is unknown: nothing changes until it is known, or the waiting ends.
     case pending

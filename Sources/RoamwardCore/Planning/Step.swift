@@ -2,21 +2,35 @@ package import NetworkTypes
 
 /// One change to the machine. Reads like the command an administrator would type, and knows how to take itself back.
 package enum Step: Hashable, Sendable {
+  /// Makes a WireGuard device: of the kernel, or by starting the userspace engine.
   case addWireGuardLink(String, WireGuardEngine)
+  /// Makes a link that leads nowhere, for names that are refused.
   case addDummyLink(String)
+  /// Marks the link as ours, with the tunnel's name.
   case setAlias(link: String, alias: String)
+  /// Sets the device's key, port, mark and peers, all of them.
   case configureWireGuard(link: String, WireGuardDevice)
+  /// Sets the link's MTU in bytes; `was` takes it back.
   case setMTU(link: String, mtu: UInt32, was: UInt32)
+  /// Gives the link an address.
   case addAddress(InterfaceAddress, link: String)
+  /// Takes an address from the link.
   case removeAddress(InterfaceAddress, link: String)
+  /// Brings the link up.
   case setUp(link: String)
+  /// Removes the link, and ends the engine that runs it.
   case deleteLink(String, WireGuardEngine)
+  /// Adds a route to a table of ours.
   case addRoute(Route)
+  /// Removes a route from a table of ours.
   case removeRoute(Route)
+  /// Adds a routing rule.
   case addRule(RoutingRule)
+  /// Removes a routing rule.
   case removeRule(RoutingRule)
   /// Puts our table of the firewall in the place of whatever there is of it, in one transaction.
   case replaceFirewall(FirewallTable)
+  /// Removes our table of the firewall.
   case removeFirewall
   /// Keeps the file that stands there, and puts ours in its place.
   case writeResolvConf(ResolvConf)
@@ -24,7 +38,9 @@ package enum Step: Hashable, Sendable {
   case restoreResolvConf
   /// Tells systemd-resolved what the link's servers are, and which names they answer for.
   case setLinkResolver(LinkResolver, link: String)
+  /// Has systemd-resolved forget what it was told of the link.
   case revertLinkResolver(link: String)
+  /// Gives resolvconf(8) the tunnel's record.
   case setRecord(ResolverRecord)
   /// Takes a record of ours back, whichever resolvconf(8) has it.
   case removeRecord(String)

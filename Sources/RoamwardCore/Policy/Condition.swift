@@ -6,27 +6,46 @@ package indirect enum Condition: Hashable, Sendable {
   case all([Condition])
   /// One has to hold; an empty list always does, as an absent key would.
   case any([Condition])
+  /// The condition does not hold; unknown stays unknown.
   case not(Condition)
   /// A network named in any file.
   case network([String])
 
+  /// The primary link is of one of these types.
   case interface([InterfaceType])
+  /// The primary link's name matches one of these patterns (`*` and `?`).
   case interfaceName([Glob])
+  /// The primary link is Wi-Fi and its SSID is one of these, byte for byte.
   case ssid([SSID])
+  /// The primary link is Wi-Fi and its SSID matches one of these patterns.
   case ssidGlob([Glob])
+  /// The primary link is Wi-Fi and its access point has one of these hardware addresses.
   case bssid([MACAddress])
+  /// The primary link is Wi-Fi and its SSID is on the list in this file.
   case ssidFile(SSIDFile)
+  /// The primary link is Wi-Fi and is protected in one of these ways.
   case wifiSecurity([WiFiSecurity])
+  /// One of the primary link's search domains matches the list.
   case dnsDomain(DomainList)
+  /// The primary link's name servers, each or any of them, match one of these patterns.
   case dnsServer([DNSServerPattern], DNSServerQuantifier)
+  /// The primary link has an address in one of these prefixes.
   case subnet([IPPrefix])
+  /// A default gateway of the primary link has one of these addresses.
   case gateway([IPAddress])
+  /// A default gateway of the primary link has one of these hardware addresses.
   case gatewayMAC([MACAddress])
+  /// The probe was answered as the policy asks.
   case probe(Probe)
+  /// The network holds the machine at a captive portal.
   case captivePortal(Bool)
+  /// The internet is reached.
   case internet(Bool)
+  /// The network is metered, by the word of this host's network manager.
   case metered(Bool)
+  /// The clock is in the window.
   case time(TimeWindow)
+  /// The machine runs on one of these sources of power.
   case power([PowerSource])
 
   package static let always = Condition.all([])
@@ -35,7 +54,10 @@ package indirect enum Condition: Hashable, Sendable {
 
 /// Whether each of the link's name servers has to be listed, or one is enough.
 package enum DNSServerQuantifier: Hashable, Sendable {
-  case each, any
+  /// All of the link's servers match, as Apple's rules ask.
+  case each
+  /// One of the link's servers matches.
+  case any
 }
 
 /// A list of SSIDs that others maintain, as it stood when the policy was loaded. It is watched like the policy.

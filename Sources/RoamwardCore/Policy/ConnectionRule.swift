@@ -7,6 +7,7 @@ package struct ConnectionRule: Hashable, Sendable {
     case connectIfNeeded = "connect-if-needed"
     /// Starts it on any look-up.
     case connectAlways = "connect-always"
+    /// Does nothing, whatever entries come after it.
     case neverConnect = "never-connect"
   }
 

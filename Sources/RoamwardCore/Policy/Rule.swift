@@ -37,7 +37,10 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
   package var unknownCountsAs: UnknownPolicy { self == .connect ? .match : .noMatch }
 }
 
+/// What a match that stays unknown counts as.
 package enum UnknownPolicy: String, Hashable, Sendable, CaseIterable {
+  /// It holds.
   case match
+  /// It does not hold.
   case noMatch = "no-match"
 }
