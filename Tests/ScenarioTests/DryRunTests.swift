@@ -28,7 +28,8 @@ struct DryRunTests {
       done
       trace plan-up.trace $bin/roamward plan --policies $policies --policies local --set interface=wifi --set ssid=Cafe --up corp "${inputs[@]}" >/dev/null
       as_before
-      find . $laptop -newer stamp -type f ! -name '*.trace' ! -name after ! -name touched ! -name 'output-*' >touched
+      # The agent that runs meanwhile goes on with its log.
+      find . $laptop -newer stamp -type f ! -name agent.log ! -name '*.trace' ! -name after ! -name touched ! -name 'output-*' >touched
       """)
     #expect(scene.read("touched") == "")
     for command in ["evaluate", "plan", "dns", "network", "check", "plan-up"] {
