@@ -39,6 +39,20 @@ private struct Damage {
 private let rounds = getenv("IMPORT_FUZZ").flatMap { Int(String(cString: $0)) } ?? 2_000
 
 @Suite struct MutationTests {
+  @Test("a value into which a key has slipped is shown without it; other values are shown as they are") func slipped() throws {
+    for line in ["type=wiregue-key=\(Samples.privateKey)", "type=\(Samples.presharedKey.dropFirst(7))"] {
+      let file = Array(Samples.nmWireGuard.replacing("type=wireguard", with: line).utf8)
+      let failure = #expect(throws: ImportFailure.self) { try importFile(file, file: "a.nmconnection", options: ImportOptions()) }
+      let words = try #require(failure).message
+      #expect(words.contains("a connection of type `") && words.contains("…") && !words.contains(line.suffix(30).prefix(14)), "\(words)")
+    }
+    for plain in [
+      "802-3-ethernet", "com.apple.vpn.managed.applayer", "IKEv2", "NEVPNOnDemandRuleConnect", "corp.example", "PayloadContent",
+    ] {
+      #expect(shownValue(plain) == plain)
+    }
+  }
+
   @Test("damaged files never trap, never show a secret, and make policies that load or none", arguments: [1, 2, 3, 4] as [UInt64])
   func damaged(seed: UInt64) throws {
     var damage = Damage(seed: seed)

@@ -96,7 +96,7 @@ struct ProfileImporter {
       if type == nil { result.report.note("there is no PayloadType; read as a VPN payload", weight: .warning, line: item.place.line) }
       readVPN(&fields, title: title)
     case let type? where type == options.acceptedPayloadType:
-      result.report.note("PayloadType `\(shown(type))` is read as a VPN payload, as asked", weight: .warning, line: item.place.line)
+      result.report.note("PayloadType `\(shownValue(type))` is read as a VPN payload, as asked", weight: .warning, line: item.place.line)
       readVPN(&fields, title: title)
     case let type?:
       if type.hasPrefix("com.apple.security.") { return }
@@ -104,8 +104,8 @@ struct ProfileImporter {
       fields.finish(
         &result.report,
         reason: looksLikeVPN
-          ? "its payload has the PayloadType `\(shown(type))`, which Apple's systems do not know (--accept-payload-type reads it as a VPN payload)"
-          : "its payload, of type `\(shown(type))`, has nothing to do with tunnels",
+          ? "its payload has the PayloadType `\(shownValue(type))`, which Apple's systems do not know (--accept-payload-type reads it as a VPN payload)"
+          : "its payload, of type `\(shownValue(type))`, has nothing to do with tunnels",
         weight: looksLikeVPN ? .warning : .plain)
     }
   }
@@ -126,7 +126,7 @@ struct ProfileImporter {
     guard type.hasPrefix("com.apple.configuration.network.vpn."), let payload = fields.take("Payload"),
       var inner = Fields(payload, &result.report)
     else {
-      return fields.finish(&result.report, reason: "a declaration of type `\(shown(type))` makes no tunnel", weight: .error)
+      return fields.finish(&result.report, reason: "a declaration of type `\(shownValue(type))` makes no tunnel", weight: .error)
     }
     fields.drop(["Type", "Identifier", "ServerToken"], because: "describes the declaration, not a tunnel", &result.report)
     fields.finish(&result.report)

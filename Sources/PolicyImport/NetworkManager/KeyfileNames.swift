@@ -19,9 +19,9 @@ struct KeyfileNames {
         report.changed(entry.place, "`~.`: its servers answer for every name, as without match-domains")
       } else if let name = DomainName(bare) {
         if isRouting { routing.append(name) } else { search.append(name) }
-        report.changed(entry.place, isRouting ? "match-domains: \(shown(bare))" : "a search domain: \(shown(bare))")
+        report.changed(entry.place, isRouting ? "match-domains: \(shownValue(bare))" : "a search domain: \(shownValue(bare))")
       } else {
-        report.dropped(entry.place, "`\(shown(text))` is no domain name", weight: .warning)
+        report.dropped(entry.place, "`\(shownValue(text))` is no domain name", weight: .warning)
       }
     }
   }

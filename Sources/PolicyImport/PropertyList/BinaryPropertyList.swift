@@ -76,7 +76,7 @@ private struct BinaryReader {
     for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
       guard case .string(let key) = try object(number(at: place, size: referenceSize), depth: depth + 1).content else { throw Self.damaged }
       guard names.insert(key).inserted else {
-        throw ImportFailure("the key \"\(shown(key))\" is given twice in one dictionary", help: "keep one of the two")
+        throw ImportFailure("the key \"\(shownValue(key))\" is given twice in one dictionary", help: "keep one of the two")
       }
       entries.append(Property.Entry(key, try object(number(at: place + half, size: referenceSize), depth: depth + 1)))
     }

@@ -15,6 +15,28 @@ func shown(_ text: String) -> String {
   return String(result) + (scalars.count > 120 ? "…" : "")
 }
 
+/// The same of a value, in which a damaged file may hold a part of a key: what looks like one is left out.
+func shownValue(_ text: String) -> String {
+  var result = ""
+  var run = ""
+  for character in shown(text) + " " {
+    if character.isASCII, character.isLetter || character.isNumber || character == "+" {
+      run.append(character)
+    } else {
+      result += looksLikeKey(run) ? "…" : run
+      result.append(character)
+      run = ""
+    }
+  }
+  return String(result.dropLast())
+}
+
+/// Letters of both cases among digits, as in base64, and more of them than in a word or a name of a key.
+private func looksLikeKey(_ run: String) -> Bool {
+  run.count >= 12 && run.contains(where: \.isUppercase) && run.contains(where: \.isLowercase)
+    && run.contains { $0.isNumber || $0 == "+" }
+}
+
 func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable }
 
 /// Bytes of RFC 4648 base64; white space counts for nothing. `nil` for anything else.

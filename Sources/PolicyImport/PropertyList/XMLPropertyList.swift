@@ -110,7 +110,7 @@ private final class PropertyBuilder {
     switch container {
     case .array(let items): accept(Property(.array(items), line: line))
     case .dictionary(let entries, _, let key):
-      if let key { return refuse("the key \"\(shown(key))\" has no value") }
+      if let key { return refuse("the key \"\(shownValue(key))\" has no value") }
       accept(Property(.dictionary(entries), line: line))
     }
   }
@@ -119,7 +119,7 @@ private final class PropertyBuilder {
     guard let last = stack.indices.last, case .dictionary(let entries, let names, nil) = stack[last].container else {
       return refuse("a key stands where a value was expected")
     }
-    if names.contains(key) { return refuse("the key \"\(shown(key))\" is given twice in one dictionary", help: "keep one of the two") }
+    if names.contains(key) { return refuse("the key \"\(shownValue(key))\" is given twice in one dictionary", help: "keep one of the two") }
     stack[last].container = .dictionary(entries, names: names, key: key)
   }
 
