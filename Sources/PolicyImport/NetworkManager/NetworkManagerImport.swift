@@ -24,7 +24,8 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
   case "vpn": try readPlugin(&keys, &tunnel, file: file, &result.report)
   default:
     throw ImportFailure(
-      "a connection of type `\(shownValue(type.value))` is no tunnel that can be imported", help: "wireguard and vpn can be", line: type.line)
+      "a connection of type `\(shownValue(type.value))` is no tunnel that can be imported", help: "wireguard and vpn can be",
+      line: type.line)
   }
   for entry in keys.entries {
     let isAutomatic = entry.group == "connection" && entry.key.hasPrefix("autoconnect")
