@@ -8,13 +8,14 @@ extension Reconciler {
   package func status(at time: Int64, process: Int) -> StatusReport {
     let primary = observation?.snapshot.primaryLink
     var status = StatusReport(
-      time: time, process: process, generation: generation, policyFiles: loaded.files.count, problems: loaded.diagnostics.map(\.problem),
+      time: time, process: process, generation: inForce.generation, policyFiles: inForce.loaded.files.count,
+      problems: inForce.loaded.diagnostics.map(\.problem),
       primary: .init(
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description, network4: network.digest(.v4),
         network6: network.digest(.v6)),
       firewall: firewallStatus, tunnels: supervisors.keys.sorted().compactMap { supervisors[$0].map(report) }, probes: probeReports,
       notes: notes.map(\.description), counters: counters, resolver: resolverReport)
-    status.standIns = loaded.fallback?.standIns ?? []
+    status.standIns = inForce.loaded.fallback?.standIns ?? []
     status.others = others.all.map(\.description)
     let fit = underlayFit
     for setup in guardedSetups where setup.level == .full || setup.isGuarding {

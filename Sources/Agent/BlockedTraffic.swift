@@ -49,7 +49,7 @@ package struct BlockedTrafficRecord {
     self.notice = notice
   }
 
-  /// Replaces the record; removes it where nothing is blocked for want of a tunnel. Without it the firewall does the same, so a failure ends nothing.
+  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall does not depend on the record.
   package func write(_ status: FirewallStatus?) {
     notice.say(status?.wordsOfBlocking)
     guard let status, status.isBlocking else {
@@ -80,13 +80,13 @@ package struct BlockedTrafficRecord {
 }
 
 extension FirewallStatus {
-  /// Something does not flow for want of a tunnel.
+  /// The kill switch blocks traffic of a tunnel that is down.
   var isBlocking: Bool { situation == .guarded && !blocking.isEmpty }
 
   /// `corp is`, `corp, lab are`.
   fileprivate var namesOfBlocking: String { blocking.joined(separator: ", ") + (blocking.count == 1 ? " is" : " are") }
 
-  /// For people, wherever they look first; `nil`: nothing is blocked for want of a tunnel.
+  /// The notice for people who log in; `nil`: the kill switch blocks nothing.
   var wordsOfBlocking: String? {
     guard isBlocking else { return nil }
     return "Roamward holds traffic back, because \(namesOfBlocking) not up."

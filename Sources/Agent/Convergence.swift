@@ -52,7 +52,7 @@ extension Reconciler {
 
   var desiredState: DesiredState {
     var desired = DesiredState(of: guardedSetups, on: underlayFit, portal: portalWindow)
-    if generation == 0 {
+    if inForce.generation == 0 {
       desired.firewall = .asItIs
       if let state = observation?.state, !isStopping { desired.keepRefusal(of: state) }
     }

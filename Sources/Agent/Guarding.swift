@@ -48,7 +48,7 @@ extension Reconciler {
 
   /// Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
   private func recordBlocking(_ status: FirewallStatus) {
-    if generation == 0, case .table(_, _, isGuarding: true) = observation?.state.firewall { return }
+    if inForce.generation == 0, case .table(_, _, isGuarding: true) = observation?.state.firewall { return }
     let blocked = status.isBlocking ? status : nil
     guard recordedBlocking != .some(blocked) else { return }
     recordedBlocking = .some(blocked)

@@ -14,12 +14,8 @@ package final class Reconciler {
   /// Told why it wakes, and for which tunnel, for the log.
   package var tellOfWake: (WakeReason, String?) -> Void = { _, _ in }
 
-  private(set) var loaded = LoadedPolicies()
-  private(set) var policies = PolicySet()
-  private(set) var generation = 0
-  /// Not before what an earlier agent had begun has been ended.
-  private(set) var hasPolicies = false
-  private var toldFallback: [String] = []
+  private(set) var inForce = PoliciesInForce()
+  var policies: PolicySet { inForce.set }
   var observation: Observation?
   private(set) var observedAt = Moment(nanoseconds: 0)
   /// The network as the host's own sources see it; the observation's own snapshot has what probes found as well.
@@ -74,7 +70,7 @@ package final class Reconciler {
   var hasClosedInAdvance = false
   var isPassDue = false
   private(set) var isStopping = false
-  /// What an earlier agent had begun is being ended; until then nobody knows what is wanted.
+  /// Commands of an earlier agent are being ended. Until then no policy is in force.
   var isRecovering = false
   var whenStopped: (() -> Void)?
   /// Programs of tunnels that are still ending then are cut short: whatever their time-outs say, a stop takes no more than five seconds.
@@ -126,7 +122,7 @@ package final class Reconciler {
     }
   }
 
-  /// Removes whatever an earlier agent left, but for what its firewall holds back, and starts nothing.
+  /// Removes leftover state of an earlier agent, except what its kill switch blocks. Starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
     isCleaningUp = true
     endLeftOverCommands { [weak self] in self?.stop(then: done) }
@@ -198,28 +194,16 @@ package final class Reconciler {
   /// Policy files, or files that they name, have changed.
   package func policiesChanged() {
     noteWake(.policies)
-    loaded = world.loadPolicies()
-    let isFirst = !hasPolicies
-    hasPolicies = true
-    let errors = loaded.diagnostics.count { $0.severity == .error }
-    let warnings = loaded.diagnostics.count - errors
-    // Errors that leave what is in force as it is are no new set.
-    if !loaded.hasErrors || loaded.fallback != nil && (generation == 0 || policies != loaded.policies) {
-      policies = loaded.policies
-      generation += 1
-    }
+    let news = inForce.take(world.loadPolicies())
     // The rules have not been judged on this network either.
-    if isFirst, !isStopping { guarding.leaveNetwork(policies, holds: deliberation.holds) }
-    tell(.policy(generation: generation, errors: errors, warnings: warnings))
-    let words = loaded.fallback?.words ?? []
-    for line in words where !toldFallback.contains(line) { warn(Remark(.policyRefused, line)) }
-    toldFallback = words
+    if news.isFirst, !isStopping { guarding.leaveNetwork(policies, holds: deliberation.holds) }
+    tell(.policy(generation: inForce.generation, errors: news.errors, warnings: news.warnings))
+    for line in news.fallback { warn(Remark(.policyRefused, line)) }
     isObservationStale = true
     pass()
   }
 
-  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: but for what kill switches hold back now, for the agent that
-  /// comes after this one.
+  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: except what kill switches block now, for the next agent.
   package func stop(keepingBlock: Bool = false, then done: @escaping () -> Void) {
     isStopping = true
     guarding.isHandedOver = keepingBlock

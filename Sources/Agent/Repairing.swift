@@ -42,7 +42,7 @@ extension Reconciler {
     return paced.steps
   }
 
-  /// Tells of bursts of repairs that are over, a line each.
+  /// Publishes an event for each burst of repairs that is over.
   func tellOfRepairs() {
     for (subject, count) in repairTally.takeEnded(at: world.now()) {
       let tunnel = subject.link.flatMap { link in orderedSupervisors.first { $0.linkName == link }?.policy.name }

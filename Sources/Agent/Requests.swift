@@ -44,7 +44,7 @@ extension Reconciler {
   package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
 
   /// Files beside the policies that they are made of.
-  package var policyDependencies: [String] { loaded.dependencies }
+  package var policyDependencies: [String] { inForce.loaded.dependencies }
 
   /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
   ///
@@ -67,7 +67,7 @@ extension Reconciler {
   }
 
   func noSuchTunnel(_ name: String) -> RequestError {
-    guard hasPolicies else {
+    guard inForce.isLoaded else {
       let words = "the agent has just started, and still ends what the one before it had begun (a tunnel's `down`): ask again in a moment"
       return RequestError(code: .starting, message: words)
     }

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Whether the peers of connected tunnels still answer. Nothing tells of that, so their devices are sampled: all of them at one wake-up,
+/// Whether the peers of connected tunnels still answer. No event reports that, so their devices are sampled: all of them at one wake-up,
 /// nothing else of the machine, and seldom where no session can be alive (`DeadPeerDetector.interval`).
 extension Reconciler {
   /// Takes the samples that are due. Whether a tunnel is in doubt because of them.

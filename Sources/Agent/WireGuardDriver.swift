@@ -49,7 +49,7 @@ final class WireGuardDriver: TunnelDriver {
   func prepare(on underlay: LinkFacts?) {
     life += 1
     lookups = []
-    // Name servers that nobody has told yet are awaited, as by a rule.
+    // Name servers that are not known yet are awaited, as by a rule.
     if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
       serversDue = world.now() + Timing().decideWithin
     } else {

@@ -39,7 +39,7 @@ package struct World {
   package var wake: (Moment?, @escaping () -> Void) -> Void
   /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer. Default: no device answers.
   package var readDevice: (String) -> WireGuardState? = { _ in nil }
-  /// Has the kernel resolve a neighbour's hardware address on this link; that it is there is an event. A world that is not told how asks nobody.
+  /// Has the kernel resolve a neighbour's hardware address on this link; that it is there is an event. Default: does nothing.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void = { _, _ in }
   /// How long the machine has slept since it started.
   package var timeAsleep: () -> Duration = { .zero }

@@ -3,7 +3,7 @@ internal import CSodium
 /// A private or preshared key of WireGuard. A value to those that pass it on; its bytes are in this process once, in locked memory, and are
 /// wiped when the last value of this key goes.
 ///
-/// Comparing takes the same time whatever the keys are, and tells of two values whether they are the same key. Printing shows nothing of it.
+/// Comparing takes the same time for all keys. Printing shows nothing of a key.
 package struct SecretKey: Hashable, Sendable {
   private let stored: StoredKey
 
@@ -17,30 +17,29 @@ package struct SecretKey: Hashable, Sendable {
 
   /// From 44 characters of standard base64, straight into locked memory; anything else is `nil`.
   package init?(base64 text: some StringProtocol) {
-    let secret = SecretBytes()
-    var text = String(text)
-    let isKey = text.withUTF8 { text -> Bool in
-      guard text.count == 44 else { return false }
-      return text.withMemoryRebound(to: CChar.self) { text in
-        var count = 0
-        let target = secret.pointer.assumingMemoryBound(to: UInt8.self)
-        return sodium_base642bin(target, 32, text.baseAddress, 44, nil, &count, nil, sodium_base64_VARIANT_ORIGINAL) == 0 && count == 32
-      }
+    self.init(text, length: 44) { target, text, count in
+      sodium_base642bin(target, 32, text, 44, nil, count, nil, sodium_base64_VARIANT_ORIGINAL)
     }
-    guard isKey else { return nil }
-    self.init(secret)
   }
 
   /// From 64 hexadecimal digits, straight into locked memory; anything else is `nil`.
   package init?(hexadecimal text: some StringProtocol) {
+    self.init(text, length: 64) { target, text, count in sodium_hex2bin(target, 32, text, 64, nil, count, nil) }
+  }
+
+  /// `decode` writes up to 32 bytes, sets their number, and returns 0 where all of the text was of its form.
+  private init?(
+    _ text: some StringProtocol, length: Int,
+    decode: (UnsafeMutablePointer<UInt8>, UnsafePointer<CChar>, UnsafeMutablePointer<Int>) -> Int32
+  ) {
     let secret = SecretBytes()
     var text = String(text)
     let isKey = text.withUTF8 { text -> Bool in
-      guard text.count == 64 else { return false }
+      guard text.count == length else { return false }
       return text.withMemoryRebound(to: CChar.self) { text in
+        guard let start = text.baseAddress else { return false }
         var count = 0
-        let target = secret.pointer.assumingMemoryBound(to: UInt8.self)
-        return sodium_hex2bin(target, 32, text.baseAddress, 64, nil, &count, nil) == 0 && count == 32
+        return decode(secret.pointer.assumingMemoryBound(to: UInt8.self), start, &count) == 0 && count == 32
       }
     }
     guard isKey else { return nil }

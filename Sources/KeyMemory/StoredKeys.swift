@@ -52,7 +52,7 @@ final class StoredKeys: Sendable {
   }
 }
 
-/// SipHash-2-4 of 128 bits under a key that this process draws: tells of what is equal, and nothing of what it is.
+/// SipHash-2-4 of 128 bits under a random key of this process: equal contents have equal digests, and a digest reveals nothing of them.
 struct SecretDigest: Hashable, Sendable {
   let bytes: [UInt8]
 

@@ -102,14 +102,20 @@ import Testing
     #expect(!guards(next.machine))
   }
 
+  /// A tunnel with a name server, where Debian's resolvconf manages resolv.conf.
+  private static func besideResolvconf() -> WatchedAgent {
+    var tunnel = corp(.off)
+    tunnel.dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
+    let life = WatchedAgent(tunnel, on: cafe)
+    let facts = ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian)
+    life.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(because: "a link"))
+    return life
+  }
+
   @Test("what another program still writes for us is finished, and seen, first; one that hangs is not waited for longer than four seconds")
   func slowResolver() {
     for (time, isLost) in [(Duration.seconds(2), false), (.seconds(60), true)] {
-      var tunnel = Self.corp(.off)
-      tunnel.dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
-      let life = WatchedAgent(tunnel, on: Self.cafe)
-      let facts = ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian)
-      life.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(because: "a link"))
+      let life = Self.besideResolvconf()
       life.start()
       #expect(life.machine.state.observed.resolver.records.count == 1)
       life.machine.resolverTime = time
@@ -123,16 +129,12 @@ import Testing
     }
   }
 
-  @Test("a clean-up has nobody after it, and waits for such a program for 15 seconds")
+  @Test("a clean-up waits for such a program for 15 seconds: no agent follows that would finish the change")
   func slowResolverAtCleanUp() {
     for (time, end) in [(Duration.seconds(10), Duration.seconds(10)), (.seconds(60), .seconds(15))] {
-      var tunnel = Self.corp(.off)
-      tunnel.dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
-      let killed = WatchedAgent(tunnel, on: Self.cafe)
-      let facts = ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian)
-      killed.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(because: "a link"))
+      let killed = Self.besideResolvconf()
       killed.start()
-      let life = WatchedAgent(tunnel, on: Self.cafe)
+      let life = Self.besideResolvconf()
       life.machine.state = killed.machine.state
       #expect(life.machine.state.observed.resolver.records.count == 1)
       life.machine.resolverTime = time

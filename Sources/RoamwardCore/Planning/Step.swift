@@ -38,7 +38,7 @@ package enum Step: Hashable, Sendable {
   case restoreResolvConf
   /// Tells systemd-resolved what the link's servers are, and which names they answer for.
   case setLinkResolver(LinkResolver, link: String)
-  /// Has systemd-resolved forget what it was told of the link.
+  /// Reverts the link's settings in systemd-resolved.
   case revertLinkResolver(link: String)
   /// Gives resolvconf(8) the tunnel's record.
   case setRecord(ResolverRecord)

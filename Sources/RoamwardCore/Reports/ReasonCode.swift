@@ -72,7 +72,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case dnsLimited = "dns-limited"
   /// The tunnel's routes are not applied, or something stays outside of them.
   case routesLimited = "routes-limited"
-  /// The firewall does not hold back what the policy asks for.
+  /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
   /// Another program uses what is Roamward's, or fights over it.
   case conflict
@@ -90,9 +90,9 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case policyRefused = "policy-refused"
   /// Policies on trial were not confirmed in time; the last set is back in force.
   case trialEnded = "trial-ended"
-  /// What a kill switch guards does not flow, because its tunnel is not up.
+  /// The kill switch blocks traffic, because its tunnel is down.
   case trafficBlocked = "traffic-blocked"
-  /// Nothing is held back for want of a tunnel.
+  /// The kill switch blocks nothing.
   case trafficFlows = "traffic-flows"
   /// A person has suspended the kill switch (`roamward release`).
   case killSwitchSuspended = "kill-switch-suspended"
