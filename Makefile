@@ -95,8 +95,9 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
 	install -m 644 examples/roamward-sysusers.conf $(DESTDIR)$(sysusersdir)/roamward.conf
 	@test -n '$(DESTDIR)' || ! command -v systemd-sysusers >/dev/null || systemd-sysusers $(sysusersdir)/roamward.conf
-	install -d $(DESTDIR)$(docdir)
+	install -d $(DESTDIR)$(docdir) $(DESTDIR)$(docdir)/schema
 	install -m 644 docs/policy.schema.json docs/policy-reference.md docs/import-export.md docs/security.md $(DESTDIR)$(docdir)/
+	install -m 644 docs/schema/*.schema.json $(DESTDIR)$(docdir)/schema/
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/results

@@ -68,6 +68,9 @@ let package = Package(
     // Ring 0: the vocabulary.
     pure("NetworkTypes"),
 
+    // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
+    pure("JSON", uses: ["NetworkTypes", "CJansson"]),
+
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
     rim("KeyMemory", uses: ["CSodium"]),
 
@@ -82,9 +85,9 @@ let package = Package(
       uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
-    rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
-    rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
+    rim("PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
+    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "RoamwardCore"]),
+    rim("PolicyImport", uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicySource", "CExpat", "CCrypto"]),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
@@ -100,18 +103,19 @@ let package = Package(
     rim(
       "Agent",
       uses: [
-        "NetworkTypes", "KeyMemory", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
+        "NetworkTypes", "JSON", "KeyMemory", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS",
+        "HostProbes",
         "HostServices",
         "TunnelProviders", "CLinux", logging,
       ]),
-    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
+    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd", dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging],
       swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
+        "NetworkTypes", "JSON", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
         "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
@@ -119,37 +123,45 @@ let package = Package(
       name: "roamward-wireguard", dependencies: ["WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+    rim("Simulation", uses: ["Agent", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore"]),
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine",
+        "ControlClient", "ControlProtocol", "JSON", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit",
+        "WireGuardEngine",
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
+    tests("JSONTests", uses: ["JSON", "NetworkTypes", "SchemaCheck"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests("PolicySourceTests", uses: ["KeyMemory", "PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
+      uses: ["JSON", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation",
+        "Agent", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation",
         "TestKit",
         "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
-    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
-      "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
+      "ControlProtocolTests",
+      uses: [
+        "ControlProtocol", "JSON", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SchemaCheck", "SeededRandom", "TestKit",
+      ],
+      resources: ["Golden"]),
+    tests(
+      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "SchemaCheck"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
+    .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),

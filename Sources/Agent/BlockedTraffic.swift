@@ -1,7 +1,9 @@
 package import ControlProtocol
 internal import Glibc
+internal import JSON
 internal import KernelNetwork
 internal import LinuxIO
+package import NetworkTypes
 internal import RoamwardCore
 
 /// What a kill switch blocks while no agent answers.
@@ -30,9 +32,10 @@ package struct BlockedTraffic: Hashable, Sendable {
 
   /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there. `guards` and
   /// `blocking` are null where no record has them.
-  package func json(at time: Int64) -> JSON {
-    let firewall = recorded?.json ?? ["situation": .string(FirewallStatus.Situation.guarded.rawValue), "guards": .null, "blocking": .null]
-    return ["version": 1, "time": .integer(time), "pid": .null, "firewall": firewall]
+  package func report(at time: Timestamp) -> StatusWithoutAgent {
+    StatusWithoutAgent(
+      time: time,
+      firewall: .init(situation: .guarded, code: .trafficBlocked, guards: recorded?.guards, blocking: recorded?.blocking))
   }
 }
 
@@ -58,17 +61,15 @@ package struct BlockedTrafficRecord {
       return
     }
     try? Folder.make(Folder.parent(of: path), mode: 0o755)
-    let content: JSON = ["version": 1, "firewall": status.json]
+    let content = JSON(encoding: BlockedTrafficFile(firewall: status))
     try? TextFile.replace(path, with: Array((content.text() + "\n").utf8), mode: 0o644)
   }
 
   /// What is recorded; `nil`: nothing, or nothing that can be read.
   package var status: FirewallStatus? {
-    guard let bytes = try? TextFile.read(path), let content = try? JSON(parsing: bytes), let firewall = content["firewall"] else {
-      return nil
-    }
-    let status = FirewallStatus(firewall)
-    return status.isBlocking ? status : nil
+    guard let bytes = try? TextFile.read(path), let content = try? JSON(parsing: bytes) else { return nil }
+    let status = (try? content.decoded(as: BlockedTrafficFile.self).firewall) ?? (try? content.decoded(as: OldFile.self).firewall.status)
+    return status.flatMap { $0.isBlocking ? $0 : nil }
   }
 
   /// The files that are there, with what each is for.
@@ -77,6 +78,24 @@ package struct BlockedTrafficRecord {
     if FileNature.exists(path) { files.append((path, "says which tunnels the kill switch blocks, for `roamward status` without an agent")) }
     return files
   }
+}
+
+private struct BlockedTrafficFile: Codable {
+  var version = DocumentVersion()
+  var firewall: FirewallStatus
+}
+
+/// What earlier versions wrote, of what counts here.
+private struct OldFile: Decodable {
+  struct Firewall: Decodable {
+    var situation: FirewallStatus.Situation
+    var guards: [String]
+    var blocking: [String]
+
+    var status: FirewallStatus { FirewallStatus(situation: situation, guards: guards, blocking: blocking) }
+  }
+
+  var firewall: Firewall
 }
 
 extension FirewallStatus {

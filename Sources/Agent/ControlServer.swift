@@ -1,5 +1,6 @@
 package import ControlProtocol
 internal import Glibc
+internal import JSON
 package import LinuxIO
 internal import NetworkTypes
 
@@ -49,7 +50,7 @@ package final class ControlServer {
 
   /// Sends an event to every monitor.
   package func publish(_ event: Event) {
-    let line = event.json.text() + "\n"
+    let line = JSON(encoding: event.report).text() + "\n"
     for client in clients.values where client.monitors.includes(event.kind) { client.send(line) }
   }
 

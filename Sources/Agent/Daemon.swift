@@ -2,6 +2,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
 internal import HostServices
+internal import JSON
 internal import KernelNetwork
 internal import LinuxIO
 package import Logging
@@ -237,7 +238,7 @@ package final class Daemon {
 
   private func happened(_ event: Event.Kind) {
     logger.tell(event)
-    server?.publish(Event(time: Int64(time(nil)), kind: event))
+    server?.publish(Event(time: .now, kind: event))
     if case .state = event { ServiceManager.status(summary) }
     // Another network, other files about it.
     if case .snapshot = event { watchFacts() }
@@ -246,7 +247,7 @@ package final class Daemon {
   }
 
   private var summary: String {
-    let up = reconciler.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    let up = reconciler.status(at: .now, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
 
@@ -274,15 +275,15 @@ package final class Daemon {
       switch request {
       case .status:
         reconciler.refresh()
-        var report = reconciler.status(at: Int64(time(nil)), process: Int(getpid()))
+        var report = reconciler.status(at: .now, process: Int(getpid()))
         report.counters.events = watch?.counters.events ?? 0
         report.counters.overflows = watch?.counters.overflows ?? 0
-        return .done(report.json)
+        return .done(JSON(encoding: report))
       case .network:
         reconciler.refresh()
-        return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
+        return .done(JSON(encoding: NetworkReply(network: reconciler.lastUnderlay.json, time: .now)))
       case .monitor(let snapshots):
-        if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
+        if snapshots { return .done(JSON(encoding: NetworkReply(network: reconciler.lastSnapshot.json, time: .now))) }
       case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
       case .resume(let tunnel): try reconciler.resume(tunnel)
       case .release(let release):

@@ -56,7 +56,7 @@ extension Reconciler {
       (.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.repair, repairAt),
       (.contestOver, repairPace.endOfContests(at: now)), (.repairsOver, repairTally.nextDeadline), (.resolver, resolverDueAt),
       (.portal, portalLookAt), (.trial, world.trials.current()?.until),
-      (.suspensionOver, guarding.release?.lifetime.end.map { now + .seconds(max(0, $0 - world.wallClock())) }),
+      (.suspensionOver, guarding.release?.lifetime.end.map { now + max(.zero, $0 - world.wallClock()) }),
       (.rules, deliberation.nextDeadline(of: policies, snapshot, seen: observedAt, at: now, time: world.wallClock())),
       (.probe, prober.machine.nextDeadline), (.stop, cutAt), (.underlay, underlayEvent.map { _ in now }), (.poll, polling.next),
     ]

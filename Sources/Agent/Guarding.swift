@@ -25,7 +25,7 @@ extension Reconciler {
       return FirewallStatus(
         situation: release.isPortal ? .portal : .released, guards: guards.map(\.policy.name), blocking: release.isPortal ? blocking : [],
         until: release.lifetime.end, programs: release.programs?.name, reason: release.reason,
-        lifetime: release.lifetime.kind)
+        lifetime: release.lifetime.word)
     }
     return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards.map(\.policy.name), blocking: blocking)
   }
@@ -84,9 +84,9 @@ extension Reconciler {
       switch request.until {
       case .networkChange: .network(network)
       case .resume: .resume
-      case .seconds(let seconds): .time(now + seconds)
+      case .time(let duration): .time(now + duration)
       }
-    if request.isPortal { lifetime = .time(min(lifetime.end ?? .max, now + FirewallRelease.longestPortal)) }
+    if request.isPortal { lifetime = .time(min(lifetime.end ?? .distantFuture, now + FirewallRelease.longestPortal)) }
     guarding.open(FirewallRelease(since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, reason: request.reason))
     pass()
   }

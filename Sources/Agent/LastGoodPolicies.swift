@@ -1,5 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
+internal import JSON
+internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 
@@ -37,38 +39,62 @@ extension KeptPolicies {
   static let noteName = "policies"
 
   var note: JSON {
-    let members = files.values.sorted { $0.file.path < $1.file.path }.map { file -> JSON in
+    let files = files.values.sorted { $0.file.path < $1.file.path }.map { file in
       let text = String(validating: file.file.bytes, as: UTF8.self)
-      return [
-        "path": .string(file.file.path), "since": .integer(file.since), "names": JSON(file.file.names),
-        text == nil ? "bytes" : "text": .string(text ?? file.file.bytes.map(hexadecimal).joined()),
-      ]
+      return KeptPoliciesNote.File(
+        path: file.file.path, since: NotedTime(seconds: file.since), names: file.file.names, text: text,
+        bytes: text == nil ? file.file.bytes.map(hexadecimal).joined() : nil)
     }
-    return ["since": .integer(since), "files": .array(members)]
+    return JSON(encoding: KeptPoliciesNote(since: NotedTime(seconds: since), files: files))
   }
 
   /// `nil` for what is no such note.
   init?(_ note: JSON) {
-    guard let since = note["since"]?.integer, let members = note["files"]?.array else { return nil }
+    guard let note = try? note.decoded(as: KeptPoliciesNote.self) else { return nil }
     var files: [File] = []
-    for member in members {
-      guard let path = member["path"]?.string, let since = member["since"]?.integer,
-        let bytes = member["text"]?.string.map({ Array($0.utf8) })
-          ?? member["bytes"]?.string.flatMap({ NetworkTypes.bytes(fromHex: $0[...]) })
-      else { return nil }
-      files.append(File(ReadFile(path: path, bytes: bytes, names: (member["names"]?.array ?? []).compactMap(\.string)), since: since))
+    for file in note.files {
+      guard let bytes = file.text.map({ Array($0.utf8) }) ?? file.bytes.flatMap({ NetworkTypes.bytes(fromHex: $0[...]) }) else {
+        return nil
+      }
+      files.append(File(ReadFile(path: file.path, bytes: bytes, names: file.names), since: file.since.time.seconds))
     }
-    self.init(files, since: since)
+    self.init(files, since: note.since.time.seconds)
   }
+}
+
+/// The note's form. Times are in whole seconds.
+private struct KeptPoliciesNote: Codable {
+  struct File: Codable {
+    var path: String
+    var since: NotedTime
+    var names: [String]
+    var text: String?
+    /// In hexadecimal digits.
+    var bytes: String?
+  }
+
+  var since: NotedTime
+  var files: [File]
 }
 
 extension PolicyFallback {
   var standIns: [StatusReport.StandIn] {
     switch self {
-    case .files(let files): files.map { StatusReport.StandIn(file: $0.path, line: $0.line, since: $0.since) }
-    case .wholeSet(let since): [StatusReport.StandIn(file: nil, line: nil, since: since)]
+    case .files(let files): files.map { StatusReport.StandIn(file: $0.path, line: $0.line, since: $0.since.map { Timestamp(seconds: $0) }) }
+    case .wholeSet(let since): [StatusReport.StandIn(file: nil, line: nil, since: Timestamp(seconds: since))]
     }
   }
 
   var words: [String] { standIns.map(\.words) }
+}
+
+extension StatusReport.StandIn {
+  /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last good version of 2026-03-01 14:03:20 is in force`.
+  package var words: String {
+    let date = (since ?? Timestamp(seconds: 0)).localTime
+    guard let file else { return "all policies are in force as they were when they were good last, on \(date)" }
+    let trouble = line.map { "broken at line \($0)" } ?? "it goes with what is broken"
+    return "\(file): \(trouble); "
+      + (since == nil ? "it never was good, and is not in force" : "its last good version of \(date) is in force")
+  }
 }

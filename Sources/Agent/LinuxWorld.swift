@@ -20,7 +20,7 @@ extension World {
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var world = World(
-      now: { .now }, wallClock: { Int64(time(nil)) },
+      now: { .now }, wallClock: { .now },
       observe: { need throws(WorldError) in
         var observation = try machine.observe(need)
         observation.state.unfinishedLinks = observation.state.kernel.unfinished(among: journal.unfinishedLinks())

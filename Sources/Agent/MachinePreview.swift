@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import NetworkTypes
 package import RoamwardCore
 
 extension PlanPreview {
@@ -9,13 +10,13 @@ extension PlanPreview {
   ) throws(WorldError) {
     let observed = try machine.observeForPreview(of: policies)
     var orders = orders(observed)
-    if let up { orders.overrides[up] = Hold(wantsUp: true, since: .max, lifetime: .resume) }
+    if let up { orders.overrides[up] = Hold(wantsUp: true, since: .distantFuture, lifetime: .resume) }
     var engine = WireGuardEngine.kernel
     if case .engine(let likely) = machine.likelyWireGuardEngine { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
     let others = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName)))
     self.init(of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup))
-    notes = orders.words + notes
+    remarks = orders.remarks + remarks
   }
 }
 

@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import JSON
 internal import LinuxIO
 
 /// The form of a note on disk: a line of what this is with a checksum, then a line of JSON.

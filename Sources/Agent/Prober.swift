@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import JSON
 internal import NetworkTypes
 internal import RoamwardCore
 

@@ -28,7 +28,7 @@ extension Reconciler {
     return prober.machine.reports(at: now).map { report in
       StatusReport.Probe(
         name: report.name, answer: report.answer, because: report.because,
-        answeredAt: report.answeredAt.map { world.wallClock() - (now - $0).components.seconds },
+        answeredAt: report.answeredAt.map { world.wallClock() - (now - $0) },
         nextAt: report.nextAt.map(wallClock), isWanted: report.isWanted)
     }
   }

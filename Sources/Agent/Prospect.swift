@@ -8,7 +8,7 @@ extension Reconciler {
   func prospect(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
     var tunnels = desiredTunnels
     tunnels.policies = policies
-    if let tunnel { tunnels.overrides[tunnel] = Hold(wantsUp: up, since: .max, lifetime: .resume) }
+    if let tunnel { tunnels.overrides[tunnel] = Hold(wantsUp: up, since: .distantFuture, lifetime: .resume) }
     return DesiredState(of: tunnels.atRest.setups, on: underlayFit, portal: portalWindow)
   }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
 
@@ -15,7 +15,7 @@ package struct RecordedState {
   /// What people have said that holds now, on this network.
   package func holds(on network: NetworkSnapshot) -> [String: Hold] {
     let identity = NetworkIdentity(of: network)
-    return notes.holds.filter { !$0.value.isOver(at: Int64(time(nil)), on: identity) }
+    return notes.holds.filter { !$0.value.isOver(at: .now, on: identity) }
   }
 
   /// The folder of policies on trial, where they are in force.

@@ -19,7 +19,7 @@ extension Reconciler {
       switch request.until {
       case .networkChange: .network(network)
       case .resume: .resume
-      case .seconds(let seconds): .time(now + seconds)
+      case .time(let duration): .time(now + duration)
       }
     let hold = Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
     let superseded = deliberation.hold(tunnel, hold, of: policies)

@@ -16,15 +16,15 @@ package struct StandingOrders: Hashable, Sendable {
   /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the network changes is
   /// over on any other.
   package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
-    func lifetime(_ kind: String?, _ end: Int64?) -> Hold.Lifetime? {
-      if kind == "network", !isSameNetwork { return nil }
+    func lifetime(_ word: Lifetime.Word?, _ end: Timestamp?) -> Hold.Lifetime? {
+      if word == .network, !isSameNetwork { return nil }
       return end.map { .time($0) } ?? .resume
     }
     for tunnel in report.tunnels {
       tables[tunnel.name] = tunnel.table
       guard let hold = tunnel.hold, let lifetime = lifetime(tunnel.holdLifetime, tunnel.holdUntil) else { continue }
       overrides[tunnel.name] = Hold(
-        wantsUp: hold == "up", since: tunnel.holdSince ?? 0, lifetime: lifetime, reason: tunnel.holdReason)
+        wantsUp: hold == "up", since: tunnel.holdSince ?? report.time, lifetime: lifetime, reason: tunnel.holdReason)
     }
     let wanted = Dictionary(report.tunnels.map { ($0.name, $0.isWanted) }) { first, _ in first }
     self.wanted = wanted
@@ -44,15 +44,18 @@ package struct StandingOrders: Hashable, Sendable {
     if case .table(_, _, isGuarding: true) = firewall { killSwitch.beganGuarded = true }
   }
 
-  /// For people: what differs from what the rules alone want.
-  package var words: [String] {
-    var lines = overrides.sorted { $0.key < $1.key }.map { name, hold in
-      "\(name): manual override: \(hold.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it"
+  /// What differs from what the rules alone want.
+  package var remarks: [Remark] {
+    var remarks = overrides.sorted { $0.key < $1.key }.map { name, hold in
+      Remark(.manualOverride, of: name, "manual override: \(hold.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it")
     }
     if let release = killSwitch.release {
-      lines.append("kill switch suspended by hand\(release.isPortal ? " for a captive portal" : ""); `roamward resume` ends it")
+      let purpose = release.isPortal ? " for a captive portal" : ""
+      remarks.append(
+        Remark(
+          release.isPortal ? .portalOpened : .killSwitchSuspended, "kill switch suspended by hand\(purpose); `roamward resume` ends it"))
     }
-    return lines
+    return remarks
   }
 }
 

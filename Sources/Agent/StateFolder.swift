@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
+internal import JSON
 package import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
@@ -199,7 +200,7 @@ struct NotesOnDisk {
 
   /// Holds as version 0.1 wrote them.
   private static func legacy(_ bytes: [UInt8], _ name: String) -> JSON? {
-    guard name == "holds.json", let json = try? JSON(parsing: bytes), case .object = json else { return nil }
+    guard name == "holds.json", let json = try? JSON(parsing: bytes), json.members != nil else { return nil }
     return json
   }
 
@@ -227,16 +228,32 @@ extension [String: JSON] {
 
 extension CommandProviderConfiguration {
   fileprivate func json(boot: String) -> JSON {
-    [
-      "boot": .string(boot), "up": JSON(up), "down": JSON(down), "status": JSON(status), "interface": JSON(interface),
-      "timeout": .integer(timeout.components.seconds),
-    ]
+    JSON(encoding: CommandNote(boot: boot, up: up, down: down, status: status, interface: interface, milliseconds: timeout.milliseconds))
   }
 
+  /// A note that says nothing still is one: its tunnel was begun.
   fileprivate init(_ json: JSON) {
-    func words(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
+    let note = try? json.decoded(as: CommandNote.self)
+    let timeout = note?.milliseconds.map { Duration.milliseconds($0) } ?? note?.seconds.map { .seconds($0) }
     self.init(
-      up: words("up"), down: words("down"), status: words("status"), interface: json["interface"]?.string,
-      timeout: .seconds(json["timeout"]?.integer ?? 30))
+      up: note?.up ?? [], down: note?.down ?? [], status: note?.status ?? [], interface: note?.interface, timeout: timeout ?? .seconds(30))
+  }
+}
+
+/// A command that was begun.
+private struct CommandNote: Codable {
+  var boot: String?
+  var up: [String]
+  var down: [String]
+  var status: [String]
+  var interface: String?
+  var milliseconds: Int64?
+  /// The same, as earlier versions wrote it.
+  var seconds: Int64?
+
+  enum CodingKeys: String, CodingKey {
+    case boot, up, down, status, interface
+    case milliseconds = "timeout-ms"
+    case seconds = "timeout"
   }
 }

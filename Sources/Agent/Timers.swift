@@ -27,12 +27,12 @@ extension Reconciler {
     toldTimers = toldTimers.filter { supervisors[$0.key] != nil }
   }
 
-  /// In seconds since 1970.
-  func wallClock(_ moment: Moment) -> Int64 { world.wallClock() + max(0, (moment - world.now()).components.seconds) }
+  /// A moment to come, by the clock on the wall.
+  func wallClock(_ moment: Moment) -> Timestamp { world.wallClock() + max(.zero, moment - world.now()) }
 }
 
 extension TunnelTimer {
-  /// The end of a hold is a time on the wall clock, in whole seconds: seen from two moments it differs by up to one.
+  /// The end of a hold is a time on the wall clock, which people and time servers set: seen from two moments it may differ.
   fileprivate func isSame(as other: TunnelTimer) -> Bool {
     let difference = max(at, other.at) - min(at, other.at)
     return what == other.what && (what == .holdEnd ? difference < .seconds(2) : difference == .zero)

@@ -18,8 +18,8 @@ extension Reconciler {
         throw RequestError(
           code: .badPolicy, message: "the policies have errors, and nothing was changed:\n\(errors.joined(separator: "\n"))")
       }
-      if let seconds = request.confirmWithin {
-        if let failure = world.trials.begin(world.now() + .seconds(seconds)) { throw RequestError(code: .failed, message: failure) }
+      if let limit = request.confirmWithin {
+        if let failure = world.trials.begin(world.now() + limit) { throw RequestError(code: .failed, message: failure) }
       } else {
         observe()
         let cure = "`--confirm-within 60s` brings the last set back unless you confirm it, `--even-ssh` does it all the same"

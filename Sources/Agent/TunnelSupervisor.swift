@@ -7,9 +7,9 @@ final class TunnelSupervisor {
   /// Its place in the tables, while it is anything but down.
   private(set) var slot: UInt32
   private(set) var machine = TunnelMachine()
-  /// Seconds since 1970 at which the state, as people know it, was entered.
-  private(set) var stateSince: Int64
-  private var connectedSince: Int64 = 0
+  /// When the state, as people know it, was entered.
+  private(set) var stateSince: Timestamp
+  private var connectedSince: Timestamp
   private let world: World
   private let changed: () -> Void
   private var driver: (any TunnelDriver)?
@@ -28,6 +28,7 @@ final class TunnelSupervisor {
     self.world = world
     self.changed = changed
     stateSince = world.wallClock()
+    connectedSince = stateSince
     makeDriver()
   }
 

@@ -8,7 +8,7 @@ package import RoamwardCore
 package struct World {
   package var now: () -> Moment
   /// Seconds since 1970.
-  package var wallClock: () -> Int64
+  package var wallClock: () -> Timestamp
   /// Reads the machine anew. What is asked for decides what is gathered: nobody asks for an SSID that no rule needs.
   package var observe: (Need) throws(WorldError) -> Observation
   /// Makes the changes that can be made at once, in order; gives those that failed.
@@ -51,7 +51,7 @@ package struct World {
   package var trials = PolicyTrials()
 
   package init(
-    now: @escaping () -> Moment, wallClock: @escaping () -> Int64, observe: @escaping (Need) throws(WorldError) -> Observation,
+    now: @escaping () -> Moment, wallClock: @escaping () -> Timestamp, observe: @escaping (Need) throws(WorldError) -> Observation,
     apply: @escaping ([Step]) -> [StepFailure], startUserspaceLink: @escaping (String, @escaping (String?) -> Void) -> Void,
     endUserspaceLink: @escaping (String) -> Void, renewSessions: @escaping (String, WireGuardDevice) -> String?,
     wireGuardEngine: @escaping () -> EngineChoice,

@@ -1,5 +1,6 @@
 package import ControlProtocol
 internal import Glibc
+package import JSON
 internal import LinuxIO
 internal import NetworkTypes
 
@@ -40,12 +41,25 @@ package final class ControlClient {
       throw .broken(error.description)
     }
     if let limit { try wait(until: .now + limit) }
-    guard let json = try next() else { throw .broken("the agent closed the connection without an answer") }
-    switch Reply(json) {
+    guard let json = try nextLine() else { throw .broken("the agent closed the connection without an answer") }
+    switch try Self.read(json, { json throws(JSONMismatch) in try Reply(json) }) {
     case .done(let result): return result
     case .refused(let error): throw .refused(error)
-    case nil: throw .broken("the answer is not one of this protocol: \(json.text())")
     }
+  }
+
+  /// The agent's report.
+  package func status(within limit: Duration? = nil) throws(Failure) -> StatusReport {
+    try Self.read(try ask(.status, within: limit)) { json throws(JSONMismatch) in try json.decoded() }
+  }
+
+  /// The network as the agent sees it: `request` is `network`, or `monitor` with snapshots.
+  package func network(_ request: Request = .network, within limit: Duration? = nil) throws(Failure) -> NetworkReply {
+    try Self.read(try ask(request, within: limit)) { json throws(JSONMismatch) in try json.decoded() }
+  }
+
+  private static func read<Value>(_ json: JSON, _ read: (JSON) throws(JSONMismatch) -> Value) throws(Failure) -> Value {
+    do throws(JSONMismatch) { return try read(json) } catch { throw .broken("the agent's answer cannot be read: \(error)") }
   }
 
   private func wait(until deadline: Moment) throws(Failure) {
@@ -58,8 +72,13 @@ package final class ControlClient {
     }
   }
 
-  /// The next line; `nil` when the agent has gone. Waits for it.
-  package func next() throws(Failure) -> JSON? {
+  /// The next event of a connection that monitors; `nil` when the agent has gone. Waits for it.
+  package func next() throws(Failure) -> EventReport? {
+    guard let json = try nextLine() else { return nil }
+    return try Self.read(json) { json throws(JSONMismatch) in try json.decoded() }
+  }
+
+  private func nextLine() throws(Failure) -> JSON? {
     while true {
       if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
         let line = Array(input[..<end])

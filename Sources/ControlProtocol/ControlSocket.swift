@@ -1,5 +1,8 @@
-/// The files of the local socket.
+/// The local socket: its files, and the version of what is said there.
 package enum ControlSocket {
+  /// Of requests and replies. Agent and command line are installed together; only after an upgrade, until the agent is restarted, they may differ.
+  package static let version: Int64 = 2
+
   package static let standard = "/run/roamward/control.sock"
 
   /// The second socket, mode 0600, for root and the agent's own user: connections of other users cannot fill its queue.

@@ -75,8 +75,8 @@ package final class SimulatedMachine {
   /// No timer is set: nothing happens until something from outside does.
   package var isIdle: Bool { alarm == nil && arrivals.allSatisfy { $0.1.isGone } }
 
-  /// Seconds since 1970; the simulation begins at a round one.
-  package var wallClock: Int64 { Int64(now.nanoseconds / 1_000_000_000) + 1_000_000 + stepped }
+  /// The simulation begins at a round second.
+  package var wallClock: Timestamp { Timestamp(milliseconds: Int64(now.nanoseconds / 1_000_000) + (1_000_000 + stepped) * 1000) }
 
   /// Sets the clock on the wall, forwards or backwards, whichever is less. What counts on the machine's own clock does not notice.
   package func setClock(to time: LocalTime) {
@@ -297,7 +297,7 @@ package final class SimulatedMachine {
     guard peersAnswer, network.primary != nil else { return }
     for (link, device) in state.observed.wireGuard
     where device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
-      state.answer(on: link, at: wallClock)
+      state.answer(on: link, at: wallClock.seconds)
     }
   }
 

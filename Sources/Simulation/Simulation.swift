@@ -82,8 +82,8 @@ package final class Simulation {
         failures.append(Failure(location: location, message: "no tunnel is named \"\(name)\""))
         continue
       }
-      if let decision = expected.decision, decision.rawValue != found.decision {
-        fail("the decision", decision.rawValue, found.decision)
+      if let decision = expected.decision, decision != found.decision {
+        fail("the decision", decision.rawValue, found.decision.rawValue)
       }
       if let state = expected.state, state != found.state { fail("the state", state, found.state) }
       func fail(_ what: String, _ wanted: String, _ is: String) {
@@ -95,7 +95,7 @@ package final class Simulation {
 }
 
 extension Timeline.SaidLifetime {
-  fileprivate var until: HoldRequest.Until {
+  fileprivate var until: Lifetime {
     switch self {
     case .networkChange: .networkChange
     case .resume: .resume

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
+import JSON
 
 struct AgentOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"))
@@ -22,9 +23,18 @@ struct AgentOptions: ParsableArguments {
 
   /// One request; a refusal is printed and ends the program.
   func ask(_ request: Request) throws -> JSON {
+    try with { client throws(ControlClient.Failure) in try client.ask(request) }
+  }
+
+  /// The agent's report; without one the program ends.
+  func status() throws -> StatusReport {
+    try with { client throws(ControlClient.Failure) in try client.status() }
+  }
+
+  private func with<Value>(_ ask: (ControlClient) throws(ControlClient.Failure) -> Value) throws -> Value {
     let client = try connect()
     do throws(ControlClient.Failure) {
-      return try client.ask(request)
+      return try ask(client)
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused

@@ -26,14 +26,14 @@ struct Apply: ParsableCommand {
 
   func validate() throws {
     guard let confirmWithin else { return }
-    guard let length = seconds(confirmWithin), length >= 1, length <= Double(ApplyRequest.longestTrial) else {
+    guard let length = seconds(confirmWithin), length >= 1, .seconds(length) <= ApplyRequest.longestTrial else {
       throw ValidationError("--confirm-within takes a duration of a second to a day: 60s, 5m")
     }
   }
 
   func run() throws {
     let files = try read()
-    let length = confirmWithin.flatMap(seconds).map { Int64($0) }
+    let length = confirmWithin.flatMap(seconds).map(lasting)
     _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)))
     let names = files.map(\.name).joined(separator: ", ")
     if let length {

@@ -1,6 +1,7 @@
 import Agent
 import ControlClient
 import ControlProtocol
+import JSON
 import PolicySource
 import RoamwardCore
 
@@ -27,21 +28,19 @@ extension AgentOptions {
 
   /// How it stands with the agent's questions, a line each; empty where there is none.
   var probeLines: [String] {
-    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.status) else { return [] }
-    let report = StatusReport(reply)
+    guard let client = try? ControlClient(path: socket), let report = try? client.status() else { return [] }
     return report.probes.map { $0.line(at: report.time) }
   }
 
   /// What the agent has in force in the place of these files, where it runs and has not got on without.
   func standInLines(for files: [String]) -> [String] {
-    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.status, within: .seconds(2)) else { return [] }
-    return StatusReport(reply).standIns.filter { $0.file.map(files.contains) ?? true }.map(\.words)
+    guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) else { return [] }
+    return report.policy.standIns.filter { $0.file.map(files.contains) ?? true }.map(\.words)
   }
 
   /// Overrides and suspension by the agent's word; without an agent, what the last one has written down.
   func standingOrders(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> StandingOrders {
-    if let client = try? ControlClient(path: socket), let reply = try? client.ask(.status, within: .seconds(2)) {
-      let report = StatusReport(reply)
+    if let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) {
       if !report.isStarting {
         let identity = NetworkIdentity(of: network)
         let isSame = identity.isNone || lastSnapshot.map { NetworkIdentity(of: $0).isSame(as: identity) } ?? false
@@ -52,9 +51,8 @@ extension AgentOptions {
   }
 
   private var lastSnapshot: NetworkSnapshot? {
-    guard let client = try? ControlClient(path: socket), let reply = try? client.ask(.monitor(snapshots: true), within: .seconds(2)),
-      let network = reply["network"]
+    guard let client = try? ControlClient(path: socket), let reply = try? client.network(.monitor(snapshots: true), within: .seconds(2))
     else { return nil }
-    return readSnapshot(text: Array(network.text().utf8), file: "the agent's answer").snapshot
+    return readSnapshot(text: Array(reply.network.text().utf8), file: "the agent's answer").snapshot
   }
 }

@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import JSON
 import KernelNetwork
 import NetworkTypes
 import PolicySource
@@ -36,12 +37,10 @@ struct Check: ParsableCommand {
     let problems = problems(of: loaded)
     let errors = problems.count { $0.diagnostic.severity == .error }
     if json {
-      let members: JSON = [
-        "version": 1, "files": JSON(loaded.files), "tunnels": JSON(loaded.policies.tunnels.count), "errors": JSON(errors),
-        "warnings": JSON(problems.count - errors), "problems": .array(problems.map(\.json)),
-        "ignored": .array(loaded.ignored.map { ["file": .string($0.path), "reason": .string($0.reason)] }),
-      ]
-      write(members.text(indented: true) + "\n")
+      let report = CheckReport(
+        files: loaded.files, tunnels: loaded.policies.tunnels.count, errors: errors, warnings: problems.count - errors,
+        problems: problems.map(\.report), ignored: loaded.ignored.map { .init(file: $0.path, reason: $0.reason) })
+      write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       for problem in problems { writeError(problem.diagnostic.rendered(color: usesColor) + "\n") }
       for words in errors > 0 ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { writeError("note: \(words)\n") }
@@ -81,13 +80,45 @@ private struct Problem {
   var diagnostic: Diagnostic
   var finding: LintFinding?
 
-  var json: JSON {
+  var report: CheckReport.Problem {
     let place = diagnostic.location
-    return [
-      "file": .string(place.file), "line": JSON(place.line), "column": JSON(place.column),
-      "severity": .string(diagnostic.severity.rawValue), "kind": JSON(finding?.kind.rawValue), "message": .string(diagnostic.message),
-      "help": JSON(diagnostic.help),
-      "related": finding?.related.map { ["file": .string($0.file), "line": JSON($0.line), "column": JSON($0.column)] } ?? .null,
-    ]
+    return CheckReport.Problem(
+      file: place.file, line: place.line, column: place.column, severity: diagnostic.severity.rawValue, kind: finding?.kind.rawValue,
+      message: diagnostic.message, help: diagnostic.help,
+      related: finding?.related.map { .init(file: $0.file, line: $0.line, column: $0.column) })
   }
+}
+
+/// What `check --json` prints.
+private struct CheckReport: Encodable {
+  struct Problem: Encodable {
+    struct Place: Encodable {
+      let file: String
+      let line: Int
+      let column: Int
+    }
+
+    let file: String
+    let line: Int
+    let column: Int
+    let severity: String
+    /// Of a warning that linting has found, its kind, which stays the same from version to version.
+    let kind: String?
+    let message: String
+    let help: String?
+    let related: Place?
+  }
+
+  struct Ignored: Encodable {
+    let file: String
+    let reason: String
+  }
+
+  let version = DocumentVersion()
+  let files: [String]
+  let tunnels: Int
+  let errors: Int
+  let warnings: Int
+  let problems: [Problem]
+  let ignored: [Ignored]
 }

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -26,7 +27,7 @@ struct DNS: ParsableCommand {
     let choice = preview.resolverChoice
     let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
     let outcome = ask ? inquire(about: fate, by: choice, servers: preview.observed.listedServers) : nil
-    write(json ? fate.json(by: choice, outcome).text(indented: true) + "\n" : fate.text(by: choice, outcome))
+    write(json ? JSON(encoding: NameReport(fate, by: choice, outcome)).text(indented: true) + "\n" : fate.text(by: choice, outcome))
     if case .failure? = outcome { throw ExitStatus.refused }
   }
 }
@@ -58,24 +59,39 @@ extension NameFate {
     }
     return lines.map { $0 + "\n" }.joined()
   }
+}
 
-  fileprivate func json(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> JSON {
-    let asked = askees.map { askee -> JSON in
-      [
-        "tunnel": JSON(askee.tunnel), "link": JSON(askee.link), "servers": JSON(askee.servers.map(\.description)),
-        "because": .string(askee.because),
-      ]
+/// What `dns --json` prints.
+private struct NameReport: Encodable {
+  struct Asked: Encodable {
+    let tunnel: String?
+    let link: String?
+    let servers: [String]
+    let because: String
+  }
+
+  let version = DocumentVersion()
+  let name: String
+  let asked: [Asked]
+  let refused: String?
+  let backend: String
+  let because: String
+  let answer: String?
+  let problem: String?
+
+  init(_ fate: NameFate, by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) {
+    name = fate.name.text
+    asked = fate.askees.map {
+      Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), because: $0.because)
     }
-    var answer: String?
-    var problem: String?
-    switch outcome {
-    case .success(let words)?: answer = words.joined(separator: "; ")
-    case .failure(let error)?: problem = "\(error)"
-    case nil: break
-    }
-    return [
-      "version": 1, "name": .string(name.text), "asked": .array(asked), "refused": JSON(refusal), "backend": .string("\(choice.backend)"),
-      "because": .string(choice.because), "answer": JSON(answer), "problem": JSON(problem),
-    ]
+    refused = fate.refusal
+    backend = "\(choice.backend)"
+    because = choice.because
+    (answer, problem) =
+      switch outcome {
+      case .success(let words)?: (words.joined(separator: "; "), nil)
+      case .failure(let error)?: (nil, "\(error)")
+      case nil: (nil, nil)
+      }
   }
 }

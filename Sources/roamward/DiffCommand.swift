@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import JSON
 import PolicySource
 import RoamwardCore
 
@@ -46,8 +47,8 @@ struct Diff: ParsableCommand {
       func trimmed(_ line: String) -> String { "\(name):" + line.split(whereSeparator: \.isWhitespace).reduce("") { $0 + " " + $1 } }
       differences.append(Discrepancy(.firewall, wanted: lines.missing.map(trimmed), found: lines.extra.map(trimmed)))
     }
-    let notes = preview.notes + preview.plan.conflicts.map(\.description)
-    write(json ? differences.json(notes).text(indented: true) + "\n" : differences.text(notes))
+    write(
+      json ? JSON(encoding: DiffReport(differences, preview)).text(indented: true) + "\n" : differences.text(preview.notes))
     if !differences.isEmpty { throw ExitCode(1) }
   }
 
@@ -69,11 +70,22 @@ extension [Discrepancy] {
     lines += notes.map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
+}
 
-  fileprivate func json(_ notes: [String]) -> JSON {
-    let differences = map { difference -> JSON in
-      ["area": .string(difference.area.rawValue), "wanted": JSON(difference.wanted), "found": JSON(difference.found)]
-    }
-    return ["version": 1, "differences": .array(differences), "notes": JSON(notes)]
+/// What `diff --json` prints.
+private struct DiffReport: Encodable {
+  struct Difference: Encodable {
+    let area: String
+    let wanted: [String]
+    let found: [String]
+  }
+
+  let version = DocumentVersion()
+  let differences: [Difference]
+  let notes: [RemarkReport]
+
+  init(_ differences: [Discrepancy], _ preview: PlanPreview) {
+    self.differences = differences.map { Difference(area: $0.area.rawValue, wanted: $0.wanted, found: $0.found) }
+    notes = (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }
   }
 }

@@ -3,6 +3,8 @@ import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
+import JSON
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 
@@ -31,18 +33,19 @@ struct Doctor: ParsableCommand {
     var host = HostCondition(of: machine, loaded: loaded, agent: .runs)
     askAgent(of: &host)
     let diagnosis = Diagnosis(of: host, with: loaded.policies, forecasts: try forecasts(of: loaded.policies, on: machine))
-    write(json ? diagnosis.json.text(indented: true) + "\n" : diagnosis.text(verbose: verbose))
+    write(json ? JSON(encoding: DoctorReport(diagnosis)).text(indented: true) + "\n" : diagnosis.text(verbose: verbose))
     if diagnosis.hasProblems { throw ExitStatus.refused }
   }
 
   private func askAgent(of host: inout HostCondition) {
     do {
       let client = try ControlClient(path: agent.socket)
-      let report = StatusReport(try client.ask(.status, within: .seconds(5)))
+      let report = try client.status(within: .seconds(5))
       host.isOnline = report.primary.link != nil
       host.tunnels = report.tunnels.map {
         TunnelCondition(
-          name: $0.name, state: $0.state, age: report.time - $0.since, failure: $0.failure, peerSilence: $0.peerSilence)
+          name: $0.name, state: $0.state, age: (report.time - $0.since).components.seconds, failure: $0.failure,
+          peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 })
       }
     } catch {
       host.agent = .absent(because: "\(error)")
@@ -56,7 +59,7 @@ struct Doctor: ParsableCommand {
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(WorldError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
-        notes[tunnel.name] = preview.notes + preview.plan.conflicts.map(\.description)
+        notes[tunnel.name] = preview.notes
       } catch {
         notes[tunnel.name] = ["\(tunnel.name): \(error)"]
       }
@@ -75,16 +78,5 @@ extension Diagnosis {
     if verbose { lines += passed.map { "\(pad("passed", 8)) \($0)" } }
     lines.append(summary)
     return lines.map { $0 + "\n" }.joined()
-  }
-
-  fileprivate var json: JSON {
-    [
-      "version": 1,
-      "findings": .array(
-        findings.map {
-          ["check": .string($0.check), "severity": .string($0.severity.rawValue), "message": .string($0.message), "cure": JSON($0.cure)]
-        }),
-      "passed": JSON(passed),
-    ]
   }
 }

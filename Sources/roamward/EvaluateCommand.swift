@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -32,10 +33,9 @@ struct Evaluate: ParsableCommand {
       return chosen.map { evaluator.decide(host: name, $0, on: snapshot) }
     }
     if json {
-      let members: JSON = [
-        "version": 1, "decisions": .array(decisions.map(\.json)), "hosts": .array((hosts ?? []).map(\.json)), "network": snapshot.json,
-      ]
-      write(members.text(indented: true) + "\n")
+      let report = EvaluationReport(
+        decisions: decisions.map { DecisionReport($0) }, hosts: (hosts ?? []).map { HostReport($0) }, network: snapshot.json)
+      write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       write(report(decisions, explained: explain))
       for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.words)\n") }
@@ -54,11 +54,5 @@ extension Decision {
     case .evaluateConnection: ExitCode(13)
     case .pending: ExitCode(14)
     }
-  }
-}
-
-extension HostDecision {
-  fileprivate var json: JSON {
-    ["tunnel": .string(tunnel), "host": .string(name.text), "action": .string(action), "because": .string(words)]
   }
 }

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import JSON
 import RoamwardCore
 
 struct Explain: ParsableCommand {
@@ -23,11 +24,9 @@ struct Explain: ParsableCommand {
     if json {
       var whole = decision
       whole.trace = trace
-      let members: JSON = [
-        "version": 1, "decision": whole.json, "network": snapshot.json,
-        "routes": .array(try claims(on: policy, of: set, snapshot).map(\.json)),
-      ]
-      write(members.text(indented: true) + "\n")
+      let report = ExplanationReport(
+        decision: DecisionReport(whole), network: snapshot.json, routes: try claims(on: policy, of: set, snapshot).map { RouteReport($0) })
+      write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       write(explanation(of: policy, decision: decision, trace: trace))
       let claims = try claims(on: policy, of: set, snapshot)
@@ -48,4 +47,12 @@ struct Explain: ParsableCommand {
       return []
     }
   }
+}
+
+/// What `explain --json` prints.
+private struct ExplanationReport: Encodable {
+  let version = DocumentVersion()
+  let decision: DecisionReport
+  let network: JSON
+  let routes: [RouteReport]
 }

@@ -55,17 +55,17 @@ struct HoldOptions: ParsableArguments {
 
   func run(wantsUp: Bool) throws {
     let length = duration.flatMap(seconds)
-    let end: HoldRequest.Until = length.map { .seconds(Int64($0)) } ?? (until == .resume ? .resume : .networkChange)
+    let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     _ = try agent.ask(.hold(tunnel: tunnel, HoldRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
     write("\(tunnel) is held \(wantsUp ? "up" : "down") \(words(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }
 
-  private func words(_ end: HoldRequest.Until) -> String {
+  private func words(_ end: Lifetime) -> String {
     switch end {
     case .networkChange: "until the network changes"
     case .resume: "until it is resumed"
-    case .seconds(let seconds): "for \(age(seconds))"
+    case .time(let duration): "for \(age(duration))"
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import JSON
 import LinuxIO
 import PolicyImport
 
@@ -39,16 +40,16 @@ struct Import: ParsableCommand {
     var options = ImportOptions(
       name: name, folder: absolute(output), verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
-    var reports: [JSON] = []
+    var reports: [OutcomeReport] = []
     var hasErrors = false
     let folder = absolute(output)
     options.taken = Set(files.map(absolute).filter { $0.hasPrefix("\(folder)/") }.map { String($0.dropFirst(folder.utf8.count + 1)) })
     for file in files {
       let outcome = importOne(file, options)
       hasErrors = hasErrors || outcome.hasErrors
-      if json { reports.append(outcome.json) } else { outcome.print(isDryRun: dryRun) }
+      if json { reports.append(OutcomeReport(outcome)) } else { outcome.print(isDryRun: dryRun) }
     }
-    if json { write((["version": 1, "imports": .array(reports)] as JSON).text(indented: true) + "\n") }
+    if json { write(JSON(encoding: ImportsReport(imports: reports)).text(indented: true) + "\n") }
     if hasErrors { throw ExitStatus.policyErrors }
   }
 
@@ -120,21 +121,48 @@ private struct Outcome {
       if let help = failure.help { writeError("  help: \(help)\n") }
     }
   }
+}
 
-  var json: JSON {
-    let tunnels: [JSON] = (result?.tunnels ?? []).map { tunnel in
-      .object([
-        "name": .string(tunnel.name), "enabled": .bool(tunnel.isEnabled),
-        "files": .array(
-          tunnel.files.map { ["name": .string($0.name), "mode": .string($0.isSecret ? "0600" : "0644")] }),
-      ])
+/// What `import --json` prints.
+private struct ImportsReport: Encodable {
+  let version = DocumentVersion()
+  let imports: [OutcomeReport]
+}
+
+private struct OutcomeReport: Encodable {
+  struct Tunnel: Encodable {
+    struct File: Encodable {
+      let name: String
+      let mode: String
     }
-    let error: JSON =
-      failure.map { ["message": .string($0.message), "help": JSON($0.help), "line": JSON($0.line)] } ?? .null
-    return .object([
-      "file": .string(printed(file)), "report": result?.report.json ?? .null, "tunnels": .array(tunnels), "written": JSON(written),
-      "error": error,
-    ])
+
+    let name: String
+    let enabled: Bool
+    let files: [File]
+  }
+
+  struct Failure: Encodable {
+    let message: String
+    let help: String?
+    let line: Int?
+  }
+
+  let file: String
+  let report: ImportReport?
+  let tunnels: [Tunnel]
+  let written: [String]
+  let error: Failure?
+
+  init(_ outcome: Outcome) {
+    file = printed(outcome.file)
+    report = outcome.result?.report
+    tunnels = (outcome.result?.tunnels ?? []).map { tunnel in
+      Tunnel(
+        name: tunnel.name, enabled: tunnel.isEnabled,
+        files: tunnel.files.map { .init(name: $0.name, mode: $0.isSecret ? "0600" : "0644") })
+    }
+    written = outcome.written
+    error = outcome.failure.map { Failure(message: $0.message, help: $0.help, line: $0.line) }
   }
 }
 

@@ -1,7 +1,10 @@
 import ArgumentParser
 import ControlClient
 import ControlProtocol
+import JSON
 import LinuxIO
+import NetworkTypes
+import RoamwardCore
 
 struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,12 +19,16 @@ struct Monitor: ParsableCommand {
   func run() throws {
     let client = try agent.connect()
     do throws(ControlClient.Failure) {
-      let reply = try client.ask(.monitor(snapshots: record != nil))
-      var recording = try record.map { path throws(ControlClient.Failure) in try Recording(path, beginning: reply) }
+      var recording: Recording?
+      if let record {
+        recording = try Recording(record, beginning: try client.network(.monitor(snapshots: true)))
+      } else {
+        _ = try client.ask(.monitor())
+      }
       while let event = try client.next() {
         try recording?.add(event)
-        guard event["event"]?.string != "snapshot" else { continue }
-        write((json ? event.text() : "\(localTime(event["time"]?.integer ?? 0))  \(Event.line(event))") + "\n")
+        if event.happening is SnapshotEvent { continue }
+        write((json ? JSON(encoding: event).text() : "\(event.time.localTime)  \(event.line)") + "\n")
       }
     } catch {
       writeError("roamward: \(error)\n")
@@ -35,47 +42,55 @@ struct Monitor: ParsableCommand {
 /// A timeline that is written as it happens: an element of its `steps` a line.
 private struct Recording {
   private let path: String
-  private let beginning: Int64
-  /// Decisions of the same moment go into one expectation.
-  private var lastTime: Int64 = -1
+  private let beginning: Timestamp
 
-  init(_ path: String, beginning reply: JSON) throws(ControlClient.Failure) {
+  init(_ path: String, beginning reply: NetworkReply) throws(ControlClient.Failure) {
     self.path = path
-    beginning = reply["time"]?.integer ?? 0
-    let head = "# Recorded by `roamward monitor --record` on \(localTime(beginning)).\nversion: 1\nstart: \(weekTime(beginning))\nsteps:\n"
+    beginning = reply.time
+    let head =
+      "# Recorded by `roamward monitor --record` on \(beginning.localTime).\nversion: 1\nstart: \(weekTime(beginning))\nsteps:\n"
     do throws(SystemError) {
       try TextFile.create(path, with: Array(head.utf8), mode: 0o600)
     } catch {
       throw .broken(error.description)
     }
-    if let network = reply["network"] { try append(["network": network], at: 0) }
+    try append(["network": reply.network], at: 0)
   }
 
-  mutating func add(_ event: JSON) throws(ControlClient.Failure) {
-    let at = max(0, (event["time"]?.integer ?? beginning) - beginning)
-    let tunnel = event["tunnel"] ?? .null
-    switch event["event"]?.string {
-    case "snapshot": try append(["network": event["network"] ?? .null], at: at)
-    case "hold" where event["said"]?.bool == true:
-      guard let wants = event["hold"]?.string else { return try append(["resume": tunnel], at: at) }
-      try append([wants == "up" ? "up" : "down": tunnel, "until": event["until"] ?? .null, "reason": event["reason"] ?? .null], at: at)
+  mutating func add(_ event: EventReport) throws(ControlClient.Failure) {
+    // As both would stand in a clock that shows seconds.
+    let at = max(0, event.time.seconds - beginning.seconds)
+    switch event.happening {
+    case let seen as SnapshotEvent: try append(["network": seen.network], at: at)
+    case let said as HoldEvent where said.isSaid:
+      guard let wants = said.hold else { return try append(["resume": .string(said.tunnel)], at: at) }
+      try append([wants: .string(said.tunnel), "until": said.until, "reason": JSON(said.reason)], at: at)
     // A decision that waits passes by itself, and may have passed within the second that a recording tells apart.
-    case "decision" where event["decision"]?.string == "pending": break
-    case "decision":
+    case let decided as DecisionEvent where decided.decision != Decision.Outcome.pending.rawValue:
       // What is decided at a moment is looked at when the network has settled.
-      guard let name = tunnel.string else { return }
-      try append(["expect": .object([JSON.Member(key: name, value: event["decision"] ?? .null)])], at: at + 1)
+      try append(["expect": .object([JSON.Member(key: decided.tunnel, value: .string(decided.decision))])], at: at + 1)
     default: break
     }
   }
 
   private func append(_ step: JSON, at seconds: Int64) throws(ControlClient.Failure) {
-    guard case .object(let members) = step else { return }
-    let all = [JSON.Member(key: "at", value: .string("\(seconds)s"))] + members.filter { $0.value != .null }
+    let all = [JSON.Member(key: "at", value: .string("\(seconds)s"))] + (step.members ?? []).filter { $0.value != .null }
     do throws(SystemError) {
       try TextFile.append(path, Array("- \(JSON.object(all).text())\n".utf8))
     } catch {
       throw .broken(error.description)
+    }
+  }
+}
+
+extension HoldEvent {
+  /// In the words of a timeline, which counts in seconds.
+  fileprivate var until: JSON {
+    switch lifetime {
+    case .network?: "network-change"
+    case .resume?: "resume"
+    case .time?: .integer(max(1, (self.milliseconds ?? 0) / 1000))
+    case nil: .null
     }
   }
 }

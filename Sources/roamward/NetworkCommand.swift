@@ -3,6 +3,7 @@ import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
+import JSON
 import LinuxIO
 import NetworkTypes
 import PolicySource
@@ -32,7 +33,7 @@ struct Network: ParsableCommand {
       underlay.snapshot = agent.addingAnswers(to: underlay.snapshot)
     }
     if let save { try keep(underlay, in: save) }
-    let now = Int64(time(nil))
+    let now = Timestamp.now.seconds
     if json {
       write(underlay.json.text(indented: true) + "\n")
     } else if explainFacts {
@@ -45,11 +46,11 @@ struct Network: ParsableCommand {
 
   /// What the agent sees; `nil` where none runs. An agent of another version that does not know the question counts as none.
   private func agentsView() -> Underlay? {
-    guard let client = try? ControlClient(path: agent.socket), let answer = try? client.ask(.network), let network = answer["network"],
-      let snapshot = readSnapshot(text: Array(network.text().utf8), file: "the agent's answer").snapshot
+    guard let client = try? ControlClient(path: agent.socket), let answer = try? client.network(),
+      let snapshot = readSnapshot(text: Array(answer.network.text().utf8), file: "the agent's answer").snapshot
     else { return nil }
     var underlay = Underlay(snapshot: snapshot, provenance: Provenance())
-    underlay.takeFacts(from: network)
+    underlay.takeFacts(from: answer.network)
     return underlay
   }
 

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import JSON
 import RoamwardCore
 
 struct Plan: ParsableCommand {
@@ -17,7 +18,7 @@ struct Plan: ParsableCommand {
 
   func run() throws {
     let (preview, _) = try plan.preview()
-    write(json ? preview.json.text(indented: true) + "\n" : preview.text)
+    write(json ? JSON(encoding: PlanReport(preview)).text(indented: true) + "\n" : preview.text)
   }
 }
 
@@ -28,21 +29,7 @@ extension PlanPreview {
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
     if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.because)") }
-    lines += (notes + plan.conflicts.map(\.description)).map { "note: \($0)" }
+    lines += notes.map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
-  }
-
-  fileprivate var json: JSON {
-    let steps = plan.steps.map { step -> JSON in ["do": .string(step.description), "undo": JSON(step.undo?.description)] }
-    return [
-      "version": 1, "steps": .array(steps), "routes": .array(claims.map(\.json)), "others": JSON(others.all.map(\.description)),
-      "notes": JSON(notes + plan.conflicts.map(\.description)), "dns": JSON(resolver?.backend.description),
-    ]
-  }
-}
-
-extension RouteClaim {
-  var json: JSON {
-    ["tunnel": .string(tunnel), "what": .string(what), "goes": .string(fate.rawValue), "because": .string(because)]
   }
 }

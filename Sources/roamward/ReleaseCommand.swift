@@ -30,7 +30,7 @@ struct Release: ParsableCommand {
   func run() throws {
     if !agent.isAnswering, !portal, duration == nil, until == nil { return try releaseWithoutAgent() }
     let length = duration.flatMap(seconds)
-    let end: HoldRequest.Until = length.map { .seconds(Int64($0)) } ?? (until == .resume ? .resume : .networkChange)
+    let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     let programs = try only.map(ownControlGroup)
     _ = try agent.ask(.release(ReleaseRequest(isPortal: portal, programs: programs, until: end, reason: reason)))
     let what = portal ? " for the web and DNS" + (programs.map { " of the programs in \($0)" } ?? "") : ""

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import JSON
 import LinuxIO
 import NetworkTypes
 import PolicySource
@@ -51,14 +52,16 @@ extension Simulation.Entry {
   /// `mon 08:00:12  corp: disconnected -> connecting (rule 2: …)`; `nil` for what is only for machines.
   fileprivate var line: String? {
     if case .snapshot = event { return nil }
-    return "\(clock.day) \(clockText(minute: clock.second / 60)):\(two(clock.second % 60))  \(Event.line(Event(time: 0, kind: event).json))"
+    return "\(clock.day) \(clockText(minute: clock.second / 60)):\(two(clock.second % 60))  \(report.line)"
   }
 
+  /// The event as `monitor --json` tells it, with the time since the beginning of the timeline in the place of the clock's.
   fileprivate var json: JSON {
-    guard case .object(let members) = Event(time: 0, kind: event).json else { return .null }
-    let at: JSON = .integer(self.at.milliseconds)
-    return .object([JSON.Member(key: "atMilliseconds", value: at)] + members.filter { $0.key != "time" })
+    let members = JSON(encoding: report).members ?? []
+    return .object(members.map { $0.key == "time" ? JSON.Member(key: "at-ms", value: .integer(at.milliseconds)) : $0 })
   }
+
+  private var report: EventReport { Event(time: Timestamp(milliseconds: 0), kind: event).report }
 }
 
 private func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }

@@ -3,6 +3,8 @@ import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
+import JSON
+import LinuxIO
 import RoamwardCore
 
 struct State: ParsableCommand {
@@ -29,12 +31,12 @@ struct State: ParsableCommand {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
-    write(json ? self.json(objects, report).text(indented: true) + "\n" : text(objects, report))
+    write(json ? JSON(encoding: StateReport(objects, report)).text(indented: true) + "\n" : text(objects, report))
   }
 
   private var status: StatusReport? {
-    guard let client = try? ControlClient(path: agent.socket), let reply = try? client.ask(.status, within: .seconds(1)) else { return nil }
-    return StatusReport(reply)
+    guard let client = try? ControlClient(path: agent.socket), let report = try? client.status(within: .seconds(1)) else { return nil }
+    return report
   }
 
   private func text(_ objects: [OwnedObject], _ report: StatusReport?) -> String {
@@ -57,20 +59,20 @@ struct State: ParsableCommand {
     guard let report else { return "left by an agent that is gone" }
     guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "of no policy" }
     let place = found.hold == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
-    return "\(found.state) since \(localTime(found.since)), because \(found.because)\(place)"
+    return "\(found.state) since \(found.since.localTime), because \(found.because)\(place)"
   }
+}
 
-  private func json(_ objects: [OwnedObject], _ report: StatusReport?) -> JSON {
-    let list = objects.map { object -> JSON in
-      let tunnel = report?.tunnels.first { $0.name == object.tunnel }
-      return [
-        "kind": .string(object.kind.rawValue), "what": .string(object.what), "purpose": .string(object.purpose),
-        "tunnel": JSON(object.tunnel),
-        "because": JSON(tunnel?.because), "since": tunnel.map { .integer($0.since) } ?? .null,
-        "rule": tunnel?.rule.map { ["index": JSON($0.index), "file": .string($0.file), "line": JSON($0.line)] } ?? .null,
-      ]
-    }
-    return ["version": 1, "agent": report.map { ["pid": JSON($0.process)] } ?? .null, "objects": .array(list)]
+extension StateReport {
+  fileprivate init(_ objects: [OwnedObject], _ report: StatusReport?) {
+    self.init(
+      agent: report.map { Agent(process: $0.process) },
+      objects: objects.map { object in
+        let tunnel = report?.tunnels.first { $0.name == object.tunnel }
+        return Object(
+          kind: object.kind.rawValue, what: object.what, purpose: object.purpose, tunnel: object.tunnel, because: tunnel?.because,
+          code: tunnel?.code, since: tunnel?.since, rule: tunnel?.rule)
+      })
   }
 }
 

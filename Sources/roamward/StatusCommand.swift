@@ -2,6 +2,9 @@ import Agent
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import JSON
+import LinuxIO
+import NetworkTypes
 import RoamwardCore
 
 struct Status: ParsableCommand {
@@ -14,11 +17,11 @@ struct Status: ParsableCommand {
     if !agent.isAnswering, let blocked = BlockedTraffic.current {
       write(
         json
-          ? blocked.json(at: Int64(time(nil))).text(indented: true) + "\n"
+          ? JSON(encoding: blocked.report(at: .now)).text(indented: true) + "\n"
           : "blocked: \(blocked.words); no agent answers\n         `sudo roamward release` lets everything flow\n")
     }
-    let reply = try agent.ask(.status)
-    write(json ? reply.text(indented: true) + "\n" : StatusReport(reply).text)
+    let report = try agent.status()
+    write(json ? JSON(encoding: report).text(indented: true) + "\n" : report.text)
   }
 }
 
@@ -26,22 +29,22 @@ extension StatusReport {
   /// For people. Trouble comes first, then what is up.
   var text: String {
     var lines: [String] = []
-    let errors = problems.filter { $0.severity == "error" }
+    let errors = policy.problems.filter { $0.severity == "error" }
     if !errors.isEmpty {
-      let force = generation == 0 ? "no policy is in force" : "what was good last stays in force"
+      let force = policy.generation == 0 ? "no policy is in force" : "what was good last stays in force"
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
-      lines += standIns.map { "  " + $0.words }
+      lines += policy.standIns.map { "  " + $0.words }
     }
     if isStarting { lines.append("starting: the agent still ends what the one before it had begun; no policy is in force yet") }
     if let words = firewall.words { lines.append(words) }
-    if let trialUntil {
-      let left = age(max(0, trialUntil - time))
+    if let trialUntil = policy.trialUntil {
+      let left = age(trialUntil - time)
       lines.append("trial: the last set of policies comes back in \(left); `roamward confirm` keeps those that are in force now")
     }
     lines.append(summary)
     let network = primary.link.map { link in
-      let digest = (primary.network4 ?? primary.network6).map { " (\($0))" } ?? ""
+      let digest = (primary.network.v4 ?? primary.network.v6).map { " (\($0))" } ?? ""
       return "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "") + digest
     }
     lines.append("network: \(network ?? "none")")
@@ -64,20 +67,20 @@ extension StatusReport {
     let onTheWay = tunnels.filter { tunnel in ["connecting", "reasserting"].contains(tunnel.state) && !failing.contains(tunnel) }
     var lines = failing.map { tunnel in
       let retry = tunnel.timers.first { $0.what == TunnelTimer.What.retry.rawValue }.map {
-        "; next attempt in \(age(max(0, $0.at - time)))"
+        "; next attempt in \(age($0.at - time))"
       }
       return "\(tunnel.name) is \(tunnel.state) and fails: \(tunnel.failure ?? "")\(retry ?? "")"
     }
-    lines += up.map { "\($0.name) is connected since \(localTime($0.since)) (\(age(time - $0.since))), because \($0.because)" }
+    lines += up.map { "\($0.name) is connected since \($0.since.localTime) (\(age(time - $0.since))), because \($0.because)" }
     lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.because)" }
     if !lines.isEmpty { return lines.joined(separator: "\n") }
-    return tunnels.isEmpty ? "no tunnel has a policy (\(policyFiles) policy file\(policyFiles == 1 ? "" : "s"))" : "no tunnel is up"
+    return tunnels.isEmpty ? "no tunnel has a policy (\(policy.files) policy file\(policy.files == 1 ? "" : "s"))" : "no tunnel is up"
   }
 }
 
 extension StatusReport.Probe {
   /// `https://beacon.corp.example/: ok, answered 200, 12 s ago`.
-  func line(at time: Int64) -> String {
+  func line(at time: Timestamp) -> String {
     var parts = ["\(name): \(answer)", because]
     if let answeredAt { parts.append("\(age(time - answeredAt)) ago") }
     if let nextAt { parts.append("asked again in \(age(nextAt - time))") }
@@ -87,21 +90,21 @@ extension StatusReport.Probe {
 }
 
 extension StatusReport.Tunnel {
-  fileprivate func headline(at time: Int64) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
+  fileprivate func headline(at time: Timestamp) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
 
-  fileprivate func details(at time: Int64) -> [String] {
+  fileprivate func details(at time: Timestamp) -> [String] {
     // With an override it is not the rule that has decided.
     var lines = ["because: \(because)" + (hold == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
     if let hold {
       let reason = holdReason.map { " (\($0))" } ?? ""
-      let end = holdUntil.map { "until \(localTime($0))" } ?? holdEnds ?? ""
+      let end = holdUntil.map { "until \($0.localTime)" } ?? holdEnds ?? ""
       lines.append(
         "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
     // When a hold ends is said with the hold.
     for timer in timers where timer.what != TunnelTimer.What.holdEnd.rawValue {
-      let time = age(max(0, timer.at - time))
+      let time = age(timer.at - time)
       lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.words(in: time) ?? "\(timer.what) in \(time)")")
     }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
@@ -109,10 +112,10 @@ extension StatusReport.Tunnel {
       lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")
     }
     if let failure { lines.append("failure: \(failure)") }
-    return lines + outside.map { "outside: \($0)" } + notes.map { "note:    \($0)" }
+    return lines + outside.map { "outside: \($0.words)" } + notes.map { "note:    \($0)" }
   }
 
-  private func place(_ rule: StatusReport.Rule) -> String {
+  private func place(_ rule: RuleReport) -> String {
     "\(rule.file.split(separator: "/").last.map(String.init) ?? rule.file):\(rule.line)"
   }
 }

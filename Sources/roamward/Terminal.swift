@@ -62,8 +62,8 @@ enum ExitStatus {
 }
 
 /// `mon 14:03` in local time, as a timeline begins.
-func weekTime(_ seconds: Int64) -> String {
-  var time = time_t(seconds)
+func weekTime(_ timestamp: Timestamp) -> String {
+  var time = time_t(timestamp.seconds)
   var parts = tm()
   localtime_r(&time, &parts)
   let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -72,7 +72,7 @@ func weekTime(_ seconds: Int64) -> String {
 }
 
 /// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
-func age(_ seconds: Int64) -> String { words(for: .seconds(seconds)) }
+func age(_ duration: Duration) -> String { words(for: .seconds(duration.components.seconds)) }
 
 /// `1.5 MiB`.
 func size(_ bytes: Int64) -> String {

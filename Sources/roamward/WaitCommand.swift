@@ -36,13 +36,13 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
     writeError("roamward: \(error)\n")
     throw ExitStatus.refused
   }
-  var report = StatusReport(try agent.ask(.status))
+  var report = try agent.status()
   while report.isStarting {
     guard let event = try nextEvent(client, before: deadline) else {
       writeError("roamward: the agent did not finish what the one before it had begun within \(seconds) s\n")
       throw ExitStatus.timedOut
     }
-    if event["event"]?.string == "policy" { report = StatusReport(try agent.ask(.status)) }
+    if event.happening is PolicyEvent { report = try agent.status() }
   }
   guard let now = report.tunnels.first(where: { $0.name == tunnel }) else {
     writeError("roamward: no tunnel is named \"\(tunnel)\"\n")
@@ -50,13 +50,13 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
   }
   if now.state == state { return }
   while let event = try nextEvent(client, before: deadline) {
-    if event["event"]?.string == "state", event["tunnel"]?.string == tunnel, event["to"]?.string == state { return }
+    if let change = event.happening as? StateEvent, change.tunnel == tunnel, change.to == state { return }
   }
   writeError("roamward: \(tunnel) was not \(state) within \(seconds) s\n")
   throw ExitStatus.timedOut
 }
 
-private func nextEvent(_ client: ControlClient, before deadline: Moment) throws -> JSON? {
+private func nextEvent(_ client: ControlClient, before deadline: Moment) throws -> EventReport? {
   while !client.hasLine {
     let left = deadline - .now
     guard left > .zero else { return nil }
@@ -79,3 +79,6 @@ func seconds(_ text: String) -> Double? {
   }
   return Double(text).flatMap { $0 >= 0 ? $0 : nil }
 }
+
+/// So many seconds, in whole milliseconds; what no clock will live to see is held to thousands of years.
+func lasting(_ seconds: Double) -> Duration { .milliseconds(Int64(min(seconds, 1e12) * 1000)) }

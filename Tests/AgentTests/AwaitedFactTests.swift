@@ -27,7 +27,7 @@ import Testing
     life.move(to: Sample.network(home))
     life.machine.run(for: .seconds(20))
     #expect(life.states.isEmpty)
-    #expect(try life.tunnel().decision == "disconnect")
+    #expect(try life.tunnel().decision == .disconnect)
   }
 
   @Test("a gateway that does not answer is asked for a few times, and not without a need") func silentGateway() {
@@ -49,17 +49,17 @@ import Testing
     let rules = [Sample.rule(.metered(true), .disconnect), Sample.rule(.always, .connect)]
     let pending = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     pending.start(for: .milliseconds(100))
-    #expect(try pending.tunnel().decision == "pending")
+    #expect(try pending.tunnel().decision == .pending)
     link.unavailable = [.metered]
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     life.start(for: .milliseconds(100))
-    #expect(try life.tunnel().decision == "connect" && life.tunnel().state == "connected")
+    #expect(try life.tunnel().decision == .connect && life.tunnel().state == "connected")
     // Beside one that may come, it is waited for that.
     link.bssid = .unknown(because: "nl80211 is busy")
     let both = [Sample.rule(.all([.metered(true), .bssid([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })]), .disconnect), rules[1]]
     let mixed = WatchedAgent(Sample.tunnel(rules: both), on: Sample.network(link))
     mixed.start(for: .milliseconds(100))
-    #expect(try mixed.tunnel().decision == "pending")
+    #expect(try mixed.tunnel().decision == .pending)
   }
 
   @Test("an agent that starts on a running network waits for name servers before it looks for its gateway") func nameServers() throws {

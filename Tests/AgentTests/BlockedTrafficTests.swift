@@ -1,6 +1,8 @@
 import Agent
 import ControlProtocol
+import JSON
 import LinuxIO
+import TestKit
 import TestSupport
 import Testing
 
@@ -29,6 +31,17 @@ struct BlockedTrafficTests {
     #expect(record.status == nil && Folder.names(in: folder.path) == ["run"] && Folder.names(in: folder.path + "/run") == [])
   }
 
+  @Test("what an earlier version recorded is read after an upgrade")
+  func earlierVersion() throws {
+    try Folder.make(folder.path + "/run", mode: 0o755)
+    let text = """
+      {"version":1,"firewall":{"situation":"guarded","guards":["corp","lab"],"blocking":["corp"],"until":null,"programs":null,"reason":null,\
+      "lifetime":null}}
+      """
+    try TextFile.create(path, with: Array(text.utf8), mode: 0o644)
+    #expect(record.status == FirewallStatus(situation: .guarded, guards: ["corp", "lab"], blocking: ["corp"]))
+  }
+
   @Test(
     "is nothing where all that guards is up, or a person opened the firewall",
     arguments: [.open, .guarded, .portal, .released] as [FirewallStatus.Situation])
@@ -52,10 +65,15 @@ struct BlockedTrafficTests {
     let status = FirewallStatus(situation: .guarded, guards: ["corp", "lab"], blocking: ["corp", "lab"])
     let known = BlockedTraffic(recorded: status)
     #expect(known.words == "the kill switch blocks traffic, because corp, lab are not up")
-    let json = try JSON(parsing: Array(known.json(at: 7).text().utf8))
-    #expect(json["pid"] == .null && json["time"]?.integer == 7 && json["firewall"].map(FirewallStatus.init) == status)
+    let json = try JSON(parsing: JSON(encoding: known.report(at: 7)).text().utf8)
+    #expect(json["version"] == 1 && json["pid"] == .null && json["time"] == "1970-01-01T00:00:07.000Z")
+    let firewall: JSON = [
+      "situation": "guarded", "code": "traffic-blocked", "guards": ["corp", "lab"], "blocking": ["corp", "lab"],
+    ]
+    #expect(json["firewall"] == firewall)
     let unknown = BlockedTraffic(recorded: nil)
     #expect(unknown.words == "the kill switch blocks traffic: `nft list table inet roamward`")
-    #expect(unknown.json(at: 7)["firewall"] == ["situation": "guarded", "guards": .null, "blocking": .null])
+    let firewallUnknown: JSON = ["situation": "guarded", "code": "traffic-blocked", "guards": .null, "blocking": .null]
+    #expect(JSON(encoding: unknown.report(at: 7))["firewall"] == firewallUnknown)
   }
 }

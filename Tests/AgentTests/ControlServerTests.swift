@@ -1,6 +1,7 @@
 import Agent
 import ControlProtocol
 import Glibc
+import JSON
 import LinuxIO
 import NetworkTypes
 import TestSupport
@@ -10,7 +11,7 @@ import Testing
 struct ControlServerTests {
   private let folder: TemporaryFolder
   private var path: String { folder.path + "/s.sock" }
-  private let status = Array("{\"command\":\"status\"}\n".utf8)
+  private let status = Array("{\"version\":2,\"request\":{\"status\":{}}}\n".utf8)
 
   init() throws { folder = try TemporaryFolder() }
 

@@ -170,15 +170,15 @@ private final class ConnectedLife {
     life.machine.run(for: .seconds(32))
     #expect(try life.agent.tunnel().state == "reasserting")
     #expect(try life.agent.tunnel().because.hasPrefix("the peer has not answered for"))
-    let silence = try #require(try life.agent.tunnel().peerSilence)
-    #expect((20...40).contains(silence))
+    let silence = try #require(try life.agent.tunnel().peerSilenceMilliseconds)
+    #expect((20_000...40_000).contains(silence))
     #expect(try life.agent.tunnel().timers.map(\.what) == ["restart"])
     life.model.loss = (0, 0)
     life.machine.run(for: .seconds(5))
     #expect(try life.agent.tunnel().state == "connected")
     #expect(life.changes.map(\.what) == ["reasserting", "connected"])
     #expect(try life.agent.tunnel().because.hasPrefix("rule 1"))
-    #expect(try life.agent.tunnel().peerSilence == nil)
+    #expect(try life.agent.tunnel().peerSilenceMilliseconds == nil)
   }
 }
 
@@ -201,7 +201,7 @@ private final class ConnectedLife {
     life.move(to: cafe)
     life.machine.run(for: .seconds(10))
     // It has not been silent here: nothing was asked of it until now.
-    #expect(try life.tunnel().state == "reasserting" && life.tunnel().peerSilence == nil)
+    #expect(try life.tunnel().state == "reasserting" && life.tunnel().peerSilenceMilliseconds == nil)
     life.machine.run(for: .seconds(10))
     #expect(life.states == ["corp reasserting", "corp connecting"])
     #expect(life.failures.first == "corp: the peer has not answered on this network within 15 s")
@@ -267,7 +267,7 @@ private final class ConnectedLife {
       life.machine.failingSteps = { _ in nil }
       life.machine.network = NetworkSnapshot()
       // The answer that came before is still seen.
-      life.machine.state.answer(on: "corp", at: life.machine.wallClock)
+      life.machine.state.answer(on: "corp", at: life.machine.wallClock.seconds)
       life.agent.networkChanged()
       life.machine.run(for: .seconds(120))
       #expect(!life.states.contains("corp connected"), "\(delay)")

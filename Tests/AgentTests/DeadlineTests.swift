@@ -1,5 +1,6 @@
 import Agent
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 import Simulation
@@ -37,6 +38,6 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
     life.start(for: .seconds(3))
     let status = life.status
-    #expect(status.lastWake != nil && status.nextWake != nil && type(of: status).init(status.json) == status)
+    #expect(status.lastWake != nil && status.nextWake != nil && (try JSON(encoding: status).decoded()) == status)
   }
 }

@@ -135,7 +135,7 @@ import Testing
     unknown.ssid = .unknown(because: "nl80211 is busy")
     let life = WatchedAgent(tunnel(.on), on: Sample.network(unknown))
     life.start(for: .milliseconds(100))
-    #expect(try life.tunnel().decision == "pending" && isGuarded(life))
+    #expect(try life.tunnel().decision == .pending && isGuarded(life))
     life.move(to: home)
     #expect(!isGuarded(life))
   }
@@ -210,7 +210,7 @@ import Testing
     let next = WatchedAgent(tunnel(.on), on: Sample.network(link))
     next.machine.state = first.machine.state
     next.start(for: .seconds(2))
-    #expect(try next.tunnel().decision == "pending" && isGuarded(next) && !next.machine.applied.contains(.removeFirewall))
+    #expect(try next.tunnel().decision == .pending && isGuarded(next) && !next.machine.applied.contains(.removeFirewall))
     next.move(to: home)
     #expect(!isGuarded(next))
   }

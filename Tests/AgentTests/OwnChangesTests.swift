@@ -73,7 +73,7 @@ extension WatchedAgent {
   /// The counts of the bursts that were told.
   var repairs: [Int] { events.compactMap { if case .repair(_, _, let count) = $0 { count } else { nil } } }
 
-  var contests: [String] { status.notes.filter { $0.contains("by another program") } }
+  var contests: [String] { status.notes.map(\.text).filter { $0.contains("by another program") } }
 }
 
 /// What the agent does itself is no damage; what others do is, and is put right at once unless they keep doing it.

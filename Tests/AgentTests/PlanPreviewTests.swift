@@ -1,5 +1,6 @@
 import Agent
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 import SeededRandom
@@ -29,7 +30,7 @@ import Testing
       let enterprise = life.agent.machine.policies.tunnels.filter { $0.precedence == .enterprise }.map(\.name)
       let up = life.agent.status.tunnels.filter { $0.state != "disconnected" && enterprise.contains($0.name) }
       #expect(up.count <= 1, "after \(life.acts): \(up)")
-      let plan = life.agent.preview.plan
+      let plan = try life.agent.preview.plan
       #expect(plan.steps == [], "after \(life.acts) with \(life.agent.status.tunnels)")
       guard plan.isEmpty else { return }
     }
@@ -40,16 +41,16 @@ import Testing
   func ordersCount() throws {
     let life = WatchedAgent(Self.full(.on), on: Self.networks[1])
     life.start()
-    #expect(life.preview.plan.isEmpty)
+    #expect(try life.preview.plan.isEmpty)
     try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .resume))
     life.machine.run(for: .seconds(10))
-    #expect(life.preview.plan.isEmpty)
+    #expect(try life.preview.plan.isEmpty)
     // Without the agent's word the rules alone would bring it up.
     #expect(life.preview(StandingOrders()).plan.steps.contains { $0.description.hasPrefix("ip rule add") })
     try life.agent.resume("corp")
     try life.agent.release(ReleaseRequest(until: .resume))
     life.machine.run(for: .seconds(10))
-    #expect(life.preview.plan.isEmpty)
+    #expect(try life.preview.plan.isEmpty)
     #expect(life.preview(StandingOrders()).plan.steps.contains { $0.description.hasPrefix("nft") })
   }
 
@@ -61,7 +62,7 @@ import Testing
     let life = WatchedAgent(tunnel, on: Self.networks[1])
     life.start()
     life.move(to: Self.networks[0])
-    #expect(try life.tunnel().state == "connected" && life.tunnel().decision == "ignore")
+    #expect(try life.tunnel().state == "connected" && life.tunnel().decision == .ignore)
     var other = tunnel
     other.provider = Sample.tunnel(rules: [], wireGuard: Sample.wireGuard(addresses: ["10.77.0.9/32"])).provider
     life.policiesChange(to: other)
@@ -75,7 +76,7 @@ import Testing
     life.start()
     try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .networkChange))
     try life.agent.release(ReleaseRequest(until: .networkChange))
-    let report = StatusReport(life.status.json)
+    let report = try life.status.coded
     #expect(StandingOrders(report, isSameNetwork: true).overrides["corp"]?.wantsUp == false)
     #expect(StandingOrders(report, isSameNetwork: true).killSwitch.release != nil)
     #expect(StandingOrders(report, isSameNetwork: false).overrides.isEmpty)
@@ -93,7 +94,7 @@ import Testing
 
 extension WatchedAgent {
   /// What `roamward plan` would say beside this agent: made from its status as JSON, and from the machine.
-  var preview: PlanPreview { preview(StandingOrders(StatusReport(status.json), isSameNetwork: true)) }
+  var preview: PlanPreview { get throws { preview(StandingOrders(try status.coded, isSameNetwork: true)) } }
 
   func preview(_ orders: StandingOrders) -> PlanPreview {
     let observed = machine.state.observed
@@ -134,7 +135,7 @@ private struct RandomLife {
       case "resume": try agent.agent.resume(name)
       case "resume all": try agent.agent.resume(nil)
       case "release", "portal":
-        let until = random.pick([HoldRequest.Until.networkChange, .resume, .seconds(3600)])
+        let until = random.pick([Lifetime.networkChange, .resume, .seconds(3600)])
         try agent.agent.release(ReleaseRequest(isPortal: what == "portal", until: until))
       default:
         agent.machine.policies = policies()

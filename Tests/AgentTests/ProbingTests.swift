@@ -1,5 +1,6 @@
 import Agent
 import ControlProtocol
+import JSON
 import NetworkTypes
 import PolicySource
 import RoamwardCore
@@ -30,7 +31,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: office)
     answers(life, .response(status: 200))
     life.start()
-    #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == "disconnect" && life.machine.isIdle)
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .disconnect && life.machine.isIdle)
     answers(life, .unanswered(because: "there is no name beacon.example"))
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected")
@@ -55,9 +56,9 @@ import Testing
     // A twin of the office, where nobody answers.
     answers(life, nil)
     life.move(to: office)
-    #expect(try life.tunnel().decision == "pending" && life.tunnel().state == "connected")
+    #expect(try life.tunnel().decision == .pending && life.tunnel().state == "connected")
     life.machine.run(for: .seconds(60))
-    #expect(try life.tunnel().decision == "connect" && life.tunnel().state == "connected", "ignorance protects")
+    #expect(try life.tunnel().decision == .connect && life.tunnel().state == "connected", "ignorance protects")
   }
 
   @Test("back in the café the tunnel does not wait for the beacon to be missed once more")
@@ -66,7 +67,7 @@ import Testing
     life.machine.probeTime = .seconds(4)
     answers(life, .unanswered(because: "timed out"))
     life.start(for: .zero)
-    #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == "pending")
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .pending)
     life.machine.run(for: .seconds(6))
     #expect(try life.tunnel().state == "connected")
     answers(life, .response(status: 200))
@@ -87,9 +88,9 @@ import Testing
     answers(life, nil)
     life.move(to: cafe)
     life.machine.run(for: .seconds(4))
-    #expect(try life.tunnel().decision == "pending")
+    #expect(try life.tunnel().decision == .pending)
     life.machine.run(for: .seconds(4))
-    #expect(try life.tunnel().decision == "connect")
+    #expect(try life.tunnel().decision == .connect)
   }
 
   @Test("nothing is asked while a cheaper key, an earlier rule, a switch or a hold decides", arguments: [0, 1, 2, 3])
@@ -122,7 +123,7 @@ import Testing
     let agent = Reconciler(world: machine.world, settle: .zero, connectivityCheck: ConnectivityCheck(url: "http://check.example/"))
     agent.start()
     machine.run(for: .seconds(60))
-    #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == ["disconnect"])
+    #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == [.disconnect])
     #expect(agent.lastSnapshot.captivePortal == .known(true))
     machine.probeReplies = ["http://check.example/": .response(status: 204)]
     machine.run(for: .seconds(25))
@@ -132,7 +133,7 @@ import Testing
     machine.network.captivePortal = .known(true)
     agent.networkChanged()
     machine.run(for: .seconds(1))
-    #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == ["disconnect"])
+    #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == [.disconnect])
   }
 
   @Test("a portal's own API is asked first", arguments: [("{\"captive\": true}", true), ("{ \"captive\":false, \"x\": 1 }", false)])

@@ -33,12 +33,12 @@ import Testing
     life.machine.peersAnswer = false
     life.start(for: .seconds(15.5))
     #expect(codes(life) == ["decision connect rule-matched", "state connecting rule-matched", "failure peer-timeout"])
-    #expect(try life.tunnel().failureCode == "peer-timeout" && life.tunnel().code == "peer-timeout")
+    #expect(try life.tunnel().failureCode == .peerTimeout && life.tunnel().code == .peerTimeout)
     life.machine.peersAnswer = true
     life.machine.run(for: .seconds(5))
-    #expect(try life.tunnel().failureCode == nil && life.tunnel().code == "rule-matched")
+    #expect(try life.tunnel().failureCode == nil && life.tunnel().code == .ruleMatched)
     life.move(to: NetworkSnapshot())
-    #expect(try life.tunnel().code == "no-network")
+    #expect(try life.tunnel().code == .noNetwork)
     #expect(codes(life).contains("state reasserting no-network"))
   }
 
@@ -48,17 +48,17 @@ import Testing
     let named = Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))
     let unresolved = WatchedAgent(named, on: cafe)
     unresolved.start(for: .milliseconds(100))
-    #expect(try unresolved.tunnel().failureCode == "endpoint-unresolved")
+    #expect(try unresolved.tunnel().failureCode == .endpointUnresolved)
 
     let missing = WatchedAgent(Sample.tunnel(rules: always), on: cafe)
     missing.machine.engine = .none(because: "install roamward-wireguard")
     missing.start(for: .milliseconds(100))
-    #expect(try missing.tunnel().failureCode == "engine-missing")
+    #expect(try missing.tunnel().failureCode == .engineMissing)
 
     let refused = WatchedAgent(Sample.tunnel(rules: always), on: cafe)
     refused.machine.failingSteps = { step in if case .addAddress = step { "not permitted" } else { nil } }
     refused.start(for: .milliseconds(100))
-    #expect(try refused.tunnel().failureCode == "step-failed")
+    #expect(try refused.tunnel().failureCode == .stepFailed)
     let warnings = refused.events.compactMap { event in if case .warning = event { event } else { nil } }
     #expect(!warnings.isEmpty && warnings.allSatisfy { $0.tunnel == "corp" && $0.code == .stepFailed })
 
@@ -67,7 +67,7 @@ import Testing
       .addWireGuardLink("corp", .kernel), .addAddress(Sample.own("192.0.2.7/32"), link: "corp"), .setUp(link: "corp"),
     ])
     taken.start(for: .milliseconds(100))
-    #expect(try taken.tunnel().failureCode == "link-taken")
+    #expect(try taken.tunnel().failureCode == .linkTaken)
     #expect(taken.events.contains { $0.tunnel == "corp" && $0.code == .linkTaken })
   }
 
@@ -76,7 +76,7 @@ import Testing
     life.start()
     try life.agent.hold("corp", HoldRequest(wantsUp: false))
     #expect(codes(life).suffix(3).contains("hold manual-override") && codes(life).last == "state disconnected manual-override")
-    #expect(try life.tunnel().code == "manual-override")
+    #expect(try life.tunnel().code == .manualOverride)
     try life.agent.resume(nil)
     #expect(codes(life).contains("hold override-ended"))
     life.machine.policies = PolicySet(tunnels: [])

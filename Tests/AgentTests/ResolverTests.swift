@@ -46,7 +46,7 @@ import Testing
       life.agent.factsCame()
       life.machine.run(for: .seconds(1))
       #expect(try life.tunnel().state == "connected")
-      #expect(try life.tunnel().notes.contains { $0.contains("systemctl restart systemd-resolved") })
+      #expect(try life.tunnel().notes.contains { $0.text.contains("systemctl restart systemd-resolved") })
       life.machine.state.keepResolver(resolved(.said(true)), file: .untouchable(because: "a link"))
       life.agent.factsCame()
       life.machine.run(for: .milliseconds(10))
@@ -60,7 +60,7 @@ import Testing
     life.machine.failingSteps = { if case .setLinkResolver = $0 { "Link corp is managed." } else { nil } }
     life.start(for: .seconds(120))
     #expect(try life.tunnel().state == "connected")
-    #expect(life.status.notes == ["name servers are not applied: Link corp is managed.; it is tried again"])
+    #expect(life.status.notes.map(\.description) == ["name servers are not applied: Link corp is managed.; it is tried again"])
     #expect((4...8).contains(life.machine.resolverChanges.count), "\(life.machine.resolverChanges.count)")
     life.machine.failingSteps = { _ in nil }
     life.machine.run(for: .seconds(61))
@@ -78,7 +78,7 @@ import Testing
     }
     #expect(
       (2...12).contains(life.machine.resolverChanges.count - before), "\(life.machine.resolverChanges.count - before) changes in a minute")
-    #expect(life.status.notes.contains { $0.contains("taken away") && $0.contains("dns: none") })
+    #expect(life.status.notes.contains { $0.text.contains("taken away") && $0.text.contains("dns: none") })
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(61))
     #expect(life.machine.state.observed.resolver.links == ["corp": wanted])
@@ -121,7 +121,7 @@ import Testing
     try life.agent.hold("corp", HoldRequest(wantsUp: false))
     life.machine.run(for: .seconds(30))
     #expect(try life.tunnel().state == "disconnected")
-    #expect(life.status.notes.contains { $0.contains("not applied: no") })
+    #expect(life.status.notes.contains { $0.text.contains("not applied: no") })
   }
 
   @Test("a file that somebody writes over is put back before anything is looked at; the second time it waits, and is told") func putBack()
@@ -143,7 +143,8 @@ import Testing
     life.agent.resolverFileChanged(to: theirs)
     life.machine.run(for: .milliseconds(500))
     #expect(life.machine.state.observed.resolvConf == theirs)
-    #expect(life.status.notes.contains { $0.contains("taken away 2 times") && $0.contains("NetworkManager") }, "\(life.status.notes)")
+    #expect(
+      life.status.notes.contains { $0.text.contains("taken away 2 times") && $0.text.contains("NetworkManager") }, "\(life.status.notes)")
     life.machine.run(for: .seconds(3))
     #expect(life.machine.state.observed.resolvConf == ours)
   }

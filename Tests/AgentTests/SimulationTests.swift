@@ -18,7 +18,7 @@ import Testing
     let timeline = Timeline(start: LocalTime(day: .mon, second: 8 * 3600), steps: steps)
     let simulation = Simulation(timeline, policies: PolicySet(tunnels: [tunnel])) { entry in
       if case .snapshot = entry.event { return }
-      told.append("\(entry.at.components.seconds) \(Event.line(Event(time: 0, kind: entry.event).json))")
+      told.append("\(entry.at.components.seconds) \(Event(time: 0, kind: entry.event).report.line)")
     }
     let failures = simulation.run().map(\.message)
     return (told, failures)

@@ -1,9 +1,13 @@
-import Agent
 import Glibc
+import JSON
 import LinuxIO
+import NetworkTypes
 import RoamwardCore
+import TestKit
 import TestSupport
 import Testing
+
+@testable import Agent
 
 @Suite("The notes that outlive a crash") struct StateFolderTests {
   private let command = CommandProviderConfiguration(up: ["up"], down: ["/usr/bin/down", "it"], interface: "vpn0", timeout: .seconds(7))
@@ -111,6 +115,56 @@ import Testing
     try TextFile.replace("\(path)/holds.json", with: Array(text.utf8), mode: 0o600)
     let journal = try StateFolder(path: path).journal
     #expect(journal.holds() == ["corp": hold] && journal.troubles() == [])
+  }
+
+  @Test("notes with times in seconds, as earlier versions wrote them, are read after an upgrade") func upgrade() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/state"
+    try Folder.make(path, mode: 0o700)
+    let boot = String(decoding: try TextFile.read("/proc/sys/kernel/random/boot_id").dropLast(), as: UTF8.self)
+    let network = #"{"link":"wlan0","type":"wifi","ssid":"Cafe","gateways":{"192.0.2.1":"02:00:5e:00:00:01","192.0.2.2":null}}"#
+    let notes = [
+      "holds.json": """
+      {"corp":{"up":true,"since":5,"until":{"time":99},"reason":"why not"},"home":{"up":false,"since":6,"until":"resume","reason":null},\
+      "lab":{"up":false,"since":7,"until":{"network":\(network)},"reason":null}}
+      """,
+      "command-vpn": """
+      {"boot":"\(boot)","up":["up"],"down":["/usr/bin/down","it"],"status":[],"interface":"vpn0","timeout":7}
+      """,
+      "policies":
+        #"{"since":8,"files":[{"path":"/a.yaml","since":9,"names":["a"],"text":"x"},{"path":"/b","since":10,"names":[],"bytes":"ff"}]}"#,
+      "trial": #"{"boot":"\#(boot)","until":9000000000000000000}"#,
+    ]
+    for (name, text) in notes {
+      let body = Array((text + "\n").utf8)
+      let head = "roamward note 1 crc32 \(Checksum.text(of: Array(name.utf8) + [0] + body))\n"
+      try TextFile.replace("\(path)/\(name)", with: Array(head.utf8) + body, mode: 0o600)
+    }
+    let state = try StateFolder(path: path)
+    let journal = state.journal
+    #expect(journal.troubles() == [] && journal.startedCommands() == ["vpn": command])
+    let holds = journal.holds()
+    #expect(holds["corp"] == hold && holds["home"] == Hold(wantsUp: false, since: 6, lifetime: .resume))
+    guard case .network(let identity)? = holds["lab"]?.lifetime else { Issue.record("\(holds)"); return }
+    #expect(identity.link == "wlan0" && identity.ssid?.description == "Cafe" && identity.gateways.count == 2)
+    #expect(identity.gateways[Sample.address("192.0.2.1")]??.description == "02:00:5e:00:00:01")
+    #expect(state.trialNote == .until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
+    let kept = try #require(state.keptPolicies)
+    #expect(kept.since == 8 && kept.files["/a.yaml"]?.since == 9 && kept.files["/a.yaml"]?.file.bytes == Array("x".utf8))
+    #expect(kept.files["/b"]?.file.bytes == [0xff])
+
+    // What this version writes, it reads to the same.
+    journal.saveHolds(holds)
+    journal.noteCommand("vpn", command)
+    state.put(kept)
+    state.put(.until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
+    let disk = NotesOnDisk(path)
+    #expect(disk.holds == holds && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
+    for name in notes.keys {
+      let text = String(decoding: try TextFile.read("\(path)/\(name)"), as: UTF8.self)
+      #expect(name == "trial" || !text.contains("\"since\":5") && !text.contains("\"timeout\":"), "\(text)")
+    }
+    #expect(String(decoding: try TextFile.read("\(path)/holds.json"), as: UTF8.self).contains("1970-01-01T00:00:05.000Z"))
   }
 
   @Test("of a second agent there are none: the first has the lock") func lock() throws {

@@ -89,7 +89,7 @@ import Testing
     tunnel.onDemand.timing.idle = .seconds(600)
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()
-    #expect(try life.tunnel().notes.count { $0.contains("is not acted on") } == 2)
+    #expect(try life.tunnel().notes.count { $0.text.contains("is not acted on") } == 2)
     #expect(try life.tunnel().because.contains("not acted on"))
   }
 }

@@ -1,8 +1,10 @@
 import Agent
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 import Simulation
+import TestKit
 import Testing
 
 /// An agent in a simulated machine, with what it told.
@@ -65,4 +67,9 @@ final class WatchedAgent {
     }
     return agent
   }
+}
+
+extension StatusReport {
+  /// As it comes out at the other end of the socket.
+  var coded: StatusReport { get throws { try JSON(parsing: JSON(encoding: self).text().utf8).decoded() } }
 }

@@ -9,7 +9,7 @@ import Testing
     ("RoamwardCore/Facts/FactKind", "FactKind"),
     ("RoamwardCore/Planning/Step", "Step"), ("RoamwardCore/Evaluation/Decision", "Outcome"), ("RoamwardCore/Evaluation/Decision", "Inert"),
     ("RoamwardCore/Reports/ReasonCode", "ReasonCode"), ("RoamwardCore/Reports/WakeReason", "WakeReason"),
-    ("ControlProtocol/Event", "Kind"), ("ControlProtocol/FirewallStatus", "Situation"),
+    ("ControlProtocol/Events/Event", "Kind"), ("ControlProtocol/Status/FirewallStatus", "Situation"),
   ]
 
   @Test("each case has a sentence", arguments: enumerations)

@@ -8,7 +8,8 @@ import Testing
 
   /// What each pure target may import: its neighbours, and nothing else.
   static let allowed: [(target: String, imports: Set<String>)] = [
-    ("NetworkTypes", []), ("RoamwardCore", ["NetworkTypes", "KeyMemory"]), ("Wire", ["NetworkTypes", "RoamwardCore", "KeyMemory"]),
+    ("NetworkTypes", []), ("JSON", ["NetworkTypes", "CJansson"]), ("RoamwardCore", ["NetworkTypes", "KeyMemory"]),
+    ("Wire", ["NetworkTypes", "RoamwardCore", "KeyMemory"]), ("ControlProtocol", ["JSON", "NetworkTypes", "RoamwardCore"]),
   ]
 
   @Test("the pure rings import nothing of the machine", arguments: allowed)
@@ -28,6 +29,11 @@ import Testing
       let found = Set(importedModules(in: try text(file)))
       #expect(found.subtracting(["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "Synchronization"]) == [], "\(file)")
     }
+  }
+
+  @Test("one file knows jansson") func jansson() throws {
+    let files = try swiftFiles(in: "\(Self.root)/Sources").filter { importedModules(in: try text($0)).contains("CJansson") }
+    #expect(files.map { $0.split(separator: "/").suffix(2).joined(separator: "/") } == ["JSON/JSONParsing.swift"])
   }
 
   @Test("keys are kept with libsodium alone, and nothing that reaches the machine") func keyMemory() throws {

@@ -1,62 +1,107 @@
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 import TestKit
 import Testing
 
-@Suite struct JSONTests {
-  @Test(
-    "text and value are one another's inverse",
-    arguments: [
-      JSON.null, true, false, 0, -9_223_372_036_854_775_808, "", "a \"quoted\"\n\u{1}\u{0} text ✓", [], [1, [2, .null]], [:],
-      ["b": 1, "a": ["c": "d"]],
-    ])
-  func roundTrip(value: JSON) throws {
-    #expect(try JSON(parsing: Array(value.text().utf8)) == value)
-    #expect(try JSON(parsing: Array(value.text(indented: true).utf8)) == value)
-  }
-
-  @Test("members keep their order") func order() { #expect((["b": 1, "a": 2] as JSON).text() == #"{"b":1,"a":2}"#) }
-
-  @Test("what is not JSON is refused with its place", arguments: ["", "{", "{\"a\":1,\"a\":2}", "[1,]", "nul", "\"\\ud800\"", "1 2"])
-  func refused(text: String) { #expect(throws: JSONError.self) { try JSON(parsing: Array(text.utf8)) } }
-
-  @Test("no bytes make it trap") func garbage() {
-    var generator = SystemRandomNumberGenerator()
-    for _ in 0..<20_000 {
-      let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      _ = try? JSON(parsing: bytes)
-    }
-    #expect(throws: JSONError.self) { try JSON(parsing: Array(repeating: UInt8(ascii: "["), count: 100_000)) }
-  }
-}
-
 @Suite struct MessageTests {
   @Test(
     "requests survive the wire",
     arguments: [
-      Request.status, .monitor(), .monitor(snapshots: true), .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
-      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer")),
+      Request.status, .network, .monitor(), .monitor(snapshots: true), .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
+      .hold(
+        tunnel: "corp",
+        HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer", sessions: ["192.0.2.7", "2001:db8::7"].map(Sample.address))),
+      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .time(.milliseconds(1500)))),
       .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
+      .release(ReleaseRequest(isPortal: true, programs: "/a", until: .resume, reason: "hotel")), .confirm, .revert,
+      .apply(ApplyRequest(files: [.init(name: "10-corp.yaml", text: "version: 1\n")], confirmWithin: .seconds(60))),
     ])
-  func requests(request: Request) throws { #expect(try Request(request.json) == request) }
+  func requests(request: Request) throws { #expect(try Request(JSON(parsing: request.json.text().utf8)) == request) }
 
-  @Test("what is no request is refused", arguments: [["command": "fly"], ["command": "up"], [:], ["command": 7]] as [JSON])
-  func badRequests(json: JSON) { #expect(throws: RequestError.self) { try Request(json) } }
-
-  @Test("replies survive the wire") func replies() {
-    for reply in [Reply.done(["a": 1]), .refused(RequestError(code: .notAllowed, message: "no"))] { #expect(Reply(reply.json) == reply) }
+  @Test("the form of a request") func form() {
+    let request = Request.hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
+    #expect(
+      request.json.text()
+        == #"{"version":2,"request":{"hold":{"tunnel":"corp","override":{"up":false,"until":{"lifetime":"time","after-ms":60000},"reason":"printer","sessions":[]}}}}"#
+    )
+    #expect(Request.status.json.text() == #"{"version":2,"request":{"status":{}}}"#)
   }
 
-  @Test("reports survive the wire") func reports() {
-    let tunnel = StatusReport.Tunnel(
-      name: "corp", state: "connected", since: 12, isEnabled: true, decision: "connect",
-      rule: .init(index: 2, name: nil, file: "/etc/10-corp.yaml", line: 22), because: "wifi", hold: "up", holdSince: 13, link: "corp",
-      engine: "kernel", endpoint: "203.0.113.10:51820", lastHandshake: 14, receivedBytes: 15, sentBytes: 16, failure: nil, notes: ["note"])
-    let report = StatusReport(
-      time: 1, process: 2, generation: 3, policyFiles: 4, problems: [.init(file: "f", line: 5, column: 6, severity: "error", message: "m")],
-      primary: .init(link: "wlan0", type: "wifi", ssid: nil), tunnels: [tunnel], notes: ["n"])
-    #expect(StatusReport(report.json) == report)
+  @Test(
+    "what is no request is refused, and why is said",
+    arguments: [
+      (#"{"version":2}"#, "there is no `request`"), (#"{"version":2,"request":{"fly":{}}}"#, "request"),
+      (#"{"version":2,"request":{}}"#, "request"),
+      (#"{"version":2,"request":{"hold":{"tunnel":"corp"}}}"#, "request.hold: there is no `override`"),
+      (#"{"version":2,"request":{"hold":{"override":{}}}}"#, "request.hold: there is no `tunnel`"),
+      (#"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":0}}}}}"#, "up to a year"),
+      (
+        #"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":31622400001}}}}}"#,
+        "up to a year"
+      ),
+      (#"{"version":2,"request":{"resume":{"tunnel":7}}}"#, "request.resume.tunnel: expected a text"),
+      (#"{"version":2,"request":{"apply":{"policies":{"files":[],"sessions":[]}}}}"#, "`files` is a list"),
+      (#"{"version":2,"request":{"apply":{"policies":{"files":[{"name":"../a","text":""}],"sessions":[]}}}}"#, "no name for a file"),
+      (
+        #"{"version":2,"request":{"apply":{"policies":{"files":[{"name":"a","text":""}],"sessions":[],"confirm-within-ms":86400001}}}}"#,
+        "up to a day"
+      ),
+    ])
+  func badRequests(text: String, message: String) throws {
+    let json = try JSON(parsing: text.utf8)
+    let error = #expect(throws: RequestError.self) { try Request(json) }
+    #expect(error?.code == .badRequest && error?.message.contains(message) == true, "\(error as Any)")
+  }
+
+  @Test(
+    "a request of another version is refused with both versions",
+    arguments: [
+      (#"{"command":"status"}"#, "no version"), (#"{"version":1,"request":{"status":{}}}"#, "version 1"),
+      (#"{"version":3,"request":{"status":{}}}"#, "version 3"), ("[]", "no version"),
+    ])
+  func otherVersion(text: String, words: String) throws {
+    let json = try JSON(parsing: text.utf8)
+    let error = #expect(throws: RequestError.self) { try Request(json) }
+    #expect(
+      error?.code == .otherVersion && error?.message.contains("is of \(words)") == true && error?.message.contains("version 2") == true)
+  }
+
+  @Test("replies survive the wire, and one of another version is told") func replies() throws {
+    for reply in [Reply.done(["a": 1]), .done([:]), .refused(RequestError(code: .notAllowed, message: "no"))] {
+      #expect(try Reply(JSON(parsing: reply.json.text().utf8)) == reply)
+    }
+    let old = #expect(throws: JSONMismatch.self) { try Reply(["version": 1, "result": [:]]) }
+    #expect(old?.description.contains("version 1") == true && old?.description.contains("systemctl restart roamwardd") == true)
+    #expect(throws: JSONMismatch.self) { try Reply(["version": 2]) }
+  }
+
+  @Test("a document of another version is not taken for this one") func otherDocument() {
+    let members = (JSON(encoding: Golden.status).members ?? []).map { $0.key == "version" ? JSON.Member(key: "version", value: 2) : $0 }
+    let error = #expect(throws: JSONMismatch.self) { try JSON.object(members).decoded(as: StatusReport.self) }
+    #expect(error?.description == "version: expected version 1, not 2")
+  }
+
+  @Test("an event that nobody knows is told by its name") func unknownEvent() {
+    let json: JSON = ["version": 1, "time": "2026-11-22T14:03:07.412Z", "code": .null, "event": "party"]
+    let error = #expect(throws: JSONMismatch.self) { try json.decoded(as: EventReport.self) }
+    #expect(error?.description == "event: there is no event \"party\"")
+  }
+
+  @Test("one line for people of each event") func lines() {
+    let lines = Golden.events.map(\.line)
+    #expect(
+      lines == [
+        "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")", "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",
+        "corp: failed (the peer did not answer within 15 s)", "corp: held down by hand", "corp: no longer held",
+        "corp: tries again in 2.5 s",
+        "corp: does not go down after all", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is in force",
+        "policy: 2 errors; what was good last stays in force", Golden.firewall.words,
+        "corp: repaired what another program changed (link-changed, 2 times)",
+        "repaired what another program changed (rules-changed, 1 times)", "warning: corp: its name servers are not applied",
+        "network: seen",
+      ])
   }
 
   @Test("a snapshot's JSON says what is known to be absent by silence, and what is unknown by name") func snapshots() {
@@ -67,15 +112,5 @@ import Testing
       json.text()
         == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","ssid":"Cafe","addresses":["192.0.2.23/24"],"gateways":["192.0.2.1"],"mtu":1500,"unknown":["gateway-mac"]}}}"#
     )
-  }
-
-  @Test("JSON has nothing in it that steers a terminal, and means the same")
-  func escapes() throws {
-    let texts = ["\u{1b}[31m", "\u{9b}31m", "\u{7f}", "\u{202e}", "\u{200b}", "\u{2028}", "\u{e0041}", "é \u{1f600} \\ \"", "a\nb\t\u{0}"]
-    let value = JSON.object([.init(key: "\u{9b}k", value: JSON(texts))])
-    for text in [value.text(), value.text(indented: true)] {
-      #expect(!text.unicodeScalars.contains { $0.isUnprintable && $0 != "\n" })
-      #expect(try JSON(parsing: text.utf8) == value)
-    }
   }
 }

@@ -1,4 +1,5 @@
 import ControlProtocol
+import JSON
 import NetworkTypes
 import PolicySource
 import RoamwardCore

@@ -1,4 +1,4 @@
-import ControlProtocol
+import JSON
 import LinuxIO
 import NetworkTypes
 import PolicySource
@@ -83,7 +83,7 @@ extension ImportResult {
 
   /// All that people see, and the policies.
   var shownText: String {
-    report.text + report.json.text() + files.filter { !$0.isSecret }.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
+    report.text + JSON(encoding: report).text() + files.filter { !$0.isSecret }.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
   }
 
   func says(_ weight: ImportReport.Weight, _ words: String) -> Bool {

@@ -123,7 +123,7 @@ import Testing
     #expect(!hold.isOver(at: 1, on: NetworkIdentity(of: cafe)))
     #expect(!hold.isOver(at: 1, on: NetworkIdentity(of: NetworkSnapshot())))
     #expect(hold.isOver(at: 1, on: NetworkIdentity(of: home)))
-    #expect(!Hold(wantsUp: true, since: 0, lifetime: .resume).isOver(at: .max, on: NetworkIdentity(of: home)))
+    #expect(!Hold(wantsUp: true, since: 0, lifetime: .resume).isOver(at: .distantFuture, on: NetworkIdentity(of: home)))
   }
 
   @Test("a person does not wait for the release delay") func heldDown() {

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test("an override comes first, the newest of several; who is held down gives way") func overrides() {
-    func hold(_ up: Bool, _ since: Int64) -> Hold { Hold(wantsUp: up, since: since, lifetime: .resume) }
+    func hold(_ up: Bool, _ since: Timestamp) -> Hold { Hold(wantsUp: up, since: since, lifetime: .resume) }
     #expect(Exclusion.losers(among: [claim("a", .connect), claim("b", .disconnect, override: hold(true, 1))]) == ["a": "b"])
     #expect(
       Exclusion.losers(among: [claim("a", .connect, override: hold(true, 1)), claim("b", .connect, override: hold(true, 2))]) == ["a": "b"])

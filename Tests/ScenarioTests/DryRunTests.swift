@@ -87,7 +87,7 @@ struct DryRunTests {
     #expect(
       seen.lines == [
         "[10]", "[11]", "[12]", "[10]", "[2]", "[2]", "[2]", "[1]", #"[1,"corp","connect",2,10,null,2]"#, #"[1,"no","array"]"#,
-        #"[2,"yes","array"]"#, #"["action","because","inert","pending","rule","trace","tunnel"]"#,
+        #"[2,"yes","array"]"#, #"["action","because","code","inert","pending","rule","trace","tunnel"]"#,
       ])
   }
 

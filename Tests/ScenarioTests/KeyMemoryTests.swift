@@ -48,14 +48,14 @@ struct KeyMemoryTests {
         # The same key read again from the file, and from the last good copy of a broken one.
         touch $policies/corp.conf
         echo 'nonsense: [' >>$policies/corp.yaml
-        within 5 eval '[[ $(roamward status --json | jq -r ".policy.standIns | length") == 1 ]]'
+        within 5 eval '[[ $(roamward status --json | jq -r ".policy[\\"stand-ins\\"] | length") == 1 ]]'
         count 1 'last known good'
         kill_agent
         start_agent
         tunnel_is corp connected
         count 1 'read from the state folder'
         sed -i '$d' $policies/corp.yaml
-        within 5 eval '[[ $(roamward status --json | jq -r ".policy.standIns | length") == 0 ]]'
+        within 5 eval '[[ $(roamward status --json | jq -r ".policy[\\"stand-ins\\"] | length") == 0 ]]'
         # A set that comes over the local socket.
         mkdir new && cp -p $policies/* new/
         roamward apply --confirm-within 60s new >/dev/null

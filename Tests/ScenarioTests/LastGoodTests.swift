@@ -30,7 +30,7 @@ struct LastGoodTests {
       tunnel_is corp connected
       within 5 eval 'routes >routes.after; diff routes.before routes.after'
       say 'as it was'
-      roamward status --json | jq -c '.policy | [.generation, (.standIns | length)]'
+      roamward status --json | jq -c '.policy | [.generation, (."stand-ins" | length)]'
       grep -c 'its last good version of' agent.log
       # As after a reboot: another agent, nothing of the kernel's left.
       stop_agent
@@ -42,7 +42,7 @@ struct LastGoodTests {
       kill $babbling
       # Mended, and gone with its file.
       sed -i '$d' $policies/corp.yaml
-      within 5 eval '[[ $(roamward status --json | jq -r ".policy.standIns | length") == 0 ]]'
+      within 5 eval '[[ $(roamward status --json | jq -r ".policy[\\"stand-ins\\"] | length") == 0 ]]'
       rm $policies/corp.yaml
       within 5 field_is corp name ''
       grep -c PrivateKey state/policies || true
@@ -77,7 +77,7 @@ struct LastGoodTests {
         tunnel_is corp connected
         nft list table inet roamward >/dev/null || say "open in round $round"
         sed -i '$d' $policies/corp.yaml
-        within 5 eval '[[ $(roamward status --json | jq -r ".policy.standIns | length") == 0 ]]'
+        within 5 eval '[[ $(roamward status --json | jq -r ".policy[\\"stand-ins\\"] | length") == 0 ]]'
       done
       kill $babbling
       (( $(clear) == before )) && say 'nothing in clear' || say "$(($(clear) - before)) in clear"

@@ -101,7 +101,7 @@ struct OperationsTests {
       for tunnel in corp off lab; do
         dry evaluate --tunnel $tunnel --exit-code >/dev/null && status=0 || status=$?; say "$tunnel $status"
       done
-      dry evaluate --tunnel off --json | jq -c '.decisions[0] | [.action, .inert.reason]'
+      dry evaluate --tunnel off --json | jq -c '.decisions[0] | [.action, .inert.code]'
       dry explain corp --json | jq -r '.decision.because'
       """, limit: 90)
     #expect(seen.contains("because: rule 1 \"everywhere\": always"), "\(seen)")

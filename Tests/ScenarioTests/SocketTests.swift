@@ -37,7 +37,7 @@ struct SocketTests {
       var connections: [FileDescriptor] = []
       for i in 0..<250 {
         let connection = try FileDescriptor.connect(to: socket, nonBlocking: true)
-        let text = ["{\"command\":", "", "\u{0}\n", "{}\n[]\n", String(repeating: "x", count: 70_000)][i % 5]
+        let text = ["{\"version\":2,", "", "\u{0}\n", "{}\n[]\n", String(repeating: "x", count: 70_000)][i % 5]
         _ = try? connection.write(Array(text.utf8)[...])
         connections.append(connection)
       }
@@ -62,7 +62,7 @@ struct SocketTests {
     let connection = try FileDescriptor.connect(to: "\(scene.folder)/agent.socket", nonBlocking: true)
     // More answers than the kernel keeps for a socket, all asked for before the first is read.
     let count = 500
-    let questions = Array(String(repeating: "{\"command\":\"status\"}\n", count: count).utf8)
+    let questions = Array(String(repeating: "{\"version\":2,\"request\":{\"status\":{}}}\n", count: count).utf8)
     #expect(try connection.write(questions[...]) == questions.count)
     let seen = try scene.run("roamward status --json | wc -c")
     #expect(try #require(Int(seen)) * count > 400_000, "bytes that wait")

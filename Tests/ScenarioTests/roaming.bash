@@ -30,7 +30,7 @@ roam() {
     began=${EPOCHREALTIME/./}
     within 3 settled_in "$place" >&2
     echo "$place $(((${EPOCHREALTIME/./} - began) / 1000))"
-    if roamward status --json | jq -e '[.notes[] | select(contains("by another program"))] != []' >/dev/null; then
+    if roamward status --json | jq -e '[.notes[].text | select(contains("by another program"))] != []' >/dev/null; then
       roamward status >&2
       return 1
     fi

@@ -1,4 +1,4 @@
-internal import ControlProtocol
+internal import JSON
 package import RoamwardCore
 
 /// A tunnel's rules in a form of Apple's.
@@ -108,7 +108,7 @@ private func json(_ property: Property) -> JSON {
   case .string(let text), .date(let text): .string(text)
   case .integer(let number): .integer(number)
   case .boolean(let flag): .bool(flag)
-  case .real(let number): .integer(Int64(exactly: number.rounded(.towardZero)) ?? 0)
+  case .real(let number): .real(number)
   case .data: .null
   case .array(let items): .array(items.map(json))
   case .dictionary(let entries): .object(entries.map { JSON.Member(key: $0.key, value: json($0.value)) })

@@ -1,4 +1,4 @@
-internal import ControlProtocol
+internal import JSON
 
 /// Reads a property list in any of its forms: XML, binary, or JSON as the declarations of OS 27 are. Tells what had to be forgiven.
 package func readPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> (root: Property, warnings: [String]) {
@@ -81,6 +81,7 @@ private func property(_ json: JSON, depth: Int, nodes: inout Int) throws(ImportF
   case .null: throw ImportFailure("`null` stands where a value was expected", help: "leave the key out")
   case .bool(let value): return Property(.boolean(value))
   case .integer(let value): return Property(.integer(value))
+  case .real(let value): return Property(.real(value))
   case .string(let text): return Property(.string(text))
   case .array(let values):
     var items: [Property] = []

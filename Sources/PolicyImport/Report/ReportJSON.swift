@@ -1,28 +1,48 @@
-package import ControlProtocol
+/// An import's report as `roamward import --json` prints it.
+extension ImportReport: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case file, signature
+    case entries = "keys"
+  }
 
-extension ImportReport {
-  package var json: JSON {
-    .object([
-      "file": .string(shown(file)), "signature": signature?.json ?? .null,
-      "keys": .array(
-        entries.map { entry in
-          .object([
-            "outcome": .string(entry.outcome.rawValue), "weight": .string(entry.weight.rawValue),
-            "key": entry.key.isEmpty ? .null : .string(entry.key), "line": JSON(entry.line), "text": .string(entry.text),
-          ])
-        }),
-    ])
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(shown(file), forKey: .file)
+    try container.encode(signature.map { SignatureReport($0) }, forKey: .signature)
+    try container.encode(entries.map { EntryReport($0) }, forKey: .entries)
   }
 }
 
-extension ProfileSignature {
-  fileprivate var json: JSON {
-    let (word, reason): (String, String?) =
-      switch standing {
+/// What became of one key.
+private struct EntryReport: Encodable {
+  let outcome: String
+  let weight: String
+  /// `nil`: of the whole file.
+  let key: String?
+  let line: Int?
+  let text: String
+
+  init(_ entry: ImportReport.Entry) {
+    outcome = entry.outcome.rawValue
+    weight = entry.weight.rawValue
+    key = entry.key.isEmpty ? nil : entry.key
+    line = entry.line
+    text = entry.text
+  }
+}
+
+private struct SignatureReport: Encodable {
+  let signers: [String]
+  let standing: String
+  let because: String?
+
+  init(_ signature: ProfileSignature) {
+    signers = signature.signers
+    (standing, because) =
+      switch signature.standing {
       case .notVerified: ("not-verified", nil)
       case .verified: ("verified", nil)
       case .refuted(let because): ("refuted", because)
       }
-    return .object(["signers": JSON(signers), "standing": .string(word), "because": JSON(reason)])
   }
 }

@@ -1,3 +1,4 @@
+internal import JSON
 import RoamwardCore
 
 /// What one policy file says, before the files are merged.

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// What a mapping may hold: the one declaration of its keys, from which it is read and its JSON Schema is made.
 struct Mapping<Draft: Sendable>: Sendable {
   /// What the mapping describes, with its article: `a tunnel`.
@@ -37,11 +39,11 @@ struct Mapping<Draft: Sendable>: Sendable {
   }
 
   var schema: Schema {
-    var members: [SchemaValue.Member] = [
+    var members: [JSON.Member] = [
       .init(key: "type", value: "object"), .init(key: "additionalProperties", value: false),
       .init(key: "properties", value: .object(keys.map { .init(key: $0.declaration.name, value: $0.declaration.property) })),
     ]
-    let required = keys.filter { $0.declaration.missing != nil }.map { SchemaValue.string($0.declaration.name) }
+    let required = keys.filter { $0.declaration.missing != nil }.map { JSON.string($0.declaration.name) }
     if !required.isEmpty { members.append(.init(key: "required", value: .array(required))) }
     return Schema(members: members)
   }
@@ -129,16 +131,16 @@ extension Key {
 
 extension KeyDeclaration {
   /// As a property of a JSON Schema. The description stands beside a reference, not in it: draft 7 overlooks what is in it.
-  fileprivate var property: SchemaValue {
-    var members: [SchemaValue.Member] = [.init(key: "description", value: .string(about))]
+  fileprivate var property: JSON {
+    var members: [JSON.Member] = [.init(key: "description", value: .string(about))]
     if let standard { members.append(.init(key: "default", value: value(of: standard))) }
     members.append(.init(key: "examples", value: .array([value(of: example)])))
     guard case .object(let own) = schema.value else { return .object(members) }
     return .object(members + (own.contains { $0.key == "$ref" } ? [.init(key: "allOf", value: .array([schema.value]))] : own))
   }
 
-  private func value(of text: String) -> SchemaValue {
-    readYAML(SourceText(file: name, bytes: Array(text.utf8))).root.map { SchemaValue($0) } ?? .string(text)
+  private func value(of text: String) -> JSON {
+    readYAML(SourceText(file: name, bytes: Array(text.utf8))).root.map { JSON($0) } ?? .string(text)
   }
 }
 

@@ -1,15 +1,17 @@
+internal import JSON
+
 /// The JSON Schema (draft 7) of policy files, for editors: made of the declarations that the reader goes by.
 package func policySchema() -> String {
   let definitions: [(name: String, schema: Schema)] = [
     ("match", criteria.schema), ("probe", ValueReader.probe.schema), ("rule", ruleKeys.schema), ("tunnel", tunnelKeys.schema),
   ]
   guard case .object(let policy) = policyKeys.schema.value else { return "" }
-  let head: [SchemaValue.Member] = [
+  let head: [JSON.Member] = [
     .init(key: "$schema", value: "http://json-schema.org/draft-07/schema#"), .init(key: "title", value: "Roamward policy"),
   ]
-  let required = SchemaValue.Member(key: "required", value: ["version"])
-  let tail = SchemaValue.Member(key: "definitions", value: .object(definitions.map { .init(key: $0.name, value: $0.schema.value) }))
-  return SchemaValue.object(head + policy + [required, tail]).text() + "\n"
+  let required = JSON.Member(key: "required", value: ["version"])
+  let tail = JSON.Member(key: "definitions", value: .object(definitions.map { .init(key: $0.name, value: $0.schema.value) }))
+  return JSON.object(head + policy + [required, tail]).text(indented: true) + "\n"
 }
 
 /// The keys of one mapping, for what documents and tests them.

@@ -1,7 +1,8 @@
 /// What the agent would do to a machine: the tunnels at rest, turned into the plan that it would execute.
 package struct PlanPreview: Hashable, Sendable {
   package var plan: Plan
-  package var notes: [String]
+  /// What cannot be done as the policies say.
+  package var remarks: [Remark]
   /// Routes and rules that would lead past a tunnel, and what comes of them.
   package var claims: [RouteClaim]
   package var others: OtherVPNs
@@ -19,12 +20,15 @@ package struct PlanPreview: Hashable, Sendable {
     let fit = UnderlayFit(tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice)
     desired = DesiredState(of: setups, on: fit, portal: portal)
     plan = Plan(from: observed, to: desired)
-    notes =
-      desired.notes.map(\.description) + others.collisions + desired.refusals.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    remarks =
+      desired.notes + others.collisions.map { Remark(.conflict, $0) }
+      + desired.refusals.sorted { $0.key < $1.key }.map { Remark(.overlapRefused, of: $0.key, "\($0.value)") }
     claims = routeClaims(on: setups.filter { $0.level == .full }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
     resolverChoice = choice
     self.observed = observed
     self.others = others
   }
+  /// The same for people, and who stands in the way of steps.
+  package var notes: [String] { (remarks + plan.conflicts).map(\.description) }
 }

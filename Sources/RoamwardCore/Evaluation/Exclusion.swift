@@ -27,7 +27,7 @@ package enum Exclusion {
     guard rivals.count > 1 else { return [:] }
     let wanted = rivals.filter { $0.intent == .up || $0.intent == .unchanged && $0.isPending }
     let byHand = wanted.filter { $0.override?.wantsUp ?? false }
-    let newest = byHand.map { $0.override?.since ?? 0 }.max()
+    let newest = byHand.compactMap { $0.override?.since }.max()
     let winner = byHand.first { $0.override?.since == newest } ?? wanted.first ?? rivals.first { $0.intent == .unchanged }
     guard let winner else { return [:] }
     let others = rivals.map(\.tunnel.name).filter { $0 != winner.tunnel.name }

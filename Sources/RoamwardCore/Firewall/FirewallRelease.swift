@@ -1,7 +1,8 @@
+package import NetworkTypes
+
 /// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.
 package struct FirewallRelease: Hashable, Sendable {
-  /// Seconds since 1970.
-  package var since: Int64
+  package var since: Timestamp
   package var lifetime: Hold.Lifetime
   /// Only the web and DNS, for a portal.
   package var isPortal: Bool
@@ -9,10 +10,10 @@ package struct FirewallRelease: Hashable, Sendable {
   package var programs: ControlGroup?
   package var reason: String?
 
-  /// A portal's window closes after this many seconds at the latest.
-  package static let longestPortal: Int64 = 600
+  /// A portal's window closes after this time at the latest.
+  package static let longestPortal = Duration.seconds(600)
 
-  package init(since: Int64, lifetime: Hold.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
+  package init(since: Timestamp, lifetime: Hold.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
     self.since = since
     self.lifetime = lifetime
     self.isPortal = isPortal
@@ -21,7 +22,7 @@ package struct FirewallRelease: Hashable, Sendable {
   }
 
   /// Whether it is over at this time on this network.
-  package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
+  package func isOver(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     Hold(wantsUp: false, since: since, lifetime: lifetime).isOver(at: time, on: network)
   }
 }

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// Which tunnels hold back what they include: from what rules and people want of them, and from what a person has released. No clock.
 package struct GuardMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
@@ -88,7 +90,7 @@ package struct GuardMachine: Hashable, Sendable {
   }
 
   /// Ends the release whose time has come, or that was for another network; gives whether it did.
-  package mutating func endRelease(at time: Int64, on network: NetworkIdentity) -> Bool {
+  package mutating func endRelease(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     guard let release, release.isOver(at: time, on: network) else { return false }
     return close()
   }

@@ -1,4 +1,4 @@
-/// Why the agent wakes: in `status --json` (`lastWake`, `nextWake`) and in the log at debug level. docs/operations.md lists them.
+/// Why the agent wakes: in `status --json` (`last-wake`, `next-wake`) and in the log at debug level. docs/operations.md lists them.
 package enum WakeReason: String, Hashable, Sendable, CaseIterable {
   // MARK: Something happened
 

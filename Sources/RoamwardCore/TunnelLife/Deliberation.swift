@@ -25,11 +25,12 @@ package struct Deliberation: Hashable, Sendable {
   /// `holds`: those of an earlier agent.
   package init(holds: [String: Hold] = [:]) { self.holds = holds }
 
-  /// Decides for every tunnel. `time` is in seconds since 1970; `isRunning` says whether a tunnel is up or coming up: whether there is
+  /// Decides for every tunnel. `time` is of the clock on the wall; `isRunning` says whether a tunnel is up or coming up: whether there is
   /// anything to release. What the network has
   /// been like since `changed`, or always, is acted on when it has lasted for the tunnel's own time to settle.
   package mutating func deliberate(
-    on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Int64, isRunning: (String) -> Bool
+    on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Timestamp,
+    isRunning: (String) -> Bool
   ) -> [Verdict] {
     settling = [:]
     let evaluator = Evaluator(networks: policies.networks)
@@ -73,22 +74,22 @@ package struct Deliberation: Hashable, Sendable {
     return now < changed + settle
   }
 
-  /// What will happen to a tunnel by itself. `time` is in seconds since 1970.
-  package func timers(of tunnel: String, at now: Moment, time: Int64) -> [TunnelTimer] {
+  /// What will happen to a tunnel by itself. `time` is of the clock on the wall.
+  package func timers(of tunnel: String, at now: Moment, time: Timestamp) -> [TunnelTimer] {
     var timers: [TunnelTimer] = []
     if let until = settling[tunnel] { timers.append(TunnelTimer(.settle, at: until)) }
     if decisions[tunnel]?.outcome == .pending, let until = waits[tunnel] { timers.append(TunnelTimer(.decide, at: until)) }
     if let at = releases[tunnel]?.releaseAt { timers.append(TunnelTimer(.release, at: at)) }
-    if let end = holds[tunnel]?.lifetime.end { timers.append(TunnelTimer(.holdEnd, at: now + .seconds(max(0, end - time)))) }
+    if let end = holds[tunnel]?.lifetime.end { timers.append(TunnelTimer(.holdEnd, at: now + max(.zero, end - time))) }
     return timers
   }
 
   /// The next moment at which the same facts, seen at `seen`, may give another answer; `nil`: none.
   package func nextDeadline(
-    of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Int64
+    of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Timestamp
   ) -> Moment? {
     let holdEnds = holds.values.compactMap { hold -> Moment? in
-      if case .time(let end) = hold.lifetime { now + .seconds(max(0, end - time)) } else { nil }
+      if case .time(let end) = hold.lifetime { now + max(.zero, end - time) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
     return (open + settling.values + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
@@ -110,7 +111,7 @@ package struct Deliberation: Hashable, Sendable {
   package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
 
   /// Ends the holds whose time has come, or that were for another network; gives their tunnels. Those that stay learn about the network.
-  package mutating func endHolds(at time: Int64, on network: NetworkIdentity) -> [String] {
+  package mutating func endHolds(at time: Timestamp, on network: NetworkIdentity) -> [String] {
     let ended = end { $1.isOver(at: time, on: network) }
     for name in holds.keys { holds[name]?.learn(network) }
     return ended

@@ -1,23 +1,22 @@
-import NetworkTypes
+package import NetworkTypes
 
 /// A person's word, which outranks the rules: this tunnel up, or down, for as long as was said.
 package struct Hold: Hashable, Sendable {
   package enum Lifetime: Hashable, Sendable {
     /// Until the machine is on another network than this one.
     case network(NetworkIdentity)
-    /// Until this time, in seconds since 1970.
-    case time(Int64)
+    /// Until this time.
+    case time(Timestamp)
     /// Until `resume`.
     case resume
   }
 
   package var wantsUp: Bool
-  /// Seconds since 1970.
-  package var since: Int64
+  package var since: Timestamp
   package var lifetime: Lifetime
   package var reason: String?
 
-  package init(wantsUp: Bool, since: Int64, lifetime: Lifetime, reason: String? = nil) {
+  package init(wantsUp: Bool, since: Timestamp, lifetime: Lifetime, reason: String? = nil) {
     self.wantsUp = wantsUp
     self.since = since
     self.lifetime = lifetime
@@ -25,7 +24,7 @@ package struct Hold: Hashable, Sendable {
   }
 
   /// Whether it is over at this time on this network. Without a network one that lasts until another network goes on: nothing is known of it.
-  package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
+  package func isOver(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     switch lifetime {
     case .network(let identity): !network.isNone && !identity.isSame(as: network)
     case .time(let end): end <= time
@@ -51,17 +50,8 @@ extension Hold.Lifetime {
     }
   }
 
-  /// For JSON: `network`, `time` or `resume`.
-  package var kind: String {
-    switch self {
-    case .network: "network"
-    case .time: "time"
-    case .resume: "resume"
-    }
-  }
-
-  /// When it ends by the clock, in seconds since 1970.
-  package var end: Int64? { if case .time(let end) = self { end } else { nil } }
+  /// When it ends by the clock.
+  package var end: Timestamp? { if case .time(let end) = self { end } else { nil } }
 }
 
 /// What a tunnel is to do, after rules, holds and switches have had their say.

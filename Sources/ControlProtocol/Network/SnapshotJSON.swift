@@ -1,3 +1,4 @@
+package import JSON
 internal import NetworkTypes
 package import RoamwardCore
 

@@ -2,7 +2,10 @@
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
+  /// A number without fraction and exponent.
   case integer(Int64)
+  /// Any other number. Infinities and what is no number have no JSON, and are printed as `null`.
+  case real(Double)
   case string(String)
   case array([JSON])
   case object([Member])
@@ -17,26 +20,40 @@ package enum JSON: Hashable, Sendable {
     }
   }
 
-  package static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
-    .object(members.map { Member(key: $0.key, value: $0.value) })
-  }
-
-  package subscript(key: String) -> JSON? {
-    guard case .object(let members) = self else { return nil }
-    return members.first { $0.key == key }?.value
-  }
+  package subscript(key: String) -> JSON? { members?.first { $0.key == key }?.value }
 
   package var string: String? { if case .string(let text) = self { text } else { nil } }
-  package var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
   package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
   package var array: [JSON]? { if case .array(let items) = self { items } else { nil } }
+  package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+
+  /// The number, where it is a whole one: `1e3` is 1000, `1.5` is none. Nothing is cut off.
+  package var integer: Int64? {
+    switch self {
+    case .integer(let number): number
+    case .real(let number): Int64(exactly: number)
+    default: nil
+    }
+  }
+
+  package var real: Double? {
+    switch self {
+    case .integer(let number): Double(number)
+    case .real(let number): number
+    default: nil
+    }
+  }
 }
 
-extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral {
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByDictionaryLiteral
+{
   package init(stringLiteral value: String) { self = .string(value) }
   package init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(floatLiteral value: Double) { self = .real(value) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
   package init(arrayLiteral elements: JSON...) { self = .array(elements) }
+  package init(dictionaryLiteral elements: (String, JSON)...) { self = .object(elements.map { Member(key: $0.0, value: $0.1) }) }
 
   /// The text, or `null`.
   package init(_ text: String?) { self = text.map { .string($0) } ?? .null }

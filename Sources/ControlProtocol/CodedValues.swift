@@ -1,0 +1,24 @@
+package import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+// How values of the core stand in JSON: each as one text.
+
+extension Timestamp: CodedAsText {
+  package static let expected = "a moment such as 2026-11-22T14:03:07.412Z"
+  package static let schema: JSON = [
+    "type": "string", "format": "date-time", "pattern": #"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"#,
+  ]
+  package static let sample = Timestamp(milliseconds: 0)
+}
+
+extension IPAddress: CodedAsText {
+  package static let expected = "an IP address"
+  package static let schema: JSON = ["type": "string"]
+  package static let sample = IPAddress(v4: 0)
+}
+
+extension ReasonCode: JSONWords {}
+extension Decision.Outcome: JSONWords, CaseIterable {
+  package static let allCases: [Self] = [.connect, .disconnect, .ignore, .evaluateConnection, .pending]
+}

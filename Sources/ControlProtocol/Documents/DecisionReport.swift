@@ -1,0 +1,179 @@
+internal import JSON
+internal import NetworkTypes
+package import RoamwardCore
+
+/// What the rules of one tunnel want on one network, and why: an element of `decisions` in `roamward evaluate --json`.
+package struct DecisionReport: Hashable, Sendable, Codable {
+  package var tunnel: String
+  package var action: Decision.Outcome
+  package var code: ReasonCode
+  package var because: String
+  package var rule: RuleReport?
+  package var pending: Pending?
+  package var inert: Inert?
+  package var trace: [Entry]
+
+  package init(
+    tunnel: String, action: Decision.Outcome, code: ReasonCode, because: String, rule: RuleReport?, pending: Pending?, inert: Inert?,
+    trace: [Entry]
+  ) {
+    self.tunnel = tunnel
+    self.action = action
+    self.code = code
+    self.because = because
+    self.rule = rule
+    self.pending = pending
+    self.inert = inert
+    self.trace = trace
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel, action, code, because, rule, pending, inert, trace
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .action: "What the rules want."
+      case .code: "Why, as a code."
+      case .because: "Why, for people."
+      case .rule: "The rule that decided, or whose fact is awaited; null: none holds."
+      case .pending: "Of a decision that waits for a fact; null: it does not wait."
+      case .inert: "Why the decision is not acted on; null: it is."
+      case .trace: "The rules that were evaluated, in order."
+      }
+    }
+  }
+}
+
+extension DecisionReport {
+  /// What a decision waits for.
+  package struct Pending: Hashable, Sendable, Codable {
+    package var waitsFor: String
+    package var decideWithinMilliseconds: Int64?
+    package var then: Then?
+
+    package init(waitsFor: String, decideWithinMilliseconds: Int64?, then: Then?) {
+      self.waitsFor = waitsFor
+      self.decideWithinMilliseconds = decideWithinMilliseconds
+      self.then = then
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case waitsFor = "waits-for"
+      case decideWithinMilliseconds = "decide-within-ms"
+      case then
+
+      var about: String {
+        switch self {
+        case .waitsFor: "The fact, for people."
+        case .decideWithinMilliseconds: "How long it waits, from when the network came."
+        case .then: "What is decided without the fact."
+        }
+      }
+    }
+  }
+
+  /// What is decided without the fact.
+  package struct Then: Hashable, Sendable, Codable {
+    package var action: Decision.Outcome
+    package var rule: RuleReport?
+
+    package init(action: Decision.Outcome, rule: RuleReport?) {
+      self.action = action
+      self.rule = rule
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case action, rule
+
+      var about: String {
+        switch self {
+        case .action: "What the rules want then."
+        case .rule: "The rule that decides then."
+        }
+      }
+    }
+  }
+
+  /// Why a decision is not acted on.
+  package struct Inert: Hashable, Sendable, Codable {
+    package var code: ReasonCode
+    package var by: String?
+    package var because: String
+
+    package init(code: ReasonCode, by: String?, because: String) {
+      self.code = code
+      self.by = by
+      self.because = because
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case code, by, because
+
+      var about: String {
+        switch self {
+        case .code: "Why, as a code."
+        case .by: "The tunnel that comes first."
+        case .because: "Why, for people."
+        }
+      }
+    }
+  }
+
+  /// One rule, and what was found.
+  package struct Entry: Hashable, Sendable, Codable {
+    package var rule: RuleReport
+    package var action: String
+    package var holds: String
+    package var because: [String]
+
+    package init(rule: RuleReport, action: String, holds: String, because: [String]) {
+      self.rule = rule
+      self.action = action
+      self.holds = holds
+      self.because = because
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case rule, action, holds, because
+
+      var about: String {
+        switch self {
+        case .rule: "The rule."
+        case .action: "What it wants if it holds."
+        case .holds: "Whether it holds."
+        case .because: "What was found, for people."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .action: ["connect", "disconnect", "ignore", "evaluate-connection"]
+        case .holds: ["yes", "no", "unknown"]
+        default: nil
+        }
+      }
+    }
+  }
+}
+
+extension DecisionReport {
+  package init(_ decision: Decision) {
+    self.init(
+      tunnel: decision.tunnel, action: decision.outcome, code: decision.code, because: decision.because,
+      rule: decision.rule.map { RuleReport($0) }, pending: Pending(of: decision),
+      inert: decision.inert.map { Inert(code: $0.code, by: $0.winner, because: $0.words) },
+      trace: decision.trace.map {
+        Entry(rule: RuleReport($0.rule), action: $0.action.rawValue, holds: $0.holds.rawValue, because: [$0.finding.because])
+      })
+  }
+}
+
+extension DecisionReport.Pending {
+  fileprivate init?(of decision: Decision) {
+    guard decision.outcome == .pending else { return nil }
+    self.init(
+      waitsFor: decision.because, decideWithinMilliseconds: decision.pending?.decideWithin.milliseconds,
+      then: decision.pending.map { .init(action: $0.then, rule: $0.rule.map { RuleReport($0) }) })
+  }
+}

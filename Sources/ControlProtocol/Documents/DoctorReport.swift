@@ -1,0 +1,72 @@
+internal import JSON
+package import RoamwardCore
+
+/// What `roamward doctor --json` prints.
+package struct DoctorReport: Hashable, Sendable, Codable {
+  package var version: DocumentVersion = DocumentVersion()
+  package var findings: [Finding]
+  package var passed: [String]
+
+  package init(findings: [Finding], passed: [String]) {
+    self.findings = findings
+    self.passed = passed
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, findings, passed
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .findings: "What would go wrong, the worst first."
+      case .passed: "What is well, for people."
+      }
+    }
+  }
+}
+
+extension DoctorReport {
+  /// Something that would go wrong, and what to do about it.
+  package struct Finding: Hashable, Sendable, Codable {
+    package var check: String
+    package var severity: String
+    package var message: String
+    package var cure: String?
+
+    package init(check: String, severity: String, message: String, cure: String?) {
+      self.check = check
+      self.severity = severity
+      self.message = message
+      self.cure = cure
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case check, severity, message, cure
+
+      var about: String {
+        switch self {
+        case .check: "The check's name, which stays the same from version to version."
+        case .severity:
+          "problem: a tunnel does not work as its policy says. risk: it works until something else happens. hint: worth knowing."
+        case .message: "For people."
+        case .cure: "What helps."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .severity: HostFinding.Severity.allCases.map(\.rawValue)
+        default: nil
+        }
+      }
+    }
+  }
+}
+
+extension DoctorReport {
+  package init(_ diagnosis: Diagnosis) {
+    self.init(
+      findings: diagnosis.findings.map { Finding(check: $0.check, severity: $0.severity.rawValue, message: $0.message, cure: $0.cure) },
+      passed: diagnosis.passed)
+  }
+}

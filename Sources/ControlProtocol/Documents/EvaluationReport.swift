@@ -1,0 +1,71 @@
+package import JSON
+internal import NetworkTypes
+package import RoamwardCore
+
+/// What `roamward evaluate --json` prints.
+package struct EvaluationReport: Hashable, Sendable, Codable {
+  package var version: DocumentVersion = DocumentVersion()
+  package var decisions: [DecisionReport]
+  package var hosts: [HostReport]
+  package var network: JSON
+
+  package init(decisions: [DecisionReport], hosts: [HostReport], network: JSON) {
+    self.decisions = decisions
+    self.hosts = hosts
+    self.network = network
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, decisions, hosts, network
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .decisions: "A decision for each tunnel."
+      case .hosts: "What a look-up of the name of --host would do; empty without it."
+      case .network: "The network that was judged, in the form of a snapshot file: docs/policy-reference.md, Snapshots."
+      }
+    }
+  }
+}
+
+/// What a look-up of a name would do to a tunnel.
+package struct HostReport: Hashable, Sendable, Codable {
+  package var tunnel: String
+  package var host: String
+  package var action: String
+  package var because: String
+
+  package init(tunnel: String, host: String, action: String, because: String) {
+    self.tunnel = tunnel
+    self.host = host
+    self.action = action
+    self.because = because
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel, host, action, because
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .host: "The name."
+      case .action: "What the connection rule wants; none: no rule holds the name."
+      case .because: "For people."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .action: ["connect-if-needed", "connect-always", "never-connect", "none"]
+      default: nil
+      }
+    }
+  }
+}
+
+extension HostReport {
+  package init(_ decision: HostDecision) {
+    self.init(tunnel: decision.tunnel, host: decision.name.text, action: decision.action, because: decision.words)
+  }
+}

@@ -1,0 +1,111 @@
+internal import JSON
+package import RoamwardCore
+
+/// What `roamward plan --json` prints.
+package struct PlanReport: Hashable, Sendable, Codable {
+  package var version: DocumentVersion = DocumentVersion()
+  package var steps: [Step]
+  package var routes: [RouteReport]
+  package var others: [String]
+  package var notes: [RemarkReport]
+  package var resolver: String?
+
+  package init(steps: [Step], routes: [RouteReport], others: [String], notes: [RemarkReport], resolver: String?) {
+    self.steps = steps
+    self.routes = routes
+    self.others = others
+    self.notes = notes
+    self.resolver = resolver
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, steps, routes, others, notes
+    case resolver = "dns"
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .steps: "What the agent would do, in order."
+      case .routes: "Routes and rules of others that would lead past a tunnel, and what comes of them."
+      case .others: "Other VPNs of the machine, and what they route."
+      case .notes: "What cannot be done as the policies say."
+      case .resolver: "The DNS backend; null: the plan sets no DNS servers."
+      }
+    }
+  }
+}
+
+extension PlanReport {
+  /// One change of the machine.
+  package struct Step: Hashable, Sendable, Codable {
+    package var what: String
+    package var undo: String?
+
+    package init(what: String, undo: String?) {
+      self.what = what
+      self.undo = undo
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case what = "do"
+      case undo
+
+      var about: String {
+        switch self {
+        case .what: "The change, as the system's own command where there is one."
+        case .undo: "What takes it back; null: nothing does."
+        }
+      }
+    }
+  }
+}
+
+/// A route or rule of somebody else's that would lead past a tunnel what the tunnel includes.
+package struct RouteReport: Hashable, Sendable, Codable {
+  package var tunnel: String
+  package var what: String
+  package var goes: String
+  package var because: String
+
+  package init(tunnel: String, what: String, goes: String, because: String) {
+    self.tunnel = tunnel
+    self.what = what
+    self.goes = goes
+    self.because = because
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel, what, goes, because
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .what: "The route or rule."
+      case .goes: "Where the packets go that it is about."
+      case .because: "Why, for people."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .goes: ["outside", "inside", "nowhere"]
+      default: nil
+      }
+    }
+  }
+}
+
+extension PlanReport {
+  package init(_ preview: PlanPreview) {
+    self.init(
+      steps: preview.plan.steps.map { Step(what: $0.description, undo: $0.undo?.description) },
+      routes: preview.claims.map { RouteReport($0) }, others: preview.others.all.map(\.description),
+      notes: (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }, resolver: preview.resolver?.backend.description)
+  }
+}
+
+extension RouteReport {
+  package init(_ claim: RouteClaim) {
+    self.init(tunnel: claim.tunnel, what: claim.what, goes: claim.fate.rawValue, because: claim.because)
+  }
+}

@@ -1,0 +1,24 @@
+package import JSON
+
+/// The JSON Schemas of the documents that people's programs read: docs/schema/NAME.schema.json. They are made of the declarations by which the documents
+/// are encoded and decoded.
+package enum PublishedSchema: String, CaseIterable, Sendable {
+  case status, monitor, evaluate, plan, state, doctor
+
+  package func json() throws -> JSON {
+    let (title, schema) =
+      switch self {
+      case .status:
+        (
+          "What `roamward status --json` prints: the agent's report, or where no agent answers what the kill switch blocks.",
+          ["anyOf": [try JSON.schema(of: StatusReport.self), try JSON.schema(of: StatusWithoutAgent.self)]] as JSON
+        )
+      case .monitor: ("A line of what `roamward monitor --json` prints: one event.", EventReport.schema)
+      case .evaluate: ("What `roamward evaluate --json` prints.", try JSON.schema(of: EvaluationReport.self))
+      case .plan: ("What `roamward plan --json` prints.", try JSON.schema(of: PlanReport.self))
+      case .state: ("What `roamward state --json` prints.", try JSON.schema(of: StateReport.self))
+      case .doctor: ("What `roamward doctor --json` prints.", try JSON.schema(of: DoctorReport.self))
+      }
+    return JSON.documentSchema(title, of: schema)
+  }
+}

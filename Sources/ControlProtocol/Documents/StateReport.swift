@@ -1,0 +1,98 @@
+internal import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+/// What `roamward state --json` prints: everything on the machine that is Roamward's.
+package struct StateReport: Hashable, Sendable, Codable {
+  package var version: DocumentVersion = DocumentVersion()
+  package var agent: Agent?
+  package var objects: [Object]
+
+  package init(agent: Agent?, objects: [Object]) {
+    self.agent = agent
+    self.objects = objects
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, agent, objects
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .agent: "The agent; null: none answers, so what is here was left by one."
+      case .objects: "What is there, by its mark."
+      }
+    }
+  }
+}
+
+extension StateReport {
+  /// The agent that runs.
+  package struct Agent: Hashable, Sendable, Codable {
+    package var process: Int
+
+    package init(process: Int) {
+      self.process = process
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case process = "pid"
+
+      var about: String {
+        switch self {
+        case .process: "Its process."
+        }
+      }
+    }
+  }
+
+  /// One thing of Roamward's.
+  package struct Object: Hashable, Sendable, Codable {
+    package var kind: String
+    package var what: String
+    package var purpose: String
+    package var tunnel: String?
+    package var because: String?
+    package var code: ReasonCode?
+    package var since: Timestamp?
+    package var rule: RuleReport?
+
+    package init(
+      kind: String, what: String, purpose: String, tunnel: String?, because: String? = nil, code: ReasonCode? = nil,
+      since: Timestamp? = nil, rule: RuleReport? = nil
+    ) {
+      self.kind = kind
+      self.what = what
+      self.purpose = purpose
+      self.tunnel = tunnel
+      self.because = because
+      self.code = code
+      self.since = since
+      self.rule = rule
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case kind, what, purpose, tunnel, because, code, since, rule
+
+      var about: String {
+        switch self {
+        case .kind: "What it is."
+        case .what: "The thing itself."
+        case .purpose: "What it is for."
+        case .tunnel: "The tunnel that it belongs to; null: none alone."
+        case .because: "Why the tunnel is as it is; null: no agent tells."
+        case .code: "The same as a code."
+        case .since: "Since when the tunnel is in its state."
+        case .rule: "The rule that decided about the tunnel."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .kind: ["link", "address", "route", "rule", "firewall", "resolver", "file", "process"]
+        default: nil
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+/// What happened, as one kind of event tells it: its members stand beside those that all events have.
+package protocol Happening: Hashable, Sendable, Codable {
+  /// The word of `event`.
+  static var event: String { get }
+  /// One line for people; `code` is the event's.
+  func line(_ code: ReasonCode?) -> String
+}
+
+/// Something that happened, as `roamward monitor --json` tells it: an object on a line.
+package struct EventReport: Sendable {
+  /// Every kind of event. A new one is a type and an entry of this list.
+  package static let kinds: [any Happening.Type] = [
+    DecisionEvent.self, StateEvent.self, FailureEvent.self, HoldEvent.self, TimerEvent.self, NetworkEvent.self, PolicyEvent.self,
+    FirewallEvent.self, RepairEvent.self, WarningEvent.self, SnapshotEvent.self,
+  ]
+
+  package var time: Timestamp
+  /// Why it happened; `nil` where nothing but a look has.
+  package var code: ReasonCode?
+  package var happening: any Happening
+
+  package init(time: Timestamp, code: ReasonCode?, happening: any Happening) {
+    self.time = time
+    self.code = code
+    self.happening = happening
+  }
+
+  /// One line for people.
+  package var line: String { happening.line(code) }
+}
+
+extension EventReport: Equatable {
+  package static func == (a: Self, b: Self) -> Bool {
+    a.time == b.time && a.code == b.code && AnyHashable(a.happening) == AnyHashable(b.happening)
+  }
+}
+
+extension EventReport: Codable {
+  /// What every event has beside `event` and its own members.
+  private struct Envelope: Codable {
+    var version = DocumentVersion()
+    var time: Timestamp
+    var code: ReasonCode?
+
+    enum CodingKeys: String, DescribedKey {
+      case version, time, code
+
+      var about: String {
+        switch self {
+        case .version: "The version of this document."
+        case .time: "When it happened."
+        case .code: "Why it happened; null where the network was only seen."
+        }
+      }
+    }
+  }
+
+  private enum KindKey: String, CodingKey {
+    case event
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let envelope = try Envelope(from: decoder)
+    (time, code) = (envelope.time, envelope.code)
+    let event = try decoder.container(keyedBy: KindKey.self).decode(String.self, forKey: .event)
+    guard let kind = Self.kinds.first(where: { $0.event == event }) else {
+      throw JSONMismatch(at: decoder.codingPath + [KindKey.event], "there is no event \"\(event)\"")
+    }
+    happening = try kind.init(from: decoder)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try Envelope(time: time, code: code).encode(to: encoder)
+    var container = encoder.container(keyedBy: KindKey.self)
+    try container.encode(type(of: happening).event, forKey: .event)
+    try happening.encode(to: encoder)
+  }
+}
+
+extension EventReport: SchemaDescribed {
+  package static let sample = EventReport(time: .sample, code: nil, happening: PolicyEvent(generation: 1, errors: 0, warnings: 0))
+
+  /// Any one kind of event, with the members that all have.
+  package static let schema: JSON = ["anyOf": .array(kinds.map { schema(of: $0) })]
+
+  private static func schema(of kind: any Happening.Type) -> JSON {
+    guard let envelope = try? JSON.schema(of: Envelope.self)["properties"]?.members,
+      let own = try? JSON.schema(of: kind)["properties"]?.members
+    else { preconditionFailure("\(kind) has no schema") }
+    let event = JSON.Member(key: "event", value: ["description": "What kind of event it is.", "const": .string(kind.event)])
+    let properties = envelope + [event] + own
+    return [
+      "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)), "additionalProperties": false,
+    ]
+  }
+}

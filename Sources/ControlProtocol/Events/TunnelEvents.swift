@@ -1,0 +1,188 @@
+internal import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+/// The rules' verdict on a tunnel is another one, or has another reason.
+package struct DecisionEvent: Happening {
+  package static let event = "decision"
+
+  package var tunnel: String
+  package var decision: String
+  package var rule: Int?
+  package var name: String?
+  package var because: String
+
+  package func line(_ code: ReasonCode?) -> String {
+    let rule = rule.map { words(forRule: $0, name: name) + ": " } ?? ""
+    return "\(tunnel): \(decision) (\(rule)\(because))"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case decision
+    case rule
+    case name
+    case because
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .decision: "What the rules want."
+      case .rule: "The place of the rule that decided, counted from 1; null: none holds."
+      case .name: "The rule's name."
+      case .because: "Why, for people."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .decision: Decision.Outcome.allCases.map(\.rawValue)
+      default: nil
+      }
+    }
+  }
+}
+
+/// The tunnel has come to another state.
+package struct StateEvent: Happening {
+  package static let event = "state"
+
+  package var tunnel: String
+  package var from: String
+  package var to: String
+  package var because: String
+
+  package func line(_ code: ReasonCode?) -> String {
+    "\(tunnel): \(from) -> \(to) (\(because))"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case from
+    case to
+    case because
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .from: "The state before."
+      case .to: "The state now."
+      case .because: "Why, for people."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .from, .to: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
+      default: nil
+      }
+    }
+  }
+}
+
+/// An attempt to bring a tunnel up, or one that was up, has failed.
+package struct FailureEvent: Happening {
+  package static let event = "failure"
+
+  package var tunnel: String
+  package var because: String
+
+  package func line(_ code: ReasonCode?) -> String {
+    "\(tunnel): failed (\(because))"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case because
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .because: "Why, for people."
+      }
+    }
+  }
+}
+
+/// A person has said that a tunnel is to be up or down, or that is over.
+package struct HoldEvent: Happening {
+  package static let event = "hold"
+
+  package var tunnel: String
+  package var hold: String?
+  package var isSaid: Bool
+  package var lifetime: Lifetime.Word?
+  package var milliseconds: Int64?
+  package var reason: String?
+
+  package func line(_ code: ReasonCode?) -> String {
+    "\(tunnel): " + (hold.map { "held \($0) by hand" } ?? "no longer held")
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case hold
+    case isSaid = "said"
+    case lifetime
+    case milliseconds = "after-ms"
+    case reason
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .hold: "What a person wants; null: nothing any more."
+      case .isSaid: "Whether a person said it just now."
+      case .lifetime: "What ends it."
+      case .milliseconds: "How long it lasts, where its lifetime is a time."
+      case .reason: "What the person gave as the reason."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .hold: ["up", "down"]
+      default: nil
+      }
+    }
+  }
+}
+
+/// Something will happen to a tunnel by itself, or will not any more.
+package struct TimerEvent: Happening {
+  package static let event = "timer"
+
+  package var tunnel: String
+  package var timer: String
+  package var at: Timestamp?
+  package var milliseconds: Int64?
+
+  package func line(_ code: ReasonCode?) -> String {
+    let what = TunnelTimer.What(rawValue: timer)
+    guard let milliseconds else { return "\(tunnel): \(what?.wordsOfEnd ?? "no more \(timer)")" }
+    let time = words(for: .milliseconds(milliseconds))
+    return "\(tunnel): \(what?.words(in: time) ?? "\(timer) in \(time)")"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case timer
+    case at
+    case milliseconds = "after-ms"
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .timer: "What will happen."
+      case .at: "When; null: it will not any more."
+      case .milliseconds: "In how many milliseconds; null: it will not any more."
+      }
+    }
+
+    var words: [String]? {
+      switch self {
+      case .timer: TunnelTimer.What.allCases.map(\.rawValue)
+      default: nil
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package import JSON
+internal import NetworkTypes
+package import RoamwardCore
+
+extension Underlay {
+  /// The snapshot file's form, with a section `facts` beside it: where each fact comes from, which readers of the snapshot pass over.
+  package var json: JSON {
+    guard case .object(var members) = snapshot.json else { return snapshot.json }
+    members.append(.init(key: "facts", value: JSON(encoding: FactReports(of: self))))
+    return .object(members)
+  }
+
+  /// Gives unknown facts the reasons that `facts` has, and takes the sources from there; what cannot be read is left out.
+  package mutating func takeFacts(from json: JSON) {
+    guard let reports = try? json["facts"]?.decoded(as: FactReports.self) else { return }
+    for i in snapshot.links.indices {
+      let name = snapshot.links[i].name
+      for (kind, report) in reports.links[name] ?? [:] {
+        guard let kind = FactKind(rawValue: kind), kind.isOfLink else { continue }
+        provenance.links[name, default: [:]][kind] = report.origin
+        if let reason = report.unknown { snapshot.links[i].makeUnknown(kind, because: reason) }
+      }
+    }
+    for (kind, report) in reports.machine {
+      guard let kind = FactKind(rawValue: kind), !kind.isOfLink else { continue }
+      provenance.machine[kind] = report.origin
+      if let reason = report.unknown { snapshot.makeUnknown(kind, because: reason) }
+    }
+  }
+}
+
+/// By link, and of the machine: for each fact that was asked for, the sources in order, and why it is unknown where it is.
+private struct FactReports: Codable {
+  var links: [String: [String: FactReport]]
+  var machine: [String: FactReport]
+
+  init(of underlay: Underlay) {
+    let (snapshot, provenance) = (underlay.snapshot, underlay.provenance)
+    let links = snapshot.links.map { link in
+      (link.name, Self.reports(provenance.links[link.name] ?? [:], FactKind.allCases.filter(\.isOfLink), link.unknownReason))
+    }
+    self.links = Dictionary(links) { first, _ in first }
+    machine = Self.reports(provenance.machine, FactKind.allCases.filter { !$0.isOfLink }, snapshot.unknownReason)
+  }
+
+  private static func reports(
+    _ origins: [FactKind: FactOrigin], _ kinds: [FactKind], _ reason: (FactKind) -> String?
+  ) -> [String: FactReport] {
+    let reports = kinds.compactMap { kind -> (String, FactReport)? in
+      let reason = reason(kind)
+      guard origins[kind] != nil || reason != nil else { return nil }
+      return (kind.rawValue, FactReport(origins[kind] ?? FactOrigin([]), unknown: reason))
+    }
+    return Dictionary(reports) { first, _ in first }
+  }
+}
+
+/// Where one fact comes from.
+private struct FactReport: Codable {
+  struct Answer: Codable {
+    var source: String
+    var said: String
+    var isBelieved: Bool
+    var because: String?
+
+    enum CodingKeys: String, CodingKey {
+      case source, said
+      case isBelieved = "believed"
+      case because
+    }
+  }
+
+  /// The one that is believed.
+  var source: String?
+  /// When it last said so, in whole seconds.
+  var confirmed: Timestamp?
+  /// Why it is not known.
+  var unknown: String?
+  var asked: [Answer]
+
+  init(_ origin: FactOrigin, unknown: String?) {
+    source = origin.believed?.source
+    confirmed = origin.confirmed.map { Timestamp(seconds: $0) }
+    self.unknown = unknown
+    asked = origin.sources.map { Answer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, because: $0.because) }
+  }
+
+  var origin: FactOrigin {
+    FactOrigin(
+      asked.map { SourceAnswer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, because: $0.because) },
+      confirmed: confirmed?.seconds)
+  }
+}

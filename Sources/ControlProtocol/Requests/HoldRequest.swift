@@ -1,0 +1,22 @@
+package import NetworkTypes
+
+/// What `up` and `down` ask for.
+package struct HoldRequest: Hashable, Sendable, Codable {
+  package var wantsUp: Bool
+  package var until: Lifetime
+  package var reason: String?
+  /// Where sessions come from that must not be cut.
+  package var sessions: [IPAddress]
+
+  package init(wantsUp: Bool, until: Lifetime = .networkChange, reason: String? = nil, sessions: [IPAddress] = []) {
+    self.wantsUp = wantsUp
+    self.until = until
+    self.reason = reason
+    self.sessions = sessions
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case wantsUp = "up"
+    case until, reason, sessions
+  }
+}

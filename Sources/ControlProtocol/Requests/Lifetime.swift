@@ -1,0 +1,57 @@
+internal import JSON
+internal import NetworkTypes
+
+/// How long something that a person asks for is to last.
+package enum Lifetime: Hashable, Sendable {
+  case networkChange
+  case resume
+  /// This long.
+  case time(Duration)
+
+  package static func seconds(_ seconds: Int64) -> Lifetime { .time(.seconds(seconds)) }
+
+  /// An override is not for ever: a year at most.
+  package static let longest = Duration.seconds(366 * 86_400)
+
+  /// What ends it, in the word that reports have too.
+  package enum Word: String, Hashable, Sendable, JSONWords {
+    case network, time, resume
+  }
+
+  package var word: Word {
+    switch self {
+    case .networkChange: .network
+    case .resume: .resume
+    case .time: .time
+    }
+  }
+
+  package var duration: Duration? { if case .time(let duration) = self { duration } else { nil } }
+}
+
+extension Lifetime: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case word = "lifetime"
+    case milliseconds = "after-ms"
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    switch try container.decode(Word.self, forKey: .word) {
+    case .network: self = .networkChange
+    case .resume: self = .resume
+    case .time:
+      let duration = Duration.milliseconds(try container.decode(Int64.self, forKey: .milliseconds))
+      guard duration > .zero, duration <= Self.longest else {
+        throw JSONMismatch(at: container.codingPath + [CodingKeys.milliseconds], "expected a time of up to a year")
+      }
+      self = .time(duration)
+    }
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(word, forKey: .word)
+    try container.encodeIfPresent(duration?.milliseconds, forKey: .milliseconds)
+  }
+}

@@ -1,0 +1,136 @@
+package import JSON
+
+/// What a client asks of the agent: one JSON object on a line, such as `{"version":2,"request":{"resume":{"tunnel":"corp"}}}`.
+package enum Request: Hashable, Sendable, Codable {
+  case status
+  /// The network as the last pass saw it, with where its facts come from.
+  case network
+  /// A reply, and then events, a line each, for as long as the client stays.
+  /// With `snapshots`, also every network that is seen, whole: what `simulate` can live through again.
+  case monitor(snapshots: Bool = false)
+  /// Holds the tunnel up or down.
+  case hold(tunnel: String, HoldRequest)
+  /// Ends the hold on one tunnel, or all of them.
+  case resume(tunnel: String?)
+  /// Opens the firewall, wholly or for a portal.
+  case release(ReleaseRequest)
+  /// Reads the policies again, as SIGHUP does.
+  case reload
+  /// Puts policies in force, for good or on trial.
+  case apply(ApplyRequest)
+  /// Keeps the policies on trial, or takes them back.
+  case confirm
+  case revert
+
+  private enum HoldCodingKeys: String, CodingKey {
+    case tunnel
+    case _1 = "override"
+  }
+
+  private enum ReleaseCodingKeys: String, CodingKey {
+    case _0 = "suspension"
+  }
+
+  private enum ApplyCodingKeys: String, CodingKey {
+    case _0 = "policies"
+  }
+
+  /// Whether it changes anything, and so needs the right to.
+  package var isChange: Bool {
+    switch self {
+    case .status, .network, .monitor: false
+    case .hold, .resume, .release, .reload, .apply, .confirm, .revert: true
+    }
+  }
+
+  package var json: JSON { JSON(encoding: Envelope(request: self)) }
+
+  package init(_ json: JSON) throws(RequestError) {
+    let version = json["version"]?.integer
+    guard version == ControlSocket.version else {
+      let other = version.map { "version \($0) of its protocol" } ?? "no version of the protocol"
+      throw RequestError(
+        code: .otherVersion,
+        message: "the request is of \(other), and this agent speaks version \(ControlSocket.version): "
+          + "install agent and command line of one release, then restart roamwardd")
+    }
+    do throws(JSONMismatch) {
+      self = try json.decoded(as: Envelope.self).request
+    } catch {
+      throw RequestError(code: .badRequest, message: "the request cannot be read: \(error)")
+    }
+    if case .apply(let request) = self { try request.check() }
+  }
+
+  private struct Envelope: Codable {
+    var version = ControlSocket.version
+    var request: Request
+  }
+}
+
+/// Why a request was refused.
+package struct RequestError: Error, Hashable, Sendable, Codable {
+  package enum Code: String, Hashable, Sendable, Codable {
+    case badRequest = "bad-request"
+    /// The client is of another release.
+    case otherVersion = "other-version"
+    case notAllowed = "not-allowed"
+    case noSuchTunnel = "no-such-tunnel"
+    case disabled
+    /// It would end a session that the caller has said must not end.
+    case wouldCut = "would-cut"
+    /// Policies have errors.
+    case badPolicy = "bad-policy"
+    /// The policies have not been read yet: the agent still ends what another has left.
+    case starting
+    /// There is no trial, or there is one already.
+    case trial
+    /// The machine would not do it.
+    case failed
+  }
+
+  package let code: Code
+  package let message: String
+
+  package init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+/// The agent's answer: one JSON object on a line.
+package enum Reply: Hashable, Sendable {
+  case done(JSON)
+  case refused(RequestError)
+
+  package var json: JSON {
+    switch self {
+    case .done(let result): JSON(encoding: Envelope(result: result))
+    case .refused(let error): JSON(encoding: Envelope(error: error))
+    }
+  }
+
+  /// Fails for what is no answer of this version of the protocol; the error says so to people.
+  package init(_ json: JSON) throws(JSONMismatch) {
+    let envelope = try json.decoded(as: Envelope.self)
+    if envelope.version != ControlSocket.version {
+      throw JSONMismatch(
+        at: [],
+        "the agent speaks version \(envelope.version) of the protocol, and this program version \(ControlSocket.version): "
+          + "restart it, `systemctl restart roamwardd`")
+    }
+    if let error = envelope.error {
+      self = .refused(error)
+    } else if let result = envelope.result {
+      self = .done(result)
+    } else {
+      throw JSONMismatch(at: [], "the answer has neither a result nor an error")
+    }
+  }
+
+  private struct Envelope: Codable {
+    var version = ControlSocket.version
+    var result: JSON?
+    var error: RequestError?
+  }
+}

@@ -1,0 +1,87 @@
+internal import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+/// What the firewall holds back, in the terms of docs/security.md.
+package struct FirewallStatus: Hashable, Sendable, Codable {
+  package enum Situation: String, Hashable, Sendable, JSONWords {
+    /// No kill switch is active.
+    case open
+    /// A kill switch blocks what its tunnels include, except through them.
+    case guarded
+    /// The same, with a window for a captive portal.
+    case portal
+    /// A person has suspended the kill switch.
+    case released
+  }
+
+  package let situation: Situation
+  /// Why it is as it is; `reason` is what a person gave.
+  package let code: ReasonCode
+  /// Tunnels that guard what they include.
+  package let guards: [String]
+  /// Those of them that are not up: what they include does not flow at all.
+  package let blocking: [String]
+  /// When a suspension ends by the clock.
+  package let until: Timestamp?
+  /// The control group of the only programs that a portal is open to.
+  package let programs: String?
+  package let reason: String?
+  /// How a suspension ends.
+  package let lifetime: Lifetime.Word?
+
+  package init(
+    situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Timestamp? = nil, programs: String? = nil,
+    reason: String? = nil, lifetime: Lifetime.Word? = nil
+  ) {
+    self.lifetime = lifetime
+    self.situation = situation
+    self.guards = guards
+    self.blocking = blocking
+    self.until = until
+    self.programs = programs
+    self.reason = reason
+    code =
+      switch situation {
+      case .released: .killSwitchSuspended
+      case .portal: .portalOpened
+      case .open, .guarded: blocking.isEmpty ? .trafficFlows : .trafficBlocked
+      }
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case situation, code, guards, blocking, until, programs, reason, lifetime
+
+    var about: String {
+      switch self {
+      case .situation:
+        "open: no kill switch is active. guarded: one blocks what its tunnels include, except through them. portal: the same, with a window "
+          + "for a captive portal. released: a person has suspended it."
+      case .code: "Why it is so."
+      case .guards: "The tunnels whose kill switch is active."
+      case .blocking: "Those of them that are not up: what they include does not flow."
+      case .until: "When a suspension ends by the clock."
+      case .programs: "The control group of the only programs that a captive portal is open to."
+      case .reason: "What a person gave as the reason of a suspension."
+      case .lifetime: "What ends a suspension."
+      }
+    }
+  }
+
+  /// For people; `nil` where there is nothing to say.
+  package var words: String? {
+    let why = reason.map { " (\($0))" } ?? ""
+    switch situation {
+    case .open: return nil
+    case .released: return "firewall: released by hand\(why), nothing is held back; `roamward resume` ends it"
+    case .portal:
+      let whose = programs.map { " of the programs in \($0), and nobody else's," } ?? ""
+      return "firewall: open for a captive portal\(why): the web and DNS\(whose) flow outside the tunnel; `roamward resume` ends it"
+    case .guarded:
+      if blocking.isEmpty { return nil }
+      let names = blocking.joined(separator: ", ")
+      return
+        "blocked: what goes through \(names) does not flow, because \(blocking.count == 1 ? "it is" : "they are") not up; `roamward release` opens it"
+    }
+  }
+}

@@ -1,0 +1,216 @@
+internal import JSON
+package import NetworkTypes
+internal import RoamwardCore
+
+extension StatusReport {
+  /// What is wrong with a policy file.
+  package struct Problem: Hashable, Sendable, Codable {
+    package var file: String
+    package var line: Int
+    package var column: Int
+    /// `error` or `warning`.
+    package var severity: String
+    package var message: String
+
+    package init(file: String, line: Int, column: Int, severity: String, message: String) {
+      self.file = file
+      self.line = line
+      self.column = column
+      self.severity = severity
+      self.message = message
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case file, line, column, severity, message
+
+      var about: String {
+        switch self {
+        case .file: "The file."
+        case .line: "The line, counted from 1."
+        case .column: "The column, counted from 1."
+        case .severity: "An error keeps the file out of force."
+        case .message: "For people."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .severity: ["error", "warning"]
+        default: nil
+        }
+      }
+    }
+  }
+
+  /// The policies, and what is wrong with them.
+  package struct Policies: Hashable, Sendable, Codable {
+    /// Counts the policy sets that took force since the agent started.
+    package var generation: Int
+    package var files: Int
+    /// With an error among them, what was good last is in force.
+    package var problems: [Problem]
+    /// What that is.
+    package var standIns: [StandIn]
+    /// Until when the policies on trial may be confirmed; `nil`: none are on trial.
+    package var trialUntil: Timestamp?
+
+    package init(generation: Int, files: Int, problems: [Problem] = [], standIns: [StandIn] = [], trialUntil: Timestamp? = nil) {
+      self.generation = generation
+      self.files = files
+      self.problems = problems
+      self.standIns = standIns
+      self.trialUntil = trialUntil
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case generation, files, problems
+      case standIns = "stand-ins"
+      case trialUntil = "trial-until"
+
+      var about: String {
+        switch self {
+        case .generation: "Counts the sets of policies that took force since the agent started."
+        case .files: "How many policy files were read."
+        case .problems: "What is wrong with them; with an error among them, the last known good is in force in the place of the file."
+        case .standIns: "What is in force in the place of files with errors."
+        case .trialUntil: "Until when the policies on trial may be confirmed; null: none are on trial."
+        }
+      }
+    }
+  }
+
+  /// What stands for a network in each family (`NetworkIdentity.digest`).
+  package struct Digests: Hashable, Sendable, Codable {
+    package var v4: String?
+    package var v6: String?
+
+    package init(v4: String?, v6: String?) {
+      self.v4 = v4
+      self.v6 = v6
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case v4 = "ipv4"
+      case v6 = "ipv6"
+
+      var about: String {
+        switch self {
+        case .v4: "Of IPv4; null: the network has none."
+        case .v6: "Of IPv6; null: the network has none."
+        }
+      }
+    }
+  }
+
+  /// The link that the machine is on its network by. `nil` fields: no network, not on Wi-Fi, not known.
+  package struct Primary: Hashable, Sendable, Codable {
+    package var link: String?
+    package var type: String?
+    package var ssid: String?
+    package var network: Digests
+
+    package init(link: String?, type: String?, ssid: String?, network: Digests = Digests(v4: nil, v6: nil)) {
+      self.link = link
+      self.type = type
+      self.ssid = ssid
+      self.network = network
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case link, type, ssid, network
+
+      var about: String {
+        switch self {
+        case .link: "Its name; null: there is no network."
+        case .type: "Its type, as policies name it; null: not known."
+        case .ssid: "The name of the Wi-Fi network; null: not on Wi-Fi, or not known."
+        case .network: "What stands for the network, and changes with it."
+        }
+      }
+    }
+  }
+
+  /// What the agent has done since it started.
+  package struct Counters: Hashable, Sendable, Codable {
+    /// Announcements of the kernel that reached it; those that its filter dropped are not counted, by anybody.
+    package var events: Int
+    /// How often announcements were lost, and everything was read anew.
+    package var overflows: Int
+    /// Looks at the machine; a `status` makes one.
+    package var observations: Int
+    /// How often the rules were judged.
+    package var evaluations: Int
+    /// How often what is was compared with what should be.
+    package var plans: Int
+    /// Steps that changed the machine.
+    package var steps: Int
+    /// Steps that repaired what another program had changed.
+    package var repairs: Int
+    /// How often a WireGuard device alone was asked whether its peer has answered.
+    package var polls: Int
+
+    package init(
+      events: Int = 0, overflows: Int = 0, observations: Int = 0, evaluations: Int = 0, plans: Int = 0, steps: Int = 0, repairs: Int = 0,
+      polls: Int = 0
+    ) {
+      self.events = events
+      self.overflows = overflows
+      self.observations = observations
+      self.evaluations = evaluations
+      self.plans = plans
+      self.steps = steps
+      self.repairs = repairs
+      self.polls = polls
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case events, overflows, observations, evaluations, plans, steps, repairs, polls
+
+      var about: String {
+        switch self {
+        case .events: "Announcements of the kernel that reached the agent."
+        case .overflows: "How often announcements were lost, and everything was read again."
+        case .observations: "How often the machine was observed; a `status` observes it too."
+        case .evaluations: "How often the rules were evaluated."
+        case .plans: "How often the observed state was compared with the desired state."
+        case .steps: "Steps that changed the machine."
+        case .repairs: "Steps that repaired what another program had changed."
+        case .polls: "How often a WireGuard device alone was asked whether its peer has answered."
+        }
+      }
+    }
+  }
+
+  /// Why the agent woke, or will wake by itself.
+  package struct Wake: Hashable, Sendable, Codable {
+    /// Such as `network-event`, `tunnel` or `sample`; docs/operations.md lists them.
+    package var reason: String
+    package var tunnel: String?
+    package var at: Timestamp
+
+    package init(reason: String, tunnel: String?, at: Timestamp) {
+      self.reason = reason
+      self.tunnel = tunnel
+      self.at = at
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case reason, tunnel, at
+
+      var about: String {
+        switch self {
+        case .reason: "Why; docs/operations.md explains each."
+        case .tunnel: "The tunnel that it is about; null: none alone."
+        case .at: "When."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .reason: WakeReason.allCases.map(\.rawValue)
+        default: nil
+        }
+      }
+    }
+  }
+}

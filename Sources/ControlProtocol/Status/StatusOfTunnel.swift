@@ -1,0 +1,210 @@
+internal import JSON
+package import NetworkTypes
+package import RoamwardCore
+
+extension StatusReport {
+  /// One tunnel: what it does, and why.
+  package struct Tunnel: Hashable, Sendable, Codable {
+    package var name: String
+    /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
+    package var state: String
+    /// When the state was entered.
+    package var since: Timestamp
+    package var isEnabled: Bool
+    /// What the rules say, whatever a hold says.
+    package var decision: Decision.Outcome
+    package var rule: RuleReport?
+    /// Why it is as it is, in a line.
+    package var because: String
+    /// The code of `because`.
+    package var code: ReasonCode
+    /// `up` or `down`.
+    package var hold: String?
+    package var holdSince: Timestamp?
+    /// When it ends, in words: `when the network changes`.
+    package var holdEnds: String?
+    /// When it ends by the clock.
+    package var holdUntil: Timestamp?
+    package var holdReason: String?
+    /// What ends it.
+    package var holdLifetime: Lifetime.Word?
+    /// Rules or a person have wanted it up, and nothing has wanted it down since.
+    package var isWanted: Bool
+    /// The routing table that is its own while it is anything but down.
+    package var table: UInt32?
+    /// What will happen by itself, the next first.
+    package var timers: [Timer]
+    package var link: String?
+    package var engine: String?
+    package var endpoint: String?
+    /// In whole seconds.
+    package var lastHandshake: Timestamp?
+    package var receivedBytes: Int64?
+    package var sentBytes: Int64?
+    /// Why the last attempt failed.
+    package var failure: String?
+    /// The code of `failure`.
+    package var failureCode: ReasonCode?
+    package var notes: [RemarkReport]
+    /// Attached prefixes that stay outside the tunnel though it includes them.
+    package var outside: [Outside]
+    /// For how many milliseconds nothing has been received, though data was sent; `nil` while the peer is not known to be silent.
+    package var peerSilenceMilliseconds: Int64?
+
+    package init(
+      name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, because: String,
+      code: ReasonCode = .undecided, hold: String? = nil, holdSince: Timestamp? = nil, holdEnds: String? = nil, holdUntil: Timestamp? = nil,
+      holdReason: String? = nil, holdLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil, timers: [Timer] = [],
+      link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Timestamp? = nil, receivedBytes: Int64? = nil,
+      sentBytes: Int64? = nil, failure: String? = nil, failureCode: ReasonCode? = nil, notes: [RemarkReport] = [], outside: [Outside] = [],
+      peerSilenceMilliseconds: Int64? = nil
+    ) {
+      self.name = name
+      self.state = state
+      self.since = since
+      self.isEnabled = isEnabled
+      self.decision = decision
+      self.rule = rule
+      self.because = because
+      self.code = code
+      self.hold = hold
+      self.holdSince = holdSince
+      self.holdEnds = holdEnds
+      self.holdUntil = holdUntil
+      self.holdReason = holdReason
+      self.holdLifetime = holdLifetime
+      self.isWanted = isWanted
+      self.table = table
+      self.timers = timers
+      self.link = link
+      self.engine = engine
+      self.endpoint = endpoint
+      self.lastHandshake = lastHandshake
+      self.receivedBytes = receivedBytes
+      self.sentBytes = sentBytes
+      self.failure = failure
+      self.failureCode = failureCode
+      self.notes = notes
+      self.outside = outside
+      self.peerSilenceMilliseconds = peerSilenceMilliseconds
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case name, state, since
+      case isEnabled = "enabled"
+      case decision, rule, because, code, hold
+      case holdSince = "hold-since"
+      case holdEnds = "hold-ends"
+      case holdUntil = "hold-until"
+      case holdReason = "hold-reason"
+      case holdLifetime = "hold-lifetime"
+      case isWanted = "wanted"
+      case table, timers, link, engine, endpoint
+      case lastHandshake = "last-handshake"
+      case receivedBytes = "received-bytes"
+      case sentBytes = "sent-bytes"
+      case failure
+      case failureCode = "failure-code"
+      case notes, outside
+      case peerSilenceMilliseconds = "peer-silence-ms"
+
+      var about: String {
+        switch self {
+        case .name: "Its name."
+        case .state: "Its state, in the terms of NEVPNStatus."
+        case .since: "When the state was entered."
+        case .isEnabled: "Whether its policy enables it."
+        case .decision: "What the rules want, whatever a manual override says."
+        case .rule: "The rule that decided; null: none holds."
+        case .because: "Why the tunnel is as it is."
+        case .code: "The same as a code."
+        case .hold: "A manual override; null: none."
+        case .holdSince: "Since when it is in force."
+        case .holdEnds: "When it ends, for people."
+        case .holdUntil: "When it ends by the clock."
+        case .holdReason: "What a person gave as its reason."
+        case .holdLifetime: "What ends it."
+        case .isWanted: "Whether rules or a person have wanted it up, and nothing has wanted it down since."
+        case .table: "The routing table that is its own while it is anything but down."
+        case .timers: "What will happen by itself, the next first."
+        case .link: "Its link; null: it has none."
+        case .engine: "What runs it."
+        case .endpoint: "Where its peer is reached: address and port."
+        case .lastHandshake: "The newest handshake with any peer, in whole seconds."
+        case .receivedBytes: "Received from its peers."
+        case .sentBytes: "Sent to its peers."
+        case .failure: "Why the last attempt failed; null: it did not."
+        case .failureCode: "The same as a code."
+        case .notes: "What cannot be had as its policy says."
+        case .outside: "Attached prefixes that stay outside the tunnel though it includes them."
+        case .peerSilenceMilliseconds:
+          "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .state: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
+        case .hold: ["up", "down"]
+        default: nil
+        }
+      }
+    }
+  }
+
+  /// Something that will happen by itself, unless something else happens before.
+  package struct Timer: Hashable, Sendable, Codable {
+    /// `settle`, `decide`, `release`, `hold-end`, `give-up`, `retry` or `restart`.
+    package var what: String
+    package var at: Timestamp
+
+    package init(what: String, at: Timestamp) {
+      self.what = what
+      self.at = at
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case what = "timer"
+      case at
+
+      var about: String {
+        switch self {
+        case .what: "What it is."
+        case .at: "When."
+        }
+      }
+
+      var words: [String]? {
+        switch self {
+        case .what: TunnelTimer.What.allCases.map(\.rawValue)
+        default: nil
+        }
+      }
+    }
+  }
+
+  /// An attached prefix that stays outside a tunnel though the tunnel includes it.
+  package struct Outside: Hashable, Sendable, Codable {
+    package var prefix: String
+    package var because: String
+
+    /// For people.
+    package var words: String { "\(prefix), because \(because)" }
+
+    package init(prefix: String, because: String) {
+      self.prefix = prefix
+      self.because = because
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case prefix, because
+
+      var about: String {
+        switch self {
+        case .prefix: "The prefix."
+        case .because: "Why."
+        }
+      }
+    }
+  }
+}

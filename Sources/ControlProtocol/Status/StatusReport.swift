@@ -1,0 +1,78 @@
+internal import JSON
+package import NetworkTypes
+internal import RoamwardCore
+
+/// What the agent knows at one moment, as `roamward status --json` prints it.
+package struct StatusReport: Hashable, Sendable, Codable {
+  package var version: DocumentVersion = DocumentVersion()
+  /// When the report was made.
+  package var time: Timestamp
+  package var process: Int
+  package var policy: Policies
+  package var primary: Primary
+  package var firewall: FirewallStatus
+  package var tunnels: [Tunnel]
+  package var probes: [Probe]
+  /// What could not be done as wanted.
+  package var notes: [RemarkReport]
+  /// Other VPNs of the machine, and what they route.
+  package var others: [String]
+  package var counters: Counters
+  /// `nil`: no tunnel brings name servers, and nobody was asked.
+  package var resolver: Resolver?
+  /// Why the agent last did something.
+  package var lastWake: Wake?
+  /// The first thing that it waits for though nothing happens.
+  package var nextWake: Wake?
+
+  /// The policies have not been read yet: the agent still ends what another has left. No tunnel is known meanwhile.
+  package var isStarting: Bool { policy.generation == 0 && policy.problems.isEmpty }
+
+  package init(
+    time: Timestamp, process: Int, policy: Policies, primary: Primary, firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel],
+    probes: [Probe] = [], notes: [RemarkReport] = [], others: [String] = [], counters: Counters = Counters(), resolver: Resolver? = nil,
+    lastWake: Wake? = nil, nextWake: Wake? = nil
+  ) {
+    self.time = time
+    self.process = process
+    self.policy = policy
+    self.primary = primary
+    self.firewall = firewall
+    self.tunnels = tunnels
+    self.probes = probes
+    self.notes = notes
+    self.others = others
+    self.counters = counters
+    self.resolver = resolver
+    self.lastWake = lastWake
+    self.nextWake = nextWake
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, time
+    case process = "pid"
+    case policy, primary, firewall, tunnels, probes, notes, others, counters
+    case resolver = "dns"
+    case lastWake = "last-wake"
+    case nextWake = "next-wake"
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .time: "When the report was made."
+      case .process: "The agent's process."
+      case .policy: "The policies, and what is wrong with them."
+      case .primary: "The link by which the machine is on its network."
+      case .firewall: "What the kill switch blocks."
+      case .tunnels: "Every tunnel with a policy, by name."
+      case .probes: "The questions that were put to the network."
+      case .notes: "What could not be done as wanted."
+      case .others: "Other VPNs of the machine, and what they route."
+      case .counters: "What the agent has done since it started."
+      case .resolver: "How DNS servers are set on this host; null: no tunnel brings any."
+      case .lastWake: "Why the agent last did something."
+      case .nextWake: "The first thing that it waits for though nothing happens."
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import ControlProtocol
+import JSON
+import NetworkTypes
+import RoamwardCore
+import TestKit
+
+/// Fixed values of every document: each member has a value in one of them.
+enum Golden {
+  static let noon = Timestamp(milliseconds: 1_795_348_987_412)
+  static let rule = RuleReport(index: 2, name: "abroad", file: "/etc/roamward/policies/10-corp.yaml", line: 22)
+
+  static let firewall = FirewallStatus(
+    situation: .portal, guards: ["corp"], blocking: ["corp"], until: noon + .seconds(300), programs: "/user.slice/portal.scope",
+    reason: "hotel", lifetime: .time)
+
+  static let corp = StatusReport.Tunnel(
+    name: "corp", state: "reasserting", since: noon - .milliseconds(61_250), isEnabled: true, decision: .connect, rule: rule,
+    because: "the peer has not answered for 22 s", code: .peerSilent, hold: "up", holdSince: noon - .seconds(600),
+    holdEnds: "for a time", holdUntil: noon + .seconds(1200), holdReason: "printer", holdLifetime: .time, isWanted: true, table: 21_000,
+    timers: [.init(what: "restart", at: noon + .milliseconds(4500)), .init(what: "hold-end", at: noon + .seconds(1200))], link: "corp",
+    engine: "kernel", endpoint: "203.0.113.10:51820", lastHandshake: Timestamp(seconds: 1_795_348_900), receivedBytes: 15, sentBytes: 16,
+    failure: "gateway 203.0.113.10:51820 did not answer within 15 s", failureCode: .peerTimeout,
+    notes: [RemarkReport(.dnsLimited, of: "corp", "its name servers are not applied: Link corp is managed.")],
+    outside: [.init(prefix: "192.0.2.0/24", because: "the machine is attached to it")], peerSilenceMilliseconds: 22_250)
+
+  static let lab = StatusReport.Tunnel(
+    name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
+    because: "disabled by its policy", code: .disabled)
+
+  static let status = StatusReport(
+    time: noon, process: 4711,
+    policy: .init(
+      generation: 3, files: 2,
+      problems: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, column: 9, severity: "error", message: "unknown key `mut`")],
+      standIns: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, since: Timestamp(seconds: 1_795_000_000))],
+      trialUntil: noon + .seconds(60)),
+    primary: .init(link: "wlan0", type: "wifi", ssid: "Cafe", network: .init(v4: "c0ffee", v6: "beef")), firewall: firewall,
+    tunnels: [corp, lab],
+    probes: [
+      .init(
+        name: "https://beacon.corp.example/", answer: "ok", because: "answered 200", answeredAt: noon - .milliseconds(1500),
+        nextAt: noon + .seconds(30), isWanted: true)
+    ],
+    notes: [RemarkReport(.conflict, "the rule \"999: from all lookup 21000\" is not Roamward's")],
+    others: ["wireguard wg-home: 10.7.0.0/16"],
+    counters: .init(events: 1, overflows: 2, observations: 3, evaluations: 4, plans: 5, steps: 6, repairs: 7, polls: 8),
+    resolver: .init(
+      backend: "systemd-resolved", because: "resolv.conf leads to it", splits: true,
+      candidates: [.init(backend: "systemd-resolved", isChosen: true, because: "resolv.conf leads to it")],
+      refused: ["intranet.example"]),
+    lastWake: .init(reason: "network-event", tunnel: nil, at: noon - .milliseconds(7)),
+    nextWake: .init(reason: "sample", tunnel: "corp", at: noon + .seconds(6)))
+
+  static let statusWithoutAgent = StatusWithoutAgent(
+    time: noon, firewall: .init(situation: .guarded, code: .trafficBlocked, guards: ["corp", "lab"], blocking: ["corp"]))
+
+  static let events: [EventReport] =
+    ([
+      .decision(
+        tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", reason: .ruleMatched, because: "ssid is \"Cafe\""),
+      .state(tunnel: "corp", from: "disconnected", to: "connecting", reason: .ruleMatched, because: "rule 2 \"abroad\": ssid is \"Cafe\""),
+      .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
+      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),
+      .hold(tunnel: "corp", nil, isSaid: false), .timer(tunnel: "corp", "retry", at: noon + .milliseconds(2500), inMilliseconds: 2500),
+      .timer(tunnel: "corp", "release", at: nil, inMilliseconds: nil), .network(link: "wlan0", type: "wifi", ssid: "Cafe"),
+      .network(link: nil, type: nil, ssid: nil), .policy(generation: 3, errors: 0, warnings: 1),
+      .policy(generation: 3, errors: 2, warnings: 0),
+      .firewall(firewall), .repair(tunnel: "corp", reason: .linkChanged, count: 2), .repair(tunnel: nil, reason: .rulesChanged, count: 1),
+      .warning(Remark(.dnsLimited, of: "corp", "its name servers are not applied")), .snapshot(Sample.network(Sample.wifi("Cafe")).json),
+    ] as [Event.Kind]).map { Event(time: noon, kind: $0).report }
+
+  static let evaluation: EvaluationReport = {
+    var pending = Decision(tunnel: "corp", outcome: .pending)
+    let reference = RuleReference(
+      index: 2, name: "abroad", location: SourceLocation(file: "/etc/roamward/policies/10-corp.yaml", line: 22, column: 5))
+    pending.rule = reference
+    pending.trace = [
+      RuleTrace(rule: reference, action: .connect, holds: .unknown, finding: .key("ssid", .unknown, found: "ssid is not known yet"))
+    ]
+    pending.pending = Pending(decideWithin: .milliseconds(5000), then: .connect, rule: reference)
+    pending.inert = .excluded(by: "lab")
+    return EvaluationReport(
+      decisions: [DecisionReport(pending), DecisionReport(Decision(tunnel: "lab", outcome: .ignore))],
+      hosts: [HostReport(tunnel: "corp", host: "intranet.example", action: "none", because: "no connection rule holds intranet.example")],
+      network: Sample.network(Sample.wifi("Cafe")).json)
+  }()
+
+  static let plan = PlanReport(
+    steps: [.init(what: "ip link add corp type wireguard", undo: "ip link delete corp"), .init(what: "ip link delete old", undo: nil)],
+    routes: [
+      RouteReport(
+        tunnel: "corp", what: "10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)", goes: "inside", because: "corp's table is asked first")
+    ],
+    others: ["wireguard wg-home: 10.7.0.0/16"],
+    notes: [RemarkReport(.manualOverride, of: "corp", "manual override: up; `roamward resume corp` ends it")], resolver: "systemd-resolved")
+
+  static let state = StateReport(
+    agent: .init(process: 4711),
+    objects: [
+      .init(
+        kind: "route", what: "default dev corp table 21000", purpose: "into the tunnel", tunnel: "corp", because: "rule 2 \"abroad\"",
+        code: .ruleMatched, since: noon, rule: rule),
+      .init(kind: "file", what: "/run/roamward/control.sock", purpose: "the agent's socket", tunnel: nil),
+    ])
+
+  static let doctor = DoctorReport(
+    findings: [
+      .init(check: "rp-filter", severity: "problem", message: "rp_filter drops answers", cure: "sysctl -w net.ipv4.conf.all.rp_filter=2"),
+      .init(check: "clock", severity: "hint", message: "the clock is not set", cure: nil),
+    ], passed: ["the kernel has WireGuard"])
+}

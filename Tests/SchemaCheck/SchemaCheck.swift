@@ -1,0 +1,73 @@
+package import JSON
+
+/// Where a value breaks a JSON Schema, each as `place: what`. Of JSON Schema it knows what our schemas use, and tells of any other keyword.
+package func violations(of schema: JSON, in value: JSON, at path: String = "") -> [String] {
+  (schema.members ?? []).flatMap { keyword -> [String] in
+    switch (keyword.key, keyword.value) {
+    case ("$schema", _), ("title", _), ("description", _), ("format", _): return []
+    case ("type", let types):
+      let names = types.array?.compactMap(\.string) ?? [types.string ?? ""]
+      return names.contains { value.is($0) } ? [] : ["\(path): not of type \(names.joined(separator: " or "))"]
+    case ("const", let constant): return value == constant ? [] : ["\(path): not \(constant.text())"]
+    case ("enum", .array(let words)): return words.contains(value) ? [] : ["\(path): \(value.text()) is not listed"]
+    case ("pattern", .string(let pattern)):
+      guard case .string(let text) = value, let regex = try? Regex(pattern) else { return [] }
+      return text.firstMatch(of: regex) == nil ? ["\(path): \"\(text)\" does not match \(pattern)"] : []
+    case ("required", .array(let names)):
+      guard let members = value.members else { return [] }
+      return names.compactMap(\.string).filter { name in !members.contains { $0.key == name } }.map { "\(path): `\($0)` is missing" }
+    case ("properties", .object(let properties)):
+      return properties.flatMap { property in
+        value[property.key].map { violations(of: property.value, in: $0, at: path.member(property.key)) } ?? []
+      }
+    case ("additionalProperties", let rest):
+      let known = Set((schema["properties"]?.members ?? []).map(\.key))
+      return (value.members ?? []).filter { !known.contains($0.key) }.flatMap { member in
+        rest == false
+          ? ["\(path.member(member.key)): not in the schema"] : violations(of: rest, in: member.value, at: path.member(member.key))
+      }
+    case ("items", let item):
+      return (value.array ?? []).enumerated().flatMap { violations(of: item, in: $0.element, at: "\(path)[\($0.offset)]") }
+    case ("anyOf", .array(let schemas)):
+      let found = schemas.map { violations(of: $0, in: value, at: path) }
+      if found.contains(where: \.isEmpty) { return [] }
+      return found.count == 1 ? found[0] : ["\(path): none of the alternatives"]
+    default: return ["\(path): `\(keyword.key)` is not checked here"]
+    }
+  }
+}
+
+extension String {
+  fileprivate func member(_ key: String) -> String { isEmpty ? key : "\(self).\(key)" }
+}
+
+extension JSON {
+  fileprivate func `is`(_ type: String) -> Bool {
+    switch type {
+    case "null": self == .null
+    case "boolean": bool != nil
+    case "integer": integer != nil
+    case "number": real != nil
+    case "string": string != nil
+    case "array": array != nil
+    case "object": members != nil
+    default: false
+    }
+  }
+
+  /// The names of all members that the schema knows, anywhere in it.
+  package var keysOfSchema: Set<String> {
+    switch self {
+    case .array(let items): items.reduce(into: []) { $0.formUnion($1.keysOfSchema) }
+    case .object(let members):
+      members.reduce(into: Set((self["properties"]?.members ?? []).map(\.key))) { keys, member in
+        if member.key == "properties" {
+          for property in member.value.members ?? [] { keys.formUnion(property.value.keysOfSchema) }
+        } else {
+          keys.formUnion(member.value.keysOfSchema)
+        }
+      }
+    default: []
+    }
+  }
+}
