@@ -130,7 +130,7 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "JSON", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit",
         "WireGuardEngine",
         argumentParser,
       ],

@@ -61,7 +61,7 @@ struct DecisionCommand: ParsableCommand {
         guard poll(&ready, 1, max(0, Int32((end - Clock.wall).rounded(.up)))) > 0 else { throw BenchmarkError("the agent does not decide") }
       }
       guard let event = try agent.next() else { throw BenchmarkError("the agent has gone") }
-      if event["event"]?.string == "decision", event["decision"]?.string.map(isMeant) ?? false { return }
+      if let decided = event.happening as? DecisionEvent, isMeant(decided.decision) { return }
     }
   }
 }

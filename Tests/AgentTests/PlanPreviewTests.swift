@@ -1,6 +1,5 @@
 import Agent
 import ControlProtocol
-import JSON
 import NetworkTypes
 import RoamwardCore
 import SeededRandom

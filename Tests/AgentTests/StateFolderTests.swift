@@ -1,7 +1,7 @@
 import Glibc
-import JSON
 import LinuxIO
 import NetworkTypes
+import PolicySource
 import RoamwardCore
 import TestKit
 import TestSupport

@@ -80,7 +80,7 @@ import Testing
     try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .resume))
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel("corp").state == "disconnected" && life.tunnel("lab").state == "connected")
-    #expect(life.preview.plan.isEmpty)
+    #expect(try life.preview.plan.isEmpty)
   }
 
   @Test("keys that are not acted on are notes of the tunnel; so is an action, where it is decided") func notActedOn() throws {
