@@ -234,7 +234,8 @@ extension CommandProviderConfiguration {
   /// A note that says nothing still is one: its tunnel was begun.
   fileprivate init(_ json: JSON) {
     let note = try? json.decoded(as: CommandNote.self)
-    let timeout = note?.milliseconds.map { Duration.milliseconds($0) } ?? note?.seconds.map { .seconds($0) }
+    // Earlier versions wrote seconds.
+    let timeout = note?.milliseconds.map { Duration.milliseconds($0) } ?? json["timeout"]?.integer.map { .seconds($0) }
     self.init(
       up: note?.up ?? [], down: note?.down ?? [], status: note?.status ?? [], interface: note?.interface, timeout: timeout ?? .seconds(30))
   }
@@ -248,12 +249,9 @@ private struct CommandNote: Codable {
   var status: [String]
   var interface: String?
   var milliseconds: Int64?
-  /// The same, as earlier versions wrote it.
-  var seconds: Int64?
 
   enum CodingKeys: String, CodingKey {
     case boot, up, down, status, interface
     case milliseconds = "timeout-ms"
-    case seconds = "timeout"
   }
 }

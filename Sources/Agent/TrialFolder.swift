@@ -126,34 +126,19 @@ enum TrialNote: Hashable {
   /// A moment is one of this boot; what is to be kept is to be kept after the next one as well.
   func json(boot: String) -> JSON {
     switch self {
-    case .until(let moment): JSON(encoding: Form(boot: boot, nanoseconds: Int64(clamping: moment.nanoseconds)))
-    case .keep: JSON(encoding: Form(keep: true))
+    case .until(let moment): ["boot": .string(boot), "until-boottime-ns": .integer(Int64(clamping: moment.nanoseconds))]
+    case .keep: ["keep": true]
     }
   }
 
   init?(_ json: JSON) {
-    guard let form = try? json.decoded(as: Form.self) else { return nil }
-    if form.keep == true {
+    if json["keep"]?.bool == true {
       self = .keep
-    } else if let until = form.nanoseconds ?? form.until, until >= 0 {
+      // Earlier versions named it otherwise.
+    } else if let until = (json["until-boottime-ns"] ?? json["until"])?.integer, until >= 0 {
       self = .until(Moment(nanoseconds: UInt64(until)))
     } else {
       return nil
-    }
-  }
-
-  private struct Form: Codable {
-    var boot: String?
-    /// The end, on the clock that starts with the machine.
-    var nanoseconds: Int64?
-    /// The same, as earlier versions wrote it.
-    var until: Int64?
-    var keep: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case boot
-      case nanoseconds = "until-boottime-ns"
-      case until, keep
     }
   }
 }
