@@ -1,4 +1,6 @@
 package import ControlProtocol
+import Doctor
+internal import KernelModel
 internal import NetworkTypes
 internal import PolicySource
 internal import RoamwardCore

@@ -1,5 +1,6 @@
 package import ControlProtocol
 internal import Glibc
+internal import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 internal import RoamwardCore

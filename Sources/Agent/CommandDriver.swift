@@ -1,3 +1,4 @@
+internal import KernelModel
 internal import RoamwardCore
 
 /// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not wanted any

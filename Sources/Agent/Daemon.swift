@@ -2,6 +2,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
 internal import HostServices
+import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 package import Logging

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
+internal import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 package import Logging

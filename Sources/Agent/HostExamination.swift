@@ -1,9 +1,11 @@
+package import Doctor
 internal import Glibc
+import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
 package import PolicySource
-package import RoamwardCore
+import RoamwardCore
 
 extension HostCondition {
   /// Examines this host, and changes nothing.

@@ -1,6 +1,8 @@
 internal import Glibc
+package import KernelModel
 internal import LinuxIO
-package import RoamwardCore
+import NetworkTypes
+import RoamwardCore
 
 extension LocalTime {
   /// By the clock and the time zone of this machine.

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KernelNetwork
 internal import LinuxIO
+import NetworkTypes
 internal import RoamwardCore
 
 /// Hears of changes to facts of the host that are needed, and of nothing else: the clock and its time zone, and what the machine runs on.

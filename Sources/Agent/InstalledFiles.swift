@@ -1,8 +1,10 @@
+package import Doctor
+import KernelModel
 internal import KeyMemory
 internal import LinuxIO
 package import NetworkTypes
 internal import PolicySource
-package import RoamwardCore
+import RoamwardCore
 
 /// What is installed and configured on a host, by its files. `root`: the folder that they are in.
 package struct InstalledFiles {

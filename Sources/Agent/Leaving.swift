@@ -1,3 +1,4 @@
+import KernelModel
 internal import RoamwardCore
 
 /// Closing a kill switch that is open on this network alone, at the first sign that the network is left.

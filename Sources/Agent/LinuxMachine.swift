@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 package import HostDNS
 internal import HostServices
+package import KernelModel
 internal import KernelNetwork
 package import LinuxIO
 internal import NetworkTypes
@@ -41,7 +42,7 @@ package final class LinuxMachine {
       self.loop = try loop ?? EventLoop()
       resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop)
       userspace = UserspaceWireGuard(on: self.loop)
-      reader = try KernelReader()
+      reader = try KernelReader(tablesNamedBy: OtherVPNs.tables)
       wifi = try WiFiReader()
       wireGuard = try WireGuardKernel()
       applier = try KernelApplier()

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostDNS
 internal import HostProbes
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource

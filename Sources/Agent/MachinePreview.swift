@@ -1,4 +1,5 @@
 internal import ControlProtocol
+import KernelModel
 package import RoamwardCore
 
 extension PlanPreview {

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Glibc
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource

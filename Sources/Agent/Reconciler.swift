@@ -1,4 +1,5 @@
 package import ControlProtocol
+import KernelModel
 internal import NetworkTypes
 internal import PolicySource
 package import RoamwardCore

@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 

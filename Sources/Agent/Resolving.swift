@@ -1,6 +1,7 @@
 internal import ControlProtocol
+package import KernelModel
 internal import NetworkTypes
-package import RoamwardCore
+import RoamwardCore
 
 /// Name servers: by whom they are set, and that it does not become a war.
 extension Reconciler {

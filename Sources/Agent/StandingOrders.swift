@@ -1,4 +1,5 @@
 package import ControlProtocol
+package import KernelModel
 internal import NetworkTypes
 package import RoamwardCore
 

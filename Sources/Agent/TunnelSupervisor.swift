@@ -1,3 +1,4 @@
+internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 

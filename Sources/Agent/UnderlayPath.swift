@@ -1,3 +1,4 @@
+import KernelModel
 package import NetworkTypes
 package import RoamwardCore
 

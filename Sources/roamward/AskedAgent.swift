@@ -1,6 +1,7 @@
 import Agent
 import ControlClient
 import ControlProtocol
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 

@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import KernelModel
 import PolicySource
 import RoamwardCore
 

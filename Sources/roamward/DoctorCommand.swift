@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import ControlClient
 import ControlProtocol
+import Doctor
 import Glibc
 import PolicySource
 import RoamwardCore

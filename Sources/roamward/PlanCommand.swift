@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import ControlProtocol
+import KernelModel
 import RoamwardCore
 
 struct Plan: ParsableCommand {

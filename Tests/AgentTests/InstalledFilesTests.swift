@@ -1,4 +1,6 @@
 import Agent
+import Doctor
+import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore

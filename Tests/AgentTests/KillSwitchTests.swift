@@ -1,5 +1,6 @@
 import Agent
 import ControlProtocol
+import KernelModel
 import NetworkTypes
 import PolicySource
 import RoamwardCore

@@ -1,6 +1,7 @@
 import Agent
 import ControlProtocol
 import Glibc
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import SeededRandom

@@ -1,5 +1,6 @@
 import Agent
 import ControlProtocol
+import KernelModel
 import Logging
 import NetworkTypes
 import RoamwardCore

@@ -1,6 +1,7 @@
 import Agent
 import ControlProtocol
 import HostServices
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import Simulation
