@@ -1,7 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import JSON
+import KernelModel
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 
@@ -42,7 +45,7 @@ extension ObservedState {
 }
 
 extension NameFate {
-  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> String {
+  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) -> String {
     var lines = [name.text]
     if let refusal { lines.append("  asked nowhere: \(refusal)") }
     lines += askees.map { askee in
@@ -79,7 +82,7 @@ private struct NameReport: Encodable {
   let answer: String?
   let problem: String?
 
-  init(_ fate: NameFate, by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) {
+  init(_ fate: NameFate, by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) {
     name = fate.name.text
     asked = fate.askees.map {
       Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), because: $0.because)

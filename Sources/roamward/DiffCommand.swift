@@ -1,8 +1,11 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import JSON
+import KernelModel
+import LinuxPlatform
 import PolicySource
 import RoamwardCore
 
@@ -34,7 +37,7 @@ struct Diff: ParsableCommand {
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
     let preview: PlanPreview
-    do throws(WorldError) {
+    do throws(PlatformError) {
       preview = try facts.preview(of: loaded.policies, on: snapshot, machine: machine)
     } catch {
       throw trouble("\(error)")

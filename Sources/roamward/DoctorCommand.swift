@@ -1,9 +1,12 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
+import Doctor
 import Glibc
 import JSON
+import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
@@ -57,7 +60,7 @@ struct Doctor: ParsableCommand {
     let snapshot = try sources.snapshot()
     var notes: [String: [String]] = [:]
     for tunnel in set.tunnels where tunnel.isEnabled {
-      do throws(WorldError) {
+      do throws(PlatformError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
         notes[tunnel.name] = preview.notes
       } catch {
@@ -78,5 +81,15 @@ extension Diagnosis {
     if verbose { lines += passed.map { "\(pad("passed", 8)) \($0)" } }
     lines.append(summary)
     return lines.map { $0 + "\n" }.joined()
+  }
+}
+
+extension DoctorReport {
+  fileprivate init(_ diagnosis: Diagnosis) {
+    self.init(
+      findings: diagnosis.findings.map {
+        Finding(check: $0.check, severity: $0.severity.rawValue, message: $0.message, cure: $0.cure)
+      },
+      passed: diagnosis.passed)
   }
 }

@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import JSON
+import LinuxPlatform
 import RoamwardCore
 
 struct Explain: ParsableCommand {
@@ -40,7 +42,7 @@ struct Explain: ParsableCommand {
   private func claims(on policy: TunnelPolicy, of set: PolicySet, _ snapshot: NetworkSnapshot) throws -> [RouteClaim] {
     guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
     let machine = try facts.sources.machine()
-    do throws(WorldError) {
+    do throws(PlatformError) {
       return try facts.preview(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
     } catch {
       writeError("roamward: its routes cannot be told: \(error)\n")

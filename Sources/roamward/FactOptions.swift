@@ -1,6 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import LinuxIO
+import LinuxPlatform
 import PolicySource
 import RoamwardCore
 
@@ -66,8 +68,8 @@ struct SourceOptions: ParsableArguments {
   func observation() throws -> Observation {
     let machine = try machine()
     machine.settle(.all)
-    do throws(WorldError) {
-      return try machine.observe(Need())
+    do throws(PlatformError) {
+      return try machine.observe(ObservationRequest())
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
@@ -78,7 +80,7 @@ struct SourceOptions: ParsableArguments {
   var areUsual: Bool { ssidFile == nil && resolvConf == "/etc/resolv.conf" && stateDir == "/var/lib/roamward" }
 
   func machine() throws -> LinuxMachine {
-    do throws(WorldError) {
+    do throws(PlatformError) {
       return try LinuxMachine(ssidFile: ssidFile, resolvConf: resolvConf, stateDirectory: stateDir)
     } catch {
       writeError("roamward: \(error)\n")

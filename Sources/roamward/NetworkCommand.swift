@@ -1,10 +1,12 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
 import JSON
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore

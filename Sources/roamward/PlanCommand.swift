@@ -1,7 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import JSON
+import KernelModel
+import LinuxPlatform
 import RoamwardCore
 
 struct Plan: ParsableCommand {

@@ -1,8 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LinuxPlatform
 
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,7 +42,7 @@ struct Release: ParsableCommand {
   /// The table goes, and there is nobody who would put it up again.
   private func releaseWithoutAgent() throws {
     try requireRoot("to open the firewall")
-    do throws(WorldError) {
+    do throws(PlatformError) {
       try releaseMachine()
     } catch {
       writeError("roamward: \(error)\n")

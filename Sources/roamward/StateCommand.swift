@@ -1,10 +1,12 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
 import JSON
 import LinuxIO
+import LinuxPlatform
 import RoamwardCore
 
 struct State: ParsableCommand {
@@ -25,7 +27,7 @@ struct State: ParsableCommand {
     let report = status
     let machine = try sources.machine()
     let objects: [OwnedObject]
-    do throws(WorldError) {
+    do throws(PlatformError) {
       objects = try machine.ownedObjects(stateDirectory: sources.stateDir, socket: agent.socket)
     } catch {
       writeError("roamward: \(error)\n")
@@ -87,7 +89,7 @@ struct Cleanup: ParsableCommand {
 
   func run() throws {
     try requireRoot("to remove links, routes and rules")
-    do throws(WorldError) {
+    do throws(PlatformError) {
       let machine = try LinuxMachine(ssidFile: nil, resolvConf: sources.resolvConf, stateDirectory: sources.stateDir)
       let lines = try machine.cleanupForecast(stateDirectory: sources.stateDir, socket: agent.socket)
       if !dryRun {

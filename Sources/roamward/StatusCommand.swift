@@ -1,9 +1,11 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import JSON
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 
@@ -34,7 +36,7 @@ extension StatusReport {
       let force = policy.generation == 0 ? "no policy is in force" : "what was good last stays in force"
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
-      lines += policy.standIns.map { "  " + $0.words }
+      lines += policy.standIns.map { "  " + $0.words(\.localTime) }
     }
     if isStarting { lines.append("starting: the agent still ends what the one before it had begun; no policy is in force yet") }
     if let words = firewall.words { lines.append(words) }

@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import Logging
 import NetworkTypes
 import RoamwardCore
@@ -76,7 +78,7 @@ struct Roamwardd: ParsableCommand {
       }
       let daemon = try Daemon(settings, logger: logger)
       throw ExitCode(cleanup ? try daemon.cleanUp() : try daemon.run())
-    } catch let error as WorldError {
+    } catch let error as PlatformError {
       logger.critical("roamwardd cannot run", metadata: ["reason": "\(error)"])
       throw ExitCode(1)
     }

@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
 import JSON
 import LinuxIO
+import LinuxPlatform
 import TestKit
 import TestSupport
 import Testing

@@ -1,8 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
 import Glibc
 import JSON
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import TestSupport
 import Testing

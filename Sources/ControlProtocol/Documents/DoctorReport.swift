@@ -1,5 +1,4 @@
 internal import JSON
-package import RoamwardCore
 
 /// What `roamward doctor --json` prints.
 package struct DoctorReport: Hashable, Sendable, Codable {
@@ -55,18 +54,10 @@ extension DoctorReport {
 
       var words: [String]? {
         switch self {
-        case .severity: HostFinding.Severity.allCases.map(\.rawValue)
+        case .severity: ["problem", "risk", "hint"]
         default: nil
         }
       }
     }
-  }
-}
-
-extension DoctorReport {
-  package init(_ diagnosis: Diagnosis) {
-    self.init(
-      findings: diagnosis.findings.map { Finding(check: $0.check, severity: $0.severity.rawValue, message: $0.message, cure: $0.cure) },
-      passed: diagnosis.passed)
   }
 }

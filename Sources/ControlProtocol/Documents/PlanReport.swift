@@ -1,4 +1,5 @@
 internal import JSON
+internal import KernelModel
 package import RoamwardCore
 
 /// What `roamward plan --json` prints.

@@ -49,6 +49,9 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       }
   }
 
+  /// The kill switch blocks traffic of a tunnel that is down.
+  package var isBlocking: Bool { situation == .guarded && !blocking.isEmpty }
+
   private enum CodingKeys: String, DescribedKey {
     case situation, code, guards, blocking, until, programs, reason, lifetime
 

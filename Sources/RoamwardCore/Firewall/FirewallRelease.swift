@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// Which tunnels hold back what they include: from what rules and people want of them, and from what a person has released. No clock.
@@ -93,5 +94,14 @@ package struct GuardMachine: Hashable, Sendable {
   package mutating func endRelease(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     guard let release, release.isOver(at: time, on: network) else { return false }
     return close()
+  }
+}
+
+extension GuardMachine {
+  /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
+  package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
+    portal.map { portal in
+      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in controlGroup(PortalWindow.resolverGroup) })
+    }
   }
 }

@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 
 /// Something on the machine that is not as it is wanted: what ought to be there and is not, what is there and ought not, or the one in the other's place.
@@ -37,7 +38,7 @@ extension Step {
     case .addDummyLink(let link): return Discrepancy(.kernel, wanted: ["link \(link) (dummy)"])
     case .setAlias(let link, let alias):
       return setting(link, "alias \(alias)", observed.kernel.link(named: link)?.alias.map { "alias \($0)" })
-    case .configureWireGuard(let link, _):
+    case .configureWireGuard(let link, _), .renewSessions(let link, _):
       let words = description.split(separator: " ", maxSplits: 3).last.map(String.init) ?? ""
       return setting(link, "wireguard \(words)", "wireguard with other settings")
     case .setMTU(let link, let mtu, let was): return setting(link, "mtu \(mtu)", "mtu \(was)")

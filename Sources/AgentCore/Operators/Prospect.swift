@@ -1,0 +1,39 @@
+internal import ControlProtocol
+internal import NetworkTypes
+internal import RoamwardCore
+
+/// What would be, if it were asked for.
+extension Agent {
+  /// What these policies want of the machine on this network when every tunnel is at rest; with `tunnel` up or down by hand.
+  func prospect(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
+    var tunnels = state.desiredTunnels
+    tunnels.policies = policies
+    if let tunnel { tunnels.overrides[tunnel] = Hold(wantsUp: up, since: .distantFuture, lifetime: .resume) }
+    return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow)
+  }
+
+  /// Throws where a session from one of these addresses would not go on.
+  func refuseToCut(_ sessions: [IPAddress], under prospect: DesiredState, cure: String) throws(RequestError) {
+    for address in sessions {
+      let (before, after) = (state.desiredState.fate(of: address), prospect.fate(of: address))
+      guard before.isCut(by: after) else { continue }
+      let what = after.words(comingFrom: before)
+      throw RequestError(code: .wouldCut, message: "this would cut the SSH session from \(address): \(what); \(cure)")
+    }
+  }
+}
+
+extension PacketFate {
+  fileprivate func words(comingFrom before: PacketFate) -> String {
+    switch self {
+    case .inside(let link, let prefix):
+      let cure = prefix.length == 0 ? "" : " (\(prefix))"
+      return "what goes there would go into the tunnel on \(link)\(cure), unless its policy excludes the address (routes: exclude)"
+    case .unreachable(let prefix): return "\(prefix) would be unreachable"
+    case .blocked(let guards): return "the kill switch of \(guards.joined(separator: ", ")) would hold it back"
+    case .outside:
+      if case .inside(let link, _) = before { return "it comes through the tunnel on \(link), which would not be there any more" }
+      return "it would go another way"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package import ControlProtocol
+package import NetworkTypes
+package import PolicySource
+
+extension PolicyFallback {
+  package var standIns: [StatusReport.StandIn] {
+    switch self {
+    case .files(let files): files.map { StatusReport.StandIn(file: $0.path, line: $0.line, since: $0.since.map { Timestamp(seconds: $0) }) }
+    case .wholeSet(let since): [StatusReport.StandIn(file: nil, line: nil, since: Timestamp(seconds: since))]
+    }
+  }
+
+  /// For people, with moments as `localTime` has them.
+  package func words(_ localTime: (Timestamp) -> String) -> [String] { standIns.map { $0.words(localTime) } }
+}
+
+extension StatusReport.StandIn {
+  /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last good version of 2026-03-01 14:03:20 is in force`.
+  package func words(_ localTime: (Timestamp) -> String) -> String {
+    let date = localTime(since ?? Timestamp(seconds: 0))
+    guard let file else { return "all policies are in force as they were when they were good last, on \(date)" }
+    let trouble = line.map { "broken at line \($0)" } ?? "it goes with what is broken"
+    return "\(file): \(trouble); "
+      + (since == nil ? "it never was good, and is not in force" : "its last good version of \(date) is in force")
+  }
+}

@@ -1,0 +1,60 @@
+package import ControlProtocol
+internal import NetworkTypes
+internal import PolicySource
+internal import RoamwardCore
+
+/// Policies that a person applies, for good or on trial.
+extension Agent {
+  /// Puts files over the policies in force, where the whole is without errors and, unless it is a trial, cuts nobody's session.
+  package func apply(_ request: ApplyRequest) throws(RequestError) {
+    if platform.policies.trials.current() != nil {
+      throw RequestError(
+        code: .trial, message: "policies are on trial already; `roamward confirm` keeps them, `roamward revert` takes them back")
+    }
+    let staged = platform.policies.trials.stage(request.files)
+    do throws(RequestError) {
+      if staged.hasErrors {
+        let errors = staged.diagnostics.filter { $0.severity == .error }.map { $0.rendered() }
+        throw RequestError(
+          code: .badPolicy, message: "the policies have errors, and nothing was changed:\n\(errors.joined(separator: "\n"))")
+      }
+      if let limit = request.confirmWithin {
+        try ask { () throws(PlatformError) in try platform.policies.trials.begin(now + limit) }
+      } else {
+        reconciler.observe()
+        let cure = "`--confirm-within 60s` brings the last set back unless you confirm it, `--even-ssh` does it all the same"
+        try refuseToCut(request.sessions, under: prospect(of: staged.policies), cure: cure)
+        do throws(RequestError) {
+          try ask(platform.policies.trials.keep)
+        } catch {
+          // As far as it has come.
+          policiesChanged()
+          throw error
+        }
+      }
+    } catch {
+      if error.code != .failed || platform.policies.trials.current() != nil { platform.policies.trials.drop() }
+      throw error
+    }
+    policiesChanged()
+  }
+
+  /// Keeps the policies on trial.
+  package func confirmTrial() throws(RequestError) {
+    guard platform.policies.trials.current() != nil else { throw RequestError(code: .trial, message: "no policies are on trial") }
+    try ask(platform.policies.trials.keep)
+    policiesChanged()
+  }
+
+  /// Brings back the set before the trial.
+  package func revertTrial() throws(RequestError) {
+    guard platform.policies.trials.current() != nil else { throw RequestError(code: .trial, message: "no policies are on trial") }
+    platform.policies.trials.drop()
+    policiesChanged()
+  }
+
+  /// A failure of the platform, as the answer to a request.
+  private func ask(_ body: () throws(PlatformError) -> Void) throws(RequestError) {
+    do throws(PlatformError) { try body() } catch { throw RequestError(code: .failed, message: error.description) }
+  }
+}

@@ -1,0 +1,276 @@
+import ControlProtocol
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// The one converging loop: observe, decide, plan, apply, verify.
+///
+/// There is no second path by which anything is changed, so start-up, a lost event, a repaired route and a new network are the same case. `Agent` says
+/// when a pass is made; a pass that is asked for in the middle of one is taken up at its end.
+final class Reconciler {
+  let platform: Platform
+  let announcer: Announcer
+  private(set) var state: AgentState
+  private let prober: Prober
+  private let executor: StepExecutor
+  private let passes = PassLoop()
+  private var blocking = BlockingRecorder()
+  /// Called at the end of each pass.
+  var whenPassed: () -> Void = {}
+
+  init(_ platform: Platform, _ announcer: Announcer, check: ConnectivityCheck?) {
+    self.platform = platform
+    self.announcer = announcer
+    state = AgentState(tunnels: TunnelSet(platform), controlGroup: platform.machine.controlGroup)
+    prober = Prober(platform, check: check)
+    executor = StepExecutor(platform: platform)
+    state.tunnels.changed = { [weak self] in self?.lookAgain() }
+    // An answer waits for a network that is just settling.
+    prober.whenAnswered = { [weak self] in if let self, state.schedule.settleUntil == nil { pass() } }
+  }
+
+  var now: Moment { platform.clock.now() }
+  var wallClock: Timestamp { platform.clock.wallClock() }
+  var probes: ProbeMachine { prober.machine }
+  var isPassing: Bool { passes.isPassing }
+
+  /// Changes what is known or wanted, outside of a pass.
+  func change<Result>(_ body: (inout AgentState) -> Result) -> Result { body(&state) }
+
+  func lookAgain() {
+    state.schedule.isStale = true
+    pass()
+  }
+
+  // MARK: The pass
+
+  func pass() {
+    guard passes.begin() else { return }
+    _ = noticeSleep()
+    repeat {
+      if state.schedule.isStale { observe() }
+      // What was seen until here is judged in this round.
+      passes.beginRound()
+      decide()
+      if state.schedule.isStale { observe() }
+      converge()
+    } while passes.hasAnotherRound
+    passes.end()
+    prepareToLeave()
+    announceFirewall()
+    if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }
+    for tunnel in state.tunnels.ordered { tunnel.beginSampling() }
+    let timers = state.tunnels.ordered.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
+    announcer.follow(Dictionary(uniqueKeysWithValues: timers), at: now, wallClock: wallClock)
+    let ended = state.repairs.takeEnded(at: now)
+    announcer.follow(ended) { [tunnels = state.tunnels] link in tunnels.ordered.first { $0.linkName == link }?.policy.name }
+    whenPassed()
+  }
+
+  /// A pass without decisions: what is wanted stays as it is, and is made of the machine as it is now. `isNeeded` is asked after the look.
+  func reconverge(within scope: (Step) -> Bool = { _ in true }, afterLook look: () -> Void, if isNeeded: () -> Bool = { true }) {
+    passes.beforePass {
+      look()
+      if isNeeded() { converge(within: scope) }
+    }
+  }
+
+  /// Moves tunnels; what they bring about waits for the pass that has to follow.
+  func beforePass(_ body: () -> Void) { passes.beforePass(body) }
+
+  /// Whether the machine has slept since this was asked last.
+  func noticeSleep() -> Bool {
+    guard state.agenda.sleep.hasSlept(platform.clock.timeAsleep()) else { return false }
+    noteSleep()
+    return true
+  }
+
+  func noteSleep() {
+    guard state.agenda.sleep.woke(at: now) else { return }
+    noteWake(.sleep)
+    state.schedule.isStale = true
+    state.seen.underlayNews.slept()
+    prober.wake()
+  }
+
+  func noteWake(_ reason: WakeReason, of tunnel: String? = nil) {
+    state.agenda.lastWake = Deadline(reason: reason, at: now, tunnel: tunnel)
+    announcer.publishWake(reason, tunnel)
+  }
+
+  // MARK: Observe
+
+  func observe(for extra: Set<FactKind> = []) {
+    guard state.schedule.begin(at: now) else { return }
+    state.agenda.counters.observations += 1
+    let request = state.observationRequest(adding: extra)
+    let new: Observation
+    do throws(PlatformError) {
+      new = try platform.machine.observe(request)
+    } catch {
+      guard state.schedule.failed(isTransient: error.isTransient, at: now) else { return }
+      return announcer.warn(Remark(.trouble, "the machine cannot be observed: \(error); it is tried again every second"))
+    }
+    state.schedule.succeeded()
+    prober.attach(to: new.snapshot)
+    let (machine, probes, links) = (prober.machine, state.set.probes, state.tunnels.linkNames)
+    let news = state.seen.take(new, ownLinks: links, at: now) { machine.complete($0, probes: probes) }
+    if let (gateway, link) = state.seen.nextInquiry(needed: request.facts) { platform.network.resolveNeighbour(gateway, link) }
+    take(news)
+  }
+
+  private func take(_ news: ObservedMachine.News) {
+    if news.isSnapshot { announcer.publish(.snapshot(state.seen.snapshot.json)) }
+    if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, holds: state.deliberation.holds) }
+    if news.isDescription { announcer.publish(.network(of: state.seen.snapshot)) }
+    // The kernel need not announce it once more.
+    if news.isSnapshot || !news.paths.isEmpty { passes.demandAnotherRound() }
+    guard !news.paths.isEmpty else { return }
+    state.deliberation.restartWaits()
+    if state.agenda.counters.observations > 1 { state.resolver.networkChanged(at: now) }
+    state.seen.underlayNews.pathChanged(news.paths, hasNetwork: state.seen.snapshot.primaryLink != nil)
+  }
+
+  // MARK: Decide
+
+  private func decide() {
+    takeProbeResults()
+    prober.want(state.stop.isStopping ? [] : state.deliberation.evidence(for: state.set, state.seen.snapshot, at: now))
+    takeProbeResults()
+    let running = state.tunnels.ordered.filter(\.machine.isRunning)
+    let holds = state.deliberation.holds
+    for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.hold(tunnel: tunnel, nil, isSaid: false)) }
+    if state.deliberation.holds != holds { platform.recoveryLog.saveHolds(state.deliberation.holds) }
+    state.tunnels.follow(state.set)
+    for order in state.decide(at: now, wallClock: wallClock) {
+      if order.isNews { announcer.publish(.decision(order)) }
+      guard let tunnel = state.tunnels[order.tunnel] else { continue }
+      drive(tunnel) { $0.want(order.intent, on: $1, usedSlots: self.state.desiredTunnels.usedSlots) }
+    }
+    for tunnel in state.tunnels.withoutPolicy(state.set) {
+      drive(tunnel) { $0.want(.down, on: $1) }
+      if tunnel.machine.state == .disconnected { state.forget(tunnel.policy.name) }
+    }
+    // After the rules: a tunnel that is not wanted on the new network need not be asked whether it works there.
+    if let news = state.seen.underlayNews.take() {
+      for tunnel in running where tunnel.isConcerned(by: news) { drive(tunnel) { $0.handle(news.event, on: $1) } }
+    }
+    for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
+  }
+
+  /// What is known of the network by asking it, over what the host's own sources say.
+  private func takeProbeResults() {
+    let before = state.seen.snapshot
+    state.seen.complete(prober.machine.complete(state.seen.hostSnapshot, probes: state.set.probes))
+    // A reason alone is no news.
+    guard state.seen.snapshot != before, state.seen.snapshot.json != before.json else { return }
+    announcer.publish(.snapshot(state.seen.snapshot.json))
+  }
+
+  /// Moves a tunnel, and publishes what has become of it.
+  func drive(_ tunnel: TunnelSupervisor, _ move: (TunnelSupervisor, LinkFacts?) -> Void) {
+    move(tunnel, state.seen.observation?.snapshot.primaryLink)
+    announcer.follow(tunnel) { state.reason(for: tunnel, at: now, wallClock: wallClock) }
+  }
+
+  // MARK: Plan, apply, verify
+
+  /// Makes the machine what is wanted of it, and tells the tunnels what came of it. Ends when nothing more can be done at once.
+  private func converge(within scope: (Step) -> Bool = { _ in true }) {
+    defer { if state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() } }
+    var hasFailed = false
+    var hasLookedAgain = false
+    for _ in 0..<8 {
+      guard let before = state.seen.state else { return }
+      showTunnels(before)
+      guard let work = state.plan(scope, troubles: platform.recoveryLog.troubles(), at: now) else { return }
+      announcer.note(work.problems)
+      let failures = carryOut(work.steps)
+      if !work.steps.isEmpty { observe() }
+      // Another program took the link down between the look and the step: that is no failure, but another machine to plan for. Once, then it counts.
+      if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
+        hasLookedAgain = true
+        continue
+      }
+      let isSettled = verify(failures)
+      if isSettled && work.steps.isEmpty { return }
+      if !failures.isEmpty {
+        state.schedule.retry(at: now)
+        // What a tunnel that could not be finished has made goes at once; what then fails again, or is of no tunnel, waits.
+        if isSettled || hasFailed { return }
+        hasFailed = true
+      }
+    }
+    announcer.warn(Remark(.trouble, "the machine is not as wanted after eight rounds; it is looked at again in a second"))
+    state.schedule.isStale = true
+    state.schedule.retry(at: now)
+  }
+
+  /// The tunnels see what there is of them.
+  private func showTunnels(_ observed: ObservedState) {
+    // A note is there from before the link is made until the link, and what ran it, is gone.
+    for link in platform.recoveryLog.unfinishedLinks().sorted()
+    where !state.inProgress.links.contains(link) && observed.kernel.link(named: link) == nil {
+      platform.machine.endUserspaceLink(link)
+      platform.recoveryLog.forgetLink(link)
+    }
+    state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
+    for tunnel in state.tunnels.ordered {
+      drive(tunnel) { tunnel, _ in tunnel.observe(tunnel.linkName.flatMap { observed.wireGuard[$0] }) }
+    }
+  }
+
+  /// Carries steps out, or has another program do so. Gives those that failed, but for name servers, which fail no tunnel.
+  func carryOut(_ steps: [Step]) -> [StepFailure] {
+    if steps.isEmpty { return [] }
+    let outcome = executor.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)
+    state.agenda.counters.steps += outcome.made.count
+    state.repairs.made(outcome.made)
+    for case .renewSessions(let link, _) in outcome.made { state.tunnels.ordered.first { $0.linkName == link }?.sessionsBegan() }
+    for failure in outcome.failures where failure.step.isOfResolver {
+      state.resolver.failed(failure.step, because: failure.reason, at: now)
+    }
+    return outcome.failures.filter { !$0.step.isOfResolver }
+  }
+
+  /// Has another program make a change. A pass follows when it has.
+  private func begin(_ step: Step) {
+    guard state.inProgress.begin(step) else { return }
+    platform.machine.begin(step) { [weak self] result in
+      guard let self else { return }
+      state.inProgress.end(step)
+      if step.isOfResolverProgram { state.resolver.finished(step, result, at: now) }
+      switch result {
+      case .success where step.isOfResolverProgram: state.agenda.counters.steps += 1
+      case .success: state.repairs.made([step])
+      case .failure(let error):
+        guard !step.isOfResolverProgram, let tunnel = state.tunnels.ordered.first(where: { $0.linkName == step.link }) else { break }
+        drive(tunnel) { $0.handle(.failed(TunnelFailure(.engineFailed, error.description)), on: $1) }
+      }
+      lookAgain()
+    }
+  }
+
+  /// Tells each tunnel whether its part is done or cannot be. True when none of them moved.
+  private func verify(_ failures: [StepFailure]) -> Bool {
+    let before = state.tunnels.ordered.map(\.machine)
+    for (tunnel, event) in state.verdicts(failures) { drive(tunnel) { $0.handle(event, on: $1) } }
+    for failure in failures {
+      announcer.warn(Remark(.stepFailed, of: state.tunnels.owner(of: failure.step)?.policy.name, "\(failure)"))
+    }
+    return before == state.tunnels.ordered.map(\.machine)
+  }
+
+  // MARK: Kill switch
+
+  /// Plans for the moment in which the network is left.
+  func prepareToLeave() { state.killSwitch.prepareToLeave(state.desiredTunnels, portal: state.portalWindow) }
+
+  func announceFirewall() {
+    let status = state.firewallStatus
+    announcer.follow(status)
+    // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
+    if state.policies.generation == 0, case .table(_, _, isGuarding: true)? = state.seen.state?.firewall { return }
+    blocking.follow(status, platform.recordBlocking)
+  }
+}

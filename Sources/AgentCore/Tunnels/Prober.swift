@@ -1,0 +1,59 @@
+internal import ControlProtocol
+internal import JSON
+internal import NetworkTypes
+internal import RoamwardCore
+
+/// Drives the probe machine: puts its questions to the network, and brings the answers back.
+final class Prober {
+  private(set) var machine: ProbeMachine
+  private let platform: Platform
+  var whenAnswered: () -> Void = {}
+  private var runs: [ProbeMachine.Token: Cancellation] = [:]
+  /// Where requests leave.
+  private var link: LinkFacts?
+
+  init(_ platform: Platform, check: ConnectivityCheck?) {
+    machine = ProbeMachine(check: check)
+    self.platform = platform
+  }
+
+  /// The network as the host's own sources see it, before what was found out about it is added.
+  func attach(to network: NetworkSnapshot) {
+    link = network.primaryLink
+    perform(machine.attach(to: network, at: platform.clock.now()))
+  }
+
+  /// The machine has slept: nothing that was answered before is believed until it is answered anew.
+  func wake() { perform(machine.wake(at: platform.clock.now())) }
+
+  func want(_ evidence: Set<Evidence>) { perform(machine.want(evidence, at: platform.clock.now())) }
+
+  private func perform(_ effects: [ProbeMachine.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .abort(let token): runs[token] = nil
+      case .send(let token, let inquiry): send(token, inquiry)
+      }
+    }
+  }
+
+  private func send(_ token: ProbeMachine.Token, _ inquiry: Inquiry) {
+    guard let link else { return }
+    runs[token] = platform.network.probe(inquiry.request, link) { [weak self] reply in
+      guard let self else { return }
+      runs[token] = nil
+      if machine.take(reply.read(as: inquiry), for: token, at: platform.clock.now()) { whenAnswered() }
+    }
+  }
+}
+
+extension ProbeReply {
+  /// A portal's API answers in JSON, with a boolean `captive` (RFC 8908 section 5).
+  fileprivate func read(as inquiry: Inquiry) -> ProbeReply {
+    guard case .portalAPI = inquiry, case .response(200, let body) = self, let isCaptive = (try? JSON(parsing: body))?["captive"]?.bool
+    else {
+      return self
+    }
+    return .portal(isCaptive: isCaptive)
+  }
+}
