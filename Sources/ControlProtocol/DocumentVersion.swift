@@ -1,6 +1,7 @@
 package import JSON
 
-/// The version of the documents that people's programs read: 1. Members may be added to it; none goes or changes its meaning without another number.
+/// The version of the documents that people's programs read: 1. Members may be added to it; none goes or changes its meaning without
+/// another number.
 package struct DocumentVersion: Hashable, Sendable, Codable, SchemaDescribed {
   package static let current: Int64 = 1
   package static let schema: JSON = ["const": 1]

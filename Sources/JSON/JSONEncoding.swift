@@ -1,6 +1,6 @@
 extension JSON {
-  /// The JSON of a value by its declaration: one member for each coding key, in their order, and `null` for what is `nil`. The members of a dictionary
-  /// are in the order of their keys.
+  /// The JSON of a value by its declaration: one member for each coding key, in their order, and `null` for what is `nil`. The members of a
+  /// dictionary are in the order of their keys.
   ///
   /// Encoding fails for whole numbers beyond 64 bits with a sign alone. No declaration of ours holds one; such a value is `null`.
   package init(encoding value: some Encodable) {

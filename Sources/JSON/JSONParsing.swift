@@ -2,8 +2,8 @@
 internal import CJansson
 
 extension JSON {
-  /// Reads one value. Refuses duplicate keys, trailing text, nesting beyond jansson's bound of 2048, whole numbers beyond 64 bits and others
-  /// beyond a double's range.
+  /// Reads one value. Refuses duplicate keys, trailing text, nesting beyond jansson's bound of 2048, whole numbers beyond 64 bits and
+  /// others beyond a double's range.
   package init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
     var failure = json_error_t()
     let value = unsafe Array(bytes).withUnsafeBytes { buffer in

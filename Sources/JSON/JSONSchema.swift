@@ -35,7 +35,8 @@ extension JSON: SchemaDescribed {
 }
 
 extension JSON {
-  /// The JSON Schema (draft 2020-12) of a type, made of what its decoding asks for: of each member its name, type, and sentence.
+  /// The JSON Schema (draft 2020-12) of a type, made of what its decoding asks for: of each member its name, type, and sentence. Members
+  /// that it does not name are allowed, because later versions may add some.
   package static func schema<Value: Decodable>(of type: Value.Type) throws -> JSON {
     if let described = type as? any SchemaDescribed.Type { return described.schema }
     if let named = type as? any KeyedByNames.Type { return ["type": "object", "additionalProperties": try schema(of: named.item)] }
@@ -80,7 +81,7 @@ private final class Shape {
     if let scalar { return scalar }
     guard isObject else { return ["type": "array", "items": item ?? [:]] }
     return [
-      "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)), "additionalProperties": false,
+      "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)),
     ]
   }
 

@@ -1,8 +1,8 @@
 internal import NetworkTypes
 
 extension JSON {
-  /// The value as text: on one line, or indented by two spaces for people, with short arrays on a line. What could steer a terminal is escaped
-  /// (`\u009b`), so the text may be printed as it is.
+  /// The value as text: on one line, or indented by two spaces for people, with short arrays on a line. What could steer a terminal is
+  /// escaped (`\u009b`), so the text may be printed as it is.
   package func text(indented: Bool = false) -> String {
     if indented { return indentedText(by: 0) }
     var text = ""

@@ -94,7 +94,7 @@ extension EventReport: SchemaDescribed {
     let event = JSON.Member(key: "event", value: ["description": "What kind of event it is.", "const": .string(kind.event)])
     let properties = envelope + [event] + own
     return [
-      "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)), "additionalProperties": false,
+      "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)),
     ]
   }
 }

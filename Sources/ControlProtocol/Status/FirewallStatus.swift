@@ -58,8 +58,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .situation:
-        "open: no kill switch is active. guarded: one blocks what its tunnels include, except through them. portal: the same, with a window "
-          + "for a captive portal. released: a person has suspended it."
+        "open: no kill switch is active. guarded: one blocks what its tunnels include, except through them. portal: the same, with a "
+          + "window for a captive portal. released: a person has suspended it."
       case .code: "Why it is so."
       case .guards: "The tunnels whose kill switch is active."
       case .blocking: "Those of them that are not up: what they include does not flow."
