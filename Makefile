@@ -9,7 +9,8 @@ unitdir = $(PREFIX)/lib/systemd/system
 sysusersdir = $(PREFIX)/lib/sysusers.d
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
-# C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own tables are read-only once it runs.
+# C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own
+# tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter .build/release,$(release)),--strip)

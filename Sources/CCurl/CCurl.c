@@ -94,7 +94,8 @@ struct ccurl_transfer {
 
 // --- what libcurl calls ------------------------------------------------------------------------------------------
 
-/// Before a socket is bound or connected. CURLOPT_INTERFACE is no substitute: it passes over a refusal, and the request would leave by any link.
+/// Before a socket is bound or connected. CURLOPT_INTERFACE is no substitute: it passes over a refusal, and the
+/// request would leave by any link.
 static int configure(void *context, curl_socket_t socket, curlsocktype purpose) {
   ccurl_transfer *transfer = context;
   (void)purpose;

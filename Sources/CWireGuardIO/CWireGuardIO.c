@@ -89,8 +89,8 @@ int cwg_set_queue_length(const char *name, int packets) {
   return interface_request(SIOCSIFTXQLEN, &request);
 }
 
-// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads are in
-// network order, the messages in the machine's.
+// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads
+// are in network order, the messages in the machine's.
 static int filter_links(int fd, unsigned int index) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),

@@ -42,7 +42,8 @@ int cwg_forbid_privileges(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-// A system call that is allowed where one argument, without the bits of `mask`, equals `value`. The kernel looks at the lower half of these alone.
+// A system call that is allowed where one argument, without the bits of `mask`, equals `value`. The kernel looks at
+// the lower half of these alone.
 struct condition {
   int call;
   unsigned int argument;

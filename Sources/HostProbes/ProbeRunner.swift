@@ -20,11 +20,11 @@ package struct ProbePassage: Hashable, Sendable {
   }
 }
 
-/// Sends probes from the underlay: the name is looked up by c-ares, the request made by libcurl, both bound to the link and marked, and both
-/// driven by the event loop.
+/// Sends probes from the underlay: the name is looked up by c-ares, the request made by libcurl, both bound to the link and marked, and
+/// both driven by the event loop.
 ///
-/// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing is
-/// sent; both want CAP_NET_ADMIN.
+/// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing
+/// is sent; both want CAP_NET_ADMIN.
 package final class ProbeRunner {
   private let loop: EventLoop
   private let resolver: EndpointResolver
@@ -34,7 +34,8 @@ package final class ProbeRunner {
     self.resolver = resolver
   }
 
-  /// Sends one request. `then` is called once, later, never from within this call, and within the request's time; dropping the run cancels it.
+  /// Sends one request. `then` is called once, later, never from within this call, and within the request's
+  /// time; dropping the run cancels it.
   package func run(_ request: ProbeRequest, by passage: ProbePassage, then: @escaping (ProbeReply) -> Void) -> ProbeRun {
     let run = ProbeRun(request, passage, loop: loop, resolver: resolver, then: then)
     run.begin()

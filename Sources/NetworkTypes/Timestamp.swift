@@ -1,4 +1,5 @@
-/// A reading of the clock on the wall, in milliseconds since 1970 (UTC, without leap seconds). It steps when somebody sets the clock; `Moment` does not.
+/// A reading of the clock on the wall, in milliseconds since 1970 (UTC, without leap seconds). It steps when somebody
+/// sets the clock; `Moment` does not.
 package struct Timestamp: Hashable, Sendable, Comparable {
   package let milliseconds: Int64
 
@@ -32,8 +33,8 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 }
 
 extension Timestamp: CustomStringConvertible {
-  /// RFC 3339 in UTC, always with milliseconds: `2026-11-22T14:03:07.412Z`. What is before the year 0 or after the year 9999, which that form
-  /// cannot say, is held to its ends.
+  /// RFC 3339 in UTC, always with milliseconds: `2026-11-22T14:03:07.412Z`. What is before the year 0 or after the year 9999, which that
+  /// form cannot say, is held to its ends.
   package var description: String {
     let held = min(max(milliseconds, Self.first), Self.last)
     let (days, time) = Self.floored(held, by: Self.day)

@@ -1,6 +1,7 @@
 // One GET by libcurl at a time, driven from outside: who calls watches its sockets and its clock.
 //
-// libcurl is loaded when the first request is made, and not before: with what it brings along (33 libraries) it makes a process 6 MB larger.
+// libcurl is loaded when the first request is made, and not before: with what it brings along (33 libraries)
+// it makes a process 6 MB larger.
 #ifndef CCURL_H
 #define CCURL_H
 
@@ -53,7 +54,8 @@ const char *ccurl_load(void);
 /// Begins; NULL when memory is short. `watch` and `pace` are called from within this and `ccurl_process` alone.
 ccurl_transfer *ccurl_open(const struct ccurl_request *request, ccurl_watch watch, ccurl_pace pace, void *context);
 
-/// Goes on, because something is ready or, with socket -1, because it is time. 1 when it is over, and `outcome` is set, which holds until close.
+/// Goes on, because something is ready or, with socket -1, because it is time. 1 when it is over, and `outcome`
+/// is set, which holds until close.
 int ccurl_process(ccurl_transfer *transfer, int socket, int readable, int writable, int broken, struct ccurl_outcome *outcome);
 
 /// Ends it, whatever its state; nothing is called any more.

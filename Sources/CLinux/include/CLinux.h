@@ -49,8 +49,8 @@ int clinux_clock_change_timer(void);
 /// Whether nobody may change the file, root neither: STATX_ATTR_IMMUTABLE of statx(2). 0 also where it cannot be known.
 int clinux_is_immutable(const char *path);
 
-/// renameat2(2): each takes the other's place in one step; or `from` becomes `to`, where nothing stands there (EEXIST). 0, or -1 with errno; EINVAL where the
-/// file system can do neither.
+/// renameat2(2): each takes the other's place in one step; or `from` becomes `to`, where nothing stands there (EEXIST). 0, or -1 with
+/// errno; EINVAL where the file system can do neither.
 int clinux_exchange(const char *one, const char *other);
 int clinux_rename_to_new(const char *from, const char *to);
 

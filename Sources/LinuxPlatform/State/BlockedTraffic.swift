@@ -32,8 +32,8 @@ package struct BlockedTraffic: Hashable, Sendable {
     return "the kill switch blocks traffic, because \(recorded.namesOfBlocking) not up"
   }
 
-  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there. `guards` and
-  /// `blocking` are null where no record has them.
+  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there.
+  /// `guards` and `blocking` are null where no record has them.
   package func report(at time: Timestamp) -> StatusWithoutAgent {
     StatusWithoutAgent(
       time: time,
@@ -41,8 +41,8 @@ package struct BlockedTraffic: Hashable, Sendable {
   }
 }
 
-/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log in. Both
-/// are made from one value, and here alone.
+/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log
+/// in. Both are made from one value, and here alone.
 package struct BlockedTrafficRecord {
   package static let usualPath = "/run/roamward/blocked.json"
 
@@ -54,7 +54,8 @@ package struct BlockedTrafficRecord {
     self.notice = notice
   }
 
-  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall does not depend on the record.
+  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall
+  /// does not depend on the record.
   package func write(_ status: FirewallStatus?) {
     notice.say(status?.wordsOfBlocking)
     guard let status, status.isBlocking else {

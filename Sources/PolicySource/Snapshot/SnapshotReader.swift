@@ -2,8 +2,8 @@ internal import JSON
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be absent,
-/// but for the time, which is unknown then.
+/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be
+/// absent, but for the time, which is unknown then.
 package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnapshot?, diagnostics: [Diagnostic]) {
   let source = SourceText(file: file, bytes: text)
   let (root, problems) = readYAML(source)

@@ -1,4 +1,5 @@
-/// The facts that a source has to be asked for, in the words of the snapshot file. Names, addresses, gateways and MTUs come with every look.
+/// The facts that a source has to be asked for, in the words of the snapshot file. Names, addresses, gateways
+/// and MTUs come with every look.
 package enum FactKind: String, Hashable, Sendable, CaseIterable {
   /// The link's type (`InterfaceType`).
   case type
