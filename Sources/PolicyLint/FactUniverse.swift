@@ -65,7 +65,9 @@ private func representatives(of fact: FactDeclaration, by constants: Set<FactCon
   case .hardwareAddresses: texts = hardwareAddresses(constants).map(\.description)
   case .domains: texts = domains(constants).map(\.description)
   case .addresses: texts = addresses(constants).map(\.description)
-  case .moments: texts = timesToldApart(by: Set(constants.compactMap { if case .window(let window) = $0 { window } else { nil } })).map(\.description)
+  case .moments:
+    let windows = constants.compactMap { if case .window(let window) = $0 { window } else { nil } }
+    texts = timesToldApart(by: Set(windows)).map(\.description)
   }
   return (fact.silence == .means(.absent) ? [.absent] : []) + texts.map { .text($0) }
 }

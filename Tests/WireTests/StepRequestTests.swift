@@ -36,7 +36,9 @@ import Wire
   }
 
   static func samples() throws -> [Step] {
-    let device = WireGuardDevice(engine: .kernel, privateKey: try #require(SecretKey(bytes: Array(repeating: 1, count: 32))), publicKey: try #require(WireGuardKey(bytes: Array(repeating: 2, count: 32))))
+    let device = WireGuardDevice(
+      engine: .kernel, privateKey: try #require(SecretKey(bytes: Array(repeating: 1, count: 32))),
+      publicKey: try #require(WireGuardKey(bytes: Array(repeating: 2, count: 32))))
     var steps: [Step] = []
     while let step = sample(after: steps.last, device) { steps.append(step) }
     return steps
@@ -53,7 +55,9 @@ import Wire
     }
   }
 
-  @Test("what takes a step back belongs to the same link or table, and what takes something away has no effect but that") func inverses() throws {
+  @Test("what takes a step back belongs to the same link or table, and what takes something away has no effect but that") func inverses()
+    throws
+  {
     for step in try Self.samples() {
       #expect(!step.description.isEmpty)
       #expect(step.executor(isOfResolver: true) == step.isOfResolver)

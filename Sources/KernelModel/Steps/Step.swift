@@ -121,7 +121,8 @@ extension Step {
       StepTraits(
         stage: .resolver, executor: .resolverFile,
         words: {
-          "resolv.conf: " + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
+          "resolv.conf: "
+            + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
         }, undo: { .restoreResolvConf })
     case .restoreResolvConf:
       StepTraits(

@@ -211,7 +211,8 @@ extension CriterionKey {
       holds: { scene, wanted in value(scene).truth { found in found.map { matches(wanted, $0) } ?? false } },
       found: { scene, wanted, holds in
         describe(value(scene), as: noun) { found in
-          found.map { "\(noun) \(words($0)) \(relation(holds, to: wanted.map { quotes ? "\"\(print($0))\"" : print($0) }))" } ?? "no \(noun)"
+          let texts = wanted.map { quotes ? "\"\(print($0))\"" : print($0) }
+          return found.map { "\(noun) \(words($0)) \(relation(holds, to: texts))" } ?? "no \(noun)"
         }
       })
   }

@@ -126,7 +126,8 @@ extension FactDeclaration {
   /// A fact of the machine as a whole. `gather` is given the primary link, where there is one.
   init<Value>(
     _ kind: FactKind, ofMachine path: any WritableKeyPath<NetworkSnapshot, Fact<Value>> & Sendable, _ code: ValueCode<Value>,
-    silence: Silence, space: FactSpace = .ofForm, proof: FactProof = .none, isOfHostServices: Bool = false, _ about: String, example: String,
+    silence: Silence, space: FactSpace = .ofForm, proof: FactProof = .none, isOfHostServices: Bool = false, _ about: String,
+    example: String,
     gather: @escaping @Sendable (FactGathering, GatheredLink?) -> Traced<Value>
   ) {
     let access = FactAccess(path, code) { gathering, primary, snapshot in

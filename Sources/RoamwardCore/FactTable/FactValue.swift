@@ -58,7 +58,8 @@ extension ValueCode where Value: CaseIterable & RawRepresentable, Value.RawValue
   /// A word of an enumeration.
   static var word: ValueCode {
     ValueCode(
-      form: .word(of: Value.self), read: { if case .text(let word) = $0 { Value(rawValue: word) } else { nil } }, write: { .text($0.rawValue) },
+      form: .word(of: Value.self), read: { if case .text(let word) = $0 { Value(rawValue: word) } else { nil } },
+      write: { .text($0.rawValue) },
       words: \.rawValue)
   }
 }

@@ -33,7 +33,8 @@ let linkName = FactDeclaration(
   space: .names(
     NameSpace(
       lengths: 1...15, isAllowed: { $0 > 0x20 && $0 < 0x7f && $0 != 0x2f && $0 != 0x3a },
-      isForbidden: { $0 == [UInt8(ascii: ".")] || $0 == [UInt8(ascii: "."), UInt8(ascii: ".")] }, text: { String(validating: $0, as: UTF8.self) })),
+      isForbidden: { $0 == [UInt8(ascii: ".")] || $0 == [UInt8(ascii: "."), UInt8(ascii: ".")] },
+      text: { String(validating: $0, as: UTF8.self) })),
   "The link's name.", example: "wlan0")
 
 // MARK: Keys of a match
@@ -98,7 +99,8 @@ extension FactTable {
 }
 
 let mediumKeys: [any AnyCriterionKey] = [
-  FactTable.interface, FactTable.interfaceName, FactTable.ssid, FactTable.ssidGlob, FactTable.bssid, FactTable.wifiSecurity, FactTable.ssidFile,
+  FactTable.interface, FactTable.interfaceName, FactTable.ssid, FactTable.ssidGlob, FactTable.bssid, FactTable.wifiSecurity,
+  FactTable.ssidFile,
 ]
 
 extension Condition {

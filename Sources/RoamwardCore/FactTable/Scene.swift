@@ -23,7 +23,9 @@ package struct Scene: Sendable {
 
 extension LinkFacts {
   /// Whether a fact that only a radio has is known, and known to be there.
-  package var showsRadio: Bool { FactTable.ofRadio.contains { if case .known(let value) = $0.value(self) { value != .absent } else { false } } }
+  package var showsRadio: Bool {
+    FactTable.ofRadio.contains { if case .known(let value) = $0.value(self) { value != .absent } else { false } }
+  }
 
   /// The link as rules judge it. Only Wi-Fi has an SSID, an access point and a Wi-Fi security: another link has none, whatever was said of it
   /// or is unknown; a link of an unknown type that has one is Wi-Fi.
