@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind values, in
+/// targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -18,7 +19,7 @@ let strictC: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
 ]
 
-/// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
+/// A target of values and functions, without an import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: safe)
 }
@@ -82,9 +83,17 @@ let package = Package(
       uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
+    pure("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
-    rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
+    pure(
+      "PolicyImport",
+      uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "XMLEvents", "SignedMessages"]),
+
+    // What the readers above stand on: one C library each, behind values; and the files.
+    rim("YAMLEvents", uses: ["CYAML"]),
+    rim("XMLEvents", uses: ["CExpat"]),
+    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("PolicyFiles", uses: []),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
@@ -111,7 +120,8 @@ let package = Package(
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
+        "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
+        "HostDNS",
         "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
@@ -132,10 +142,10 @@ let package = Package(
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
-    tests("PolicySourceTests", uses: ["KeyMemory", "PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+    tests("PolicySourceTests", uses: ["KeyMemory", "PolicyFiles", "PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
+      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyFiles", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(

@@ -4,6 +4,7 @@ import ControlProtocol
 import Glibc
 import KernelNetwork
 import NetworkTypes
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import Glibc
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 

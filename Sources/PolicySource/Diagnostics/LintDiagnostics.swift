@@ -1,3 +1,4 @@
+package import PolicyFiles
 package import RoamwardCore
 
 /// The findings as diagnostics, in their order, each with the line of the policy file that it is about.
