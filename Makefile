@@ -5,30 +5,42 @@ DESTDIR ?=
 
 bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
+libdir = $(PREFIX)/lib/roamward
 unitdir = $(PREFIX)/lib/systemd/system
 sysusersdir = $(PREFIX)/lib/sysusers.d
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
+runtime = $(realpath $(release))/../lib/roamward
 # C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+# Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one Swift
+# runtime, which `scripts/runtime` links for them (docs/decisions/0016).
+small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
+  -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
+release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
-strip = $(if $(filter .build/release,$(release)),--strip)
+strip = $(if $(filter %/release,$(release)),--strip)
 # Those that are run, and those that others read.
 shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash' -e '^\# shellcheck shell=bash' -- scripts examples Tests Benchmarks .ci)
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
-.PHONY: help build engine demo test lint bench soak interop install clean $(virtual)
+.PHONY: help build engine size demo test lint bench soak interop install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## release programs, in .build/release
-	swift build -c release --static-swift-stdlib $(hardening)
+	$(release_build)
+	scripts/runtime .build/release
 
 engine:
-	swift build -c release --static-swift-stdlib $(hardening) --product roamward-wireguard
+	$(release_build) --product roamward-wireguard
+	scripts/runtime .build/release
+
+size: build ## what the installed programs take on disk, and that it is not too much
+	scripts/size
 
 demo: ## a walk from home to the café, in network namespaces
 	scripts/setup
@@ -39,7 +51,7 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm
 	swift build --build-tests
 	scripts/test
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: emulated processors do not fill two real ones.
 vm-managers:
@@ -90,6 +102,9 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
 	install $(strip) -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
 	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
+	$(if $(filter %/release,$(release)),install -d $(DESTDIR)$(libdir))
+	$(if $(filter %/release,$(release)),install --strip -m 755 $(runtime)/libswiftCore.so $(DESTDIR)$(libdir)/)
+	$(if $(filter %/release,$(release)),cp -P $$(find $(runtime)/ -type l) $(DESTDIR)$(libdir)/)
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
