@@ -80,7 +80,7 @@ let package = Package(
     rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
     rim(
       "WireGuardDataPath",
-      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
+      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
     pure("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
@@ -97,13 +97,11 @@ let package = Package(
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
-    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CNftables", "CLinux"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
     rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
     rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
     rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
-    rim(
-      "TunnelProviders",
-      uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
+    rim("TunnelProviders", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "WireGuardDataPath"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
@@ -113,7 +111,7 @@ let package = Package(
         "HostServices",
         "TunnelProviders", "CLinux", logging,
       ]),
-    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
+    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd", dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging],
       swiftSettings: strict),
@@ -121,8 +119,7 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
-        "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
+        "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
@@ -166,7 +163,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
       swiftSettings: strict),
-    tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
+    tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
@@ -175,10 +172,13 @@ let package = Package(
       uses: ["TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests(
-      "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+      "WireGuardDataPathTests",
+      uses: [
+        "CConfined", "CWireGuardIO", "WireGuardDataPath", "WireGuardEngine", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+      ],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "RoamwardCore", "SeededRandom"]),
-    tests("KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
     tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )
