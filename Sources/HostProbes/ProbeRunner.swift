@@ -1,4 +1,5 @@
 package import HostDNS
+import KernelModel
 package import LinuxIO
 package import NetworkTypes
 package import RoamwardCore

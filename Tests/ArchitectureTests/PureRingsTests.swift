@@ -1,4 +1,3 @@
-import Glibc
 import LinuxIO
 import Testing
 
@@ -9,8 +8,10 @@ import Testing
   /// What each pure target may import: its neighbours, and nothing else. The readers of policies and profiles are pure too: the libraries that
   /// they read with are behind targets of a file or two, as values.
   static let allowed: [(target: String, imports: Set<String>)] = [
-    ("NetworkTypes", []), ("RoamwardCore", ["NetworkTypes", "KeyMemory"]), ("Wire", ["NetworkTypes", "RoamwardCore", "KeyMemory"]),
-    ("PolicySource", ["NetworkTypes", "KeyMemory", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
+    ("NetworkTypes", []), ("KernelModel", ["NetworkTypes", "KeyMemory"]), ("RoamwardCore", ["NetworkTypes", "KernelModel", "KeyMemory"]),
+    ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    ("PolicySource", ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     (
       "PolicyImport",
       ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "XMLEvents", "SignedMessages"]
@@ -100,33 +101,4 @@ import Testing
   }
 
   private func text(_ path: String) throws -> String { String(decoding: try TextFile.read(path), as: UTF8.self) }
-
-  /// The modules of `import` lines; attributes, access levels and kinds before or after the word do not hide them.
-  private func importedModules(in text: String) -> [String] {
-    text.split(whereSeparator: \.isNewline).compactMap { line in
-      let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
-      let words = code.split { $0 == " " || $0 == "\t" }
-      guard let place = words.firstIndex(of: "import") else { return nil }
-      let before = words[..<place]
-      guard before.allSatisfy({ $0.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains($0) }) else {
-        return nil
-      }
-      let kinds = ["typealias", "struct", "class", "enum", "protocol", "let", "var", "func"]
-      let module = words[(place + 1)...].first { !kinds.contains(String($0)) }
-      return module?.split(separator: ".").first.map(String.init)
-    }
-  }
-
-  private func swiftFiles(in folder: String) -> [String] {
-    guard let handle = opendir(folder) else { return [] }
-    defer { closedir(handle) }
-    var files: [String] = []
-    while let entry = readdir(handle) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if name.hasPrefix(".") { continue }
-      let path = "\(folder)/\(name)"
-      if name.hasSuffix(".swift") { files.append(path) } else { files += swiftFiles(in: path) }
-    }
-    return files
-  }
 }

@@ -1,5 +1,5 @@
+package import KernelModel
 import NetworkTypes
-package import RoamwardCore
 
 extension WireGuardKey {
   /// 44 characters of standard base64; anything else is `nil`, other spellings of the same 32 bytes included.
