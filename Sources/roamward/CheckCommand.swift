@@ -7,8 +7,8 @@ import KernelModel
 import KernelNetwork
 import LinuxPlatform
 import NetworkTypes
-import PolicyLint
 import PolicyFiles
+import PolicyLint
 import PolicySource
 import RoamwardCore
 
