@@ -26,7 +26,7 @@ shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
-.PHONY: help build engine size demo test lint bench soak interop install clean $(virtual)
+.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,12 @@ lint: ## format of the Swift sources, the shell scripts, what does not belong in
 	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
 	@if git grep --untracked -nIE '^(<{7}|>{7}) '; then echo 'lint: these lines are left of a merge' >&2; exit 1; fi
 
+sanitize: ## tests under the sanitizers for addresses and for threads, in .build-asan and .build-tsan
+	scripts/sanitize
+
+coverage: ## how much of each target the tests run, in .build-coverage
+	scripts/coverage
+
 bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
 	scripts/setup --bench
 	$(MAKE) --no-print-directory build
@@ -114,4 +120,4 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	install -m 644 docs/policy.schema.json docs/policy-reference.md docs/import-export.md docs/security.md $(DESTDIR)$(docdir)/
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/results
+	rm -rf .build .build-asan .build-tsan .build-coverage Benchmarks/results
