@@ -20,8 +20,6 @@ small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xsw
 release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
-# Those that are run, and those that others read.
-shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash' -e '^\# shellcheck shell=bash' -- scripts examples Tests Benchmarks .ci)
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
@@ -72,12 +70,8 @@ vm-boot:
 vm-unit:
 	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
 
-lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
-	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
-	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
-	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
-	@if git grep --untracked -nIE '^(<{7}|>{7}) '; then echo 'lint: these lines are left of a merge' >&2; exit 1; fi
+lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
+	scripts/lint
 
 sanitize: ## tests under the sanitizers for addresses and for threads, in .build-asan and .build-tsan
 	scripts/sanitize
