@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind values, in
+/// targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -18,7 +19,7 @@ let strictC: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
 ]
 
-/// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
+/// A target of values and functions, without an import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: safe)
 }
@@ -89,9 +90,17 @@ let package = Package(
       uses: ["NetworkTypes", "KernelModel", "KeyMemory", "Wire", "LinuxIO", "WireGuardEngine", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "CYAML", "CSodium"]),
+    pure("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
-    rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
+    pure(
+      "PolicyImport",
+      uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "XMLEvents", "SignedMessages"]),
+
+    // What the readers above stand on: one C library each, behind values; and the files.
+    rim("YAMLEvents", uses: ["CYAML"]),
+    rim("XMLEvents", uses: ["CExpat"]),
+    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("PolicyFiles", uses: []),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
@@ -101,11 +110,11 @@ let package = Package(
     rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO"]),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "WireGuardDataPath"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "AgentCore", uses: ["Doctor", "ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     rim(
       "LinuxPlatform",
       uses: [
@@ -120,11 +129,11 @@ let package = Package(
         "NetworkTypes",
         "PolicySource", "RoamwardCore", "TunnelProviders", logging,
       ]),
-    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
+    rim("ControlClient", uses: ["NetworkTypes", "ControlProtocol", "LinuxIO"]),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore",
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         argumentParser, logging,
       ],
       swiftSettings: strict),
@@ -132,8 +141,7 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
-        "HostDNS",
-        "TunnelProviders", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
@@ -156,24 +164,26 @@ let package = Package(
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
-      "PolicySourceTests", uses: ["PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+      "PolicySourceTests",
+      uses: ["PolicyFiles", "PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom"],
+      uses: [
+        "PolicyFiles", "ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
+        "SeededRandom",
+      ],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
-        "KernelModel", "RoamwardCore", "Simulation",
-        "TestKit",
-        "TestSupport", logging, "SeededRandom",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
+        "KernelModel", "RoamwardCore", "Simulation", "TestKit", "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
     tests(
       "ControlProtocolTests",
-      uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
+      uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
@@ -183,9 +193,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
       swiftSettings: strict),
-    tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
+    tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
-    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport"]),
+    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
     tests(
       "HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests(
@@ -196,11 +206,15 @@ let package = Package(
       ]),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests(
-      "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+      "WireGuardDataPathTests",
+      uses: [
+        "WireGuardEngine", "NetworkTypes", "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard",
+      ],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
     tests(
-      "KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
-    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
+      "KernelNetworkTests",
+      uses: ["LinuxIO", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )
