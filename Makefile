@@ -16,6 +16,8 @@ strip = $(if $(filter .build/release,$(release)),--strip)
 # Those that are run, and those that others read.
 shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash' -e '^\# shellcheck shell=bash' -- scripts examples Tests Benchmarks .ci)
 
+swift_sources = Sources Tests Benchmarks Packages Package.swift
+
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
@@ -27,8 +29,10 @@ help: ## list the targets
 build: ## release programs, in .build/release
 	swift build -c release --static-swift-stdlib $(hardening)
 
+# It links what it needs: no systemd, no OpenMP (which the shared libb2 brings).
 engine:
 	swift build -c release --static-swift-stdlib $(hardening) --product roamward-wireguard
+	@if ldd $(release)/roamward-wireguard | grep -E 'libsystemd|libgomp|libb2'; then echo 'engine: it links what it must not' >&2; exit 1; fi
 
 demo: ## a walk from home to the café, in network namespaces
 	scripts/setup
@@ -61,7 +65,7 @@ vm-unit:
 	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
 
 lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
-	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
+	swift format lint --strict --parallel --recursive $(swift_sources)
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
 	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
 	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi

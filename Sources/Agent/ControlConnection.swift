@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
+internal import SystemdIO
 
 /// What a client gets without a further request.
 enum Monitoring {

@@ -2,6 +2,7 @@ package import ControlProtocol
 internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
+package import SystemdIO
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///

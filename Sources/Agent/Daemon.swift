@@ -8,6 +8,7 @@ internal import LinuxIO
 package import Logging
 internal import NetworkTypes
 package import RoamwardCore
+internal import SystemdIO
 internal import TunnelProviders
 
 /// Where the agent finds and puts things.

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
+internal import SystemdIO
 
 /// Watches files by their folders, so that a file that is replaced by rename, removed or made later is seen all the same.
 ///

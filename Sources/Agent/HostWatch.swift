@@ -3,6 +3,7 @@ internal import KernelNetwork
 internal import LinuxIO
 import NetworkTypes
 internal import RoamwardCore
+internal import SystemdIO
 
 /// Hears of changes to facts of the host that are needed, and of nothing else: the clock and its time zone, and what the machine runs on.
 final class HostWatch {

@@ -6,6 +6,7 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 internal import RoamwardCore
+internal import SystemdIO
 internal import TunnelProviders
 
 extension World {

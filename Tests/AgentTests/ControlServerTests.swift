@@ -3,6 +3,8 @@ import ControlProtocol
 import Glibc
 import LinuxIO
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 
