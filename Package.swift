@@ -51,7 +51,7 @@ let package = Package(
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
-    .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes", "KeyMemory"]),
+    .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -163,6 +163,10 @@ let package = Package(
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
+    .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
+    .executableTarget(
+      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      path: "Packages/WireGuard/Benchmarks/wireguard-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
@@ -178,7 +182,7 @@ let package = Package(
         "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "Simulation",
         "SystemdIO", "SystemdTestSupport", "TestKit", "TestSupport", logging, "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["LinuxIO"]),
+    tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),

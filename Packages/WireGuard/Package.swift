@@ -54,9 +54,10 @@ let package = Package(
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
 
+    .target(name: "CMallocCount", path: "Benchmarks/CMallocCount", cSettings: strictC),
     .executableTarget(
-      name: "wireguard-bench", dependencies: ["WireGuardEngine", "KeyMemory", "NetworkTypes"], path: "Benchmarks/wireguard-bench",
-      swiftSettings: strict),
+      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      path: "Benchmarks/wireguard-bench", swiftSettings: strict),
 
     // Links as well.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),

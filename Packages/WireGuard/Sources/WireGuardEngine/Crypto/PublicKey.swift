@@ -1,10 +1,11 @@
 /// A Curve25519 point, 32 bytes, in four words: compared and hashed without an array.
-package struct PublicKey: Hashable, Sendable {
+public struct PublicKey: Hashable, Sendable {
   private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   init() {}
 
-  package init?(bytes: some Collection<UInt8>) {
+  /// `nil` unless there are 32 bytes. Not every point makes a key: with one of low order every handshake fails.
+  public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     Swift.withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
   }
@@ -13,7 +14,8 @@ package struct PublicKey: Hashable, Sendable {
     Swift.withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: UnsafeRawBufferPointer(start: source, count: 32)) }
   }
 
-  package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+  /// As on the wire.
+  public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try Swift.withUnsafeBytes(of: words, body) }
 
@@ -22,9 +24,9 @@ package struct PublicKey: Hashable, Sendable {
     try Swift.withUnsafeMutableBytes(of: &words, body)
   }
 
-  package static func == (a: Self, b: Self) -> Bool { a.words == b.words }
+  public static func == (a: Self, b: Self) -> Bool { a.words == b.words }
 
-  package func hash(into hasher: inout Hasher) {
+  public func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
     hasher.combine(words.1)
     hasher.combine(words.2)

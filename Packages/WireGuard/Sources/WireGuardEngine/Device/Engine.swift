@@ -118,6 +118,9 @@ package final class Engine: @unchecked Sendable {
   /// Whether so many handshake messages come that their senders have to prove where they are.
   package func isUnderLoad(at now: Moment) -> Bool { control { admission.isUnderLoad(at: now.nanoseconds) } }
 
+  /// Whose place that is; `nil` where the peer is gone.
+  func publicKey(of index: PeerIndex) -> PublicKey? { control { peer(at: index)?.identity.publicKey } }
+
   /// Does everything that is due at `time`, and settles what batches left.
   package func advance(to time: EngineTime, effects: inout [EngineEffect]) {
     control {

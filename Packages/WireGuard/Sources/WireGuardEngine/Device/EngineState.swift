@@ -24,27 +24,31 @@ package struct PeerState: Sendable {
 }
 
 /// Why packets and messages went no further, since the engine began.
-package struct EngineDrops: Hashable, Sendable {
+public struct EngineDrops: Hashable, Sendable {
   /// Neither of the lengths nor of the kinds there are.
-  package var malformed: UInt64 = 0
+  public var malformed: UInt64 = 0
   /// A handshake message whose first MAC is wrong: not for us.
-  package var wrongMAC: UInt64 = 0
+  public var wrongMAC: UInt64 = 0
   /// Handshake messages answered with a cookie, or beyond their sender's share.
-  package var overLoad: UInt64 = 0
+  public var overLoad: UInt64 = 0
   /// Handshake messages that did not decrypt, were replayed, came too fast or from a stranger.
-  package var refusedHandshakes: UInt64 = 0
-  package var unknownIndex: UInt64 = 0
+  public var refusedHandshakes: UInt64 = 0
+  /// Messages of a session or handshake that is not there (any more).
+  public var unknownIndex: UInt64 = 0
   /// The session is too old or its counter used up.
-  package var expired: UInt64 = 0
-  package var replayed: UInt64 = 0
-  package var unauthentic: UInt64 = 0
+  public var expired: UInt64 = 0
+  /// Packets that had come before, or are more than 8,128 behind (RFC 6479).
+  public var replayed: UInt64 = 0
+  /// Packets whose tag is wrong.
+  public var unauthentic: UInt64 = 0
   /// Decrypted, but no IP packet of the length that its header tells.
-  package var badInnerPacket: UInt64 = 0
+  public var badInnerPacket: UInt64 = 0
   /// Decrypted, but from an inner address that is not its sender's.
-  package var foreignSource: UInt64 = 0
+  public var foreignSource: UInt64 = 0
   /// To be sent, but to no peer's address.
-  package var noPeer: UInt64 = 0
-  package var noEndpoint: UInt64 = 0
+  public var noPeer: UInt64 = 0
+  /// To be sent to a peer whose endpoint is not known.
+  public var noEndpoint: UInt64 = 0
   /// Datagrams of a session that were led back into it.
-  package var loops: UInt64 = 0
+  public var loops: UInt64 = 0
 }
