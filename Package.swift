@@ -126,24 +126,36 @@ let package = Package(
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "Agent",
+      "AgentCore", uses: ["ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+    rim(
+      "LinuxPlatform",
       uses: [
-        "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "SystemdIO",
-        "KernelNetwork", "HostDNS", "HostProbes",
-        "HostServices",
-        "TunnelProviders", "Doctor", "CLinux", logging,
+        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "KernelModel", "KernelNetwork",
+        "KeyMemory",
+        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders",
+      ]),
+    rim(
+      "AgentDaemon",
+      uses: [
+        "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
+        "NetworkTypes",
+        "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
       name: "roamwardd",
-      dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", argumentParser, logging],
+      dependencies: [
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore",
+        argumentParser, logging,
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
         "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "Doctor", "PolicyImport", "PolicyLint", "Simulation", "CWipingHeap",
+        "TunnelProviders", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
@@ -151,7 +163,7 @@ let package = Package(
       path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
+    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),
@@ -179,8 +191,10 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "Simulation",
-        "SystemdIO", "SystemdTestSupport", "TestKit", "TestSupport", logging, "SeededRandom",
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
+        "KernelModel", "RoamwardCore", "Simulation",
+        "TestKit",
+        "SystemdIO", "SystemdTestSupport", "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
     tests(

@@ -1,4 +1,4 @@
-package import Agent
+package import AgentCore
 package import KernelModel
 package import NetworkTypes
 package import PolicySource

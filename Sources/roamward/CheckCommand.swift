@@ -1,9 +1,11 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import KernelModel
 import KernelNetwork
+import LinuxPlatform
 import NetworkTypes
 import PolicyLint
 import PolicySource
