@@ -96,8 +96,8 @@ let package = Package(
     pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
 
-    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what is needed is
-    // linked in: the shared library brings libgomp.
+    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
+    // is needed is linked in: the shared library brings libgomp.
     engine("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
     engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
     engine(
@@ -214,14 +214,27 @@ let package = Package(
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
-    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd"]),
-    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
     tests(
-      "HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd"]),
+      "HostDNSTests",
+      uses: [
+        "HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd",
+      ]),
+    tests(
+      "HostProbesTests",
+      uses: [
+        "HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+      ]),
+    tests(
+      "HostServicesTests",
+      uses: [
+        "HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+        "CSystemd",
+      ]),
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSodium",
+        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
     engineTests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The engine alone: to build, test and measure it without the rest of the repository. Other packages depend on the repository itself, whose manifest
-// builds the same sources and has the same library (README.md). The settings are those of the manifest there.
+// The engine alone: to build, test and measure it without the rest of the repository. Other packages depend on the repository itself,
+// whose manifest builds the same sources and has the same library (README.md). The settings are those of the manifest there.
 
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),

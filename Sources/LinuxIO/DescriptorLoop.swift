@@ -4,8 +4,8 @@ package import NetworkTypes
 
 /// A thread that waits for descriptors, deadlines, signals and the ends of children, over epoll(7). It needs the kernel and nothing else.
 ///
-/// For processes that link as little as they can; the agent has `EventLoop`. Everything is called back on the thread that runs the loop, one thing at a
-/// time. When idle it sleeps in the kernel without a tick.
+/// For processes that link as little as they can; the agent has `EventLoop`. Everything is called back on the thread that runs the loop,
+/// one thing at a time. When idle it sleeps in the kernel without a tick.
 package final class DescriptorLoop {
   private static let timerIdentity: UInt64 = 0
   private static let batch: Int32 = 16
@@ -58,8 +58,8 @@ package final class DescriptorLoop {
     try whenReady(descriptor, events: clinux_writable) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold; EPOLLHUP and EPOLLERR are reported even for 0. A descriptor can have one source at a time (EEXIST):
-  /// who wants other events drops the source before.
+  /// Calls back with the `EPOLL*` bits that hold; EPOLLHUP and EPOLLERR are reported even for 0. A descriptor can have one source at a
+  /// time (EEXIST): who wants other events drops the source before.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> Source {
     let identity = newIdentity()
     guard clinux_poller_add(poller.number, descriptor, events, identity) == 0 else { throw .last("watch a descriptor") }

@@ -1,7 +1,8 @@
 import LinuxIO
 import Testing
 
-/// docs/architecture.md has a table of targets, with what each may import, and the order of folders of two of them. The sources keep to both.
+/// docs/architecture.md has a table of targets, with what each may import, and the order of folders of two of them. The sources keep to
+/// both.
 @Suite struct DirectionTests {
   /// A row of the table: targets of one kind, the ring that they are in, and what they may import.
   struct Row: Equatable {

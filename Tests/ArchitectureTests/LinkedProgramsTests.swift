@@ -3,7 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What the built programs link. The process that faces strangers has nothing of the agent, of systemd and of OpenMP; the agent has nothing of the engine.
+/// What the built programs link. The process that faces strangers has nothing of the agent, of systemd and of OpenMP; the agent has
+/// nothing of the engine.
 @Suite struct LinkedProgramsTests {
   static let programs: [(program: String, own: [String], foreign: [String], libraries: [String])] = [
     (
@@ -22,7 +23,9 @@ import Testing
     #expect(modules.isDisjoint(with: foreign), "\(program) has \(modules.intersection(foreign).sorted())")
     let linked = try shell("ldd \(path)")
     #expect(linked.contains("libc.so"), "\(linked)")
-    for library in libraries { #expect(!linked.contains("\(library).so") && !linked.contains("\(library)-"), "\(program) links \(library)") }
+    for library in libraries {
+      #expect(!linked.contains("\(library).so") && !linked.contains("\(library)-"), "\(program) links \(library)")
+    }
   }
 
   @Test("the check sees modules in mangled names") func detector() {

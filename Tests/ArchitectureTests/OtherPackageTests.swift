@@ -3,7 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What other packages get: Packages/WireGuard/Example depends on a clone of this repository by its URL, as theirs would, and is built and run.
+/// What other packages get: Packages/WireGuard/Example depends on a clone of this repository by its URL, as theirs would, and is built
+/// and run.
 @Suite struct OtherPackageTests {
   /// What the manifest depends on, from where this build has it: no network is needed.
   private static let dependencies: [(name: String, repository: String)] = ["swift-argument-parser", "swift-log"].compactMap { name in
@@ -69,5 +70,12 @@ import Testing
         handshakes: 1 and 1
 
         """), "\(outcome.output)")
+  }
+
+  @Test("the engine's README shows the example as it is") func readme() throws {
+    func text(_ path: String) throws -> String {
+      String(decoding: try TextFile.read("\(PureRingsTests.root)/Packages/WireGuard/\(path)"), as: UTF8.self)
+    }
+    #expect(try text("README.md").contains("```swift\n\(try text("Example/Sources/handshake/main.swift"))```"))
   }
 }

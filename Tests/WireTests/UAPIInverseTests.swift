@@ -18,7 +18,8 @@ struct UAPIInverseTests {
     let request = try #require(UAPIRequest.configure(device, observed: nil))
     guard case .set(let change) = try UAPICall(Array(request.utf8)) else { throw UAPICall.Failure.unknown }
     #expect(change.listenPort == 51820 && change.firewallMark == 7 && change.replacesPeers && change.privateKey != nil)
-    #expect(change.peers.map(\.publicKey) == device.peers.map(\.publicKey.bytes) && change.peers[0].allowedIPs == device.peers[0].allowedIPs)
+    #expect(
+      change.peers.map(\.publicKey) == device.peers.map(\.publicKey.bytes) && change.peers[0].allowedIPs == device.peers[0].allowedIPs)
     #expect(change.peers[0].endpoint?.address == IPAddress("2001:db8::1") && change.peers[0].persistentKeepalive == 25)
     #expect(try UAPICall(Array(UAPIRequest.get.utf8)) == .get)
   }

@@ -1,7 +1,7 @@
 import AgentCore
 internal import Glibc
 import KernelNetwork
-package import LinuxIO
+internal import LinuxIO
 import NetworkTypes
 package import RoamwardCore
 package import SystemdIO

@@ -102,7 +102,9 @@ final class Node {
   }
 
   /// How many messages it answers with.
-  func receive(_ message: [UInt8], from source: DatagramAddress, at moment: UInt64) -> Int { answers(message, from: source, at: moment).count }
+  func receive(_ message: [UInt8], from source: DatagramAddress, at moment: UInt64) -> Int {
+    answers(message, from: source, at: moment).count
+  }
 
   private func answers(_ message: [UInt8], from source: DatagramAddress, at moment: UInt64) -> [[UInt8]] {
     var effects: [EngineEffect] = []
@@ -112,7 +114,9 @@ final class Node {
 
   /// Makes a session with a peer that it has been told of.
   func connect(to other: Node, at moment: UInt64) throws {
-    for response in other.answers(initiate(at: moment), from: address, at: moment) { _ = answers(response, from: other.address, at: moment) }
+    for response in other.answers(initiate(at: moment), from: address, at: moment) {
+      _ = answers(response, from: other.address, at: moment)
+    }
     guard engine.state.peers.first?.lastHandshakeSeconds != 0 else { throw BenchmarkError("there is no session") }
   }
 }

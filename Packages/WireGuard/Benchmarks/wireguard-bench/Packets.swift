@@ -29,7 +29,8 @@ struct Pair {
     _ = receiver.setPeers([PeerSettings(publicKey: one.publicKey, allowedIPs: [left])], at: Self.time)
     _ = sender.setPeers([PeerSettings(publicKey: other.publicKey, endpoint: Self.target, allowedIPs: [right])], at: Self.time)
     var packet = [UInt8](repeating: 0, count: length)
-    packet.replaceSubrange(0..<20, with: [0x45, 0, UInt8(length >> 8), UInt8(length & 255), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2])
+    packet.replaceSubrange(
+      0..<20, with: [0x45, 0, UInt8(length >> 8), UInt8(length & 255), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2])
     self.packet = packet
     var work = sender.send(packet, at: Self.time).map { (from: sender, output: $0) }
     var delivered = 0

@@ -2,8 +2,8 @@ import Glibc
 import NetworkTypes
 import WireGuardEngine
 
-// Figures of the engine alone, without a network, on one processor: NAME, value and unit, separated by tabs. `wireguard-bench handshakes` prints
-// handshakes and memory alone.
+// Figures of the engine alone, without a network, on one processor: NAME, value and unit, separated by tabs. `wireguard-bench handshakes`
+// prints handshakes and memory alone.
 private func text(_ value: Double, digits: Int) -> String {
   let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
   let whole = Int((value * scale).rounded())
@@ -41,6 +41,7 @@ private func run() throws {
 do {
   try run()
 } catch {
-  fputs("wireguard-bench: \(error)\n", stderr)
+  let line = Array("wireguard-bench: \(error)\n".utf8)
+  _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
   exit(1)
 }

@@ -36,7 +36,8 @@ struct DeviceTests {
       right = try End("[2001:db8::2]:51820", at: start)
       let (leftPrefix, rightPrefix) = (try #require(IPPrefix("10.0.0.1/32")), try #require(IPPrefix("10.0.0.2/32")))
       carry(
-        right.device.setPeers([PeerSettings(publicKey: left.key.publicKey, presharedKey: other, allowedIPs: [leftPrefix])], at: time), of: right)
+        right.device.setPeers([PeerSettings(publicKey: left.key.publicKey, presharedKey: other, allowedIPs: [leftPrefix])], at: time),
+        of: right)
       carry(
         left.device.setPeers(
           [
@@ -90,7 +91,8 @@ struct DeviceTests {
     #expect(lab.left.delivered.map(\.packet) == answers)
     #expect(lab.sent.filter { $0.bytes[0] == 1 }.count == 1 && lab.sent.filter { $0.bytes[0] == 2 }.count == 1)
     let peer = try #require(lab.left.device.peers.first)
-    #expect(peer.lastHandshake == 1_700_000_001 && peer.publicKey == lab.right.key.publicKey && peer.receivedBytes > 0 && peer.sentBytes > 0)
+    #expect(
+      peer.lastHandshake == 1_700_000_001 && peer.publicKey == lab.right.key.publicKey && peer.receivedBytes > 0 && peer.sentBytes > 0)
   }
 
   @Test("keeps packets until the peer answers, the newest 128, and asks again every five seconds") func waiting() throws {
@@ -134,7 +136,8 @@ struct DeviceTests {
     #expect(isSame || lab.left.device.drops.refusedHandshakes == 1)
   }
 
-  @Test("carries nothing from or to addresses that are nobody's, nothing twice, and nothing of a peer that is gone") func refusals() throws {
+  @Test("carries nothing from or to addresses that are nobody's, nothing twice, and nothing of a peer that is gone") func refusals() throws
+  {
     let lab = try Lab()
     lab.send(Self.packet(100), by: lab.left)
     lab.send(Self.packet(100, from: 9), by: lab.left)

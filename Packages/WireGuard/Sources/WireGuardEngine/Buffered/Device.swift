@@ -1,4 +1,4 @@
-public import NetworkTypes
+internal import NetworkTypes
 
 /// A WireGuard interface without sockets, clocks or threads: datagrams, packets and the time go in, datagrams and packets come out.
 ///
@@ -8,9 +8,9 @@ public import NetworkTypes
 /// * after each call it sets its timer to `nextDeadline`.
 ///
 /// The device begins up. Handshakes, rekeying, keepalives, cookies, roaming and the wiping of keys follow the WireGuard paper
-/// (<https://www.wireguard.com/papers/wireguard.pdf>), sections 5 and 6, and the kernel's timers where the paper leaves them open. Packets for a peer
-/// without a session wait: 128 for each peer, 4 MiB in all; of more the oldest are dropped. Nothing here throws: input of any kind is carried, answered
-/// or counted in `drops`.
+/// (<https://www.wireguard.com/papers/wireguard.pdf>), sections 5 and 6, and the kernel's timers where the paper leaves them open.
+/// Packets for a peer without a session wait: 128 for each peer, 4 MiB in all; of more the oldest are dropped. Nothing here throws: input
+/// of any kind is carried, answered or counted in `drops`.
 public final class Device {
   /// What the caller has to do.
   public enum Output: Hashable, Sendable {
@@ -38,8 +38,8 @@ public final class Device {
 
   // MARK: - Configuration
 
-  /// Adds the peers, or changes those that there are already (by public key). Sessions of the others go on. A peer with a persistent keepalive and an
-  /// endpoint begins a handshake at once.
+  /// Adds the peers, or changes those that there are already (by public key). Sessions of the others go on. A peer with a persistent
+  /// keepalive and an endpoint begins a handshake at once.
   public func setPeers(_ peers: [PeerSettings], at time: EngineTime) -> [Output] {
     apply(EngineChange(peers: peers.map(\.change)), at: time)
   }
@@ -73,7 +73,8 @@ public final class Device {
     return outputs
   }
 
-  /// Takes the payload of a UDP datagram. `source`: where it came from, which is where the peer is answered once the datagram is found authentic.
+  /// Takes the payload of a UDP datagram. `source`: where it came from, which is where the peer is answered once the datagram is found
+  /// authentic.
   public func receive(_ datagram: [UInt8], from source: DatagramAddress, at time: EngineTime) -> [Output] {
     var outputs: [Output] = []
     var opened = Opened.dropped
@@ -130,7 +131,8 @@ public final class Device {
     }
   }
 
-  /// The peer has a session: what waited for it goes. Where nothing is left of it, an empty packet, as the other side waits to hear from us.
+  /// The peer has a session: what waited for it goes. Where nothing is left of it, an empty packet, as the other side waits to hear from
+  /// us.
   private func flush(_ peer: PeerIndex, at time: EngineTime, _ outputs: inout [Output]) {
     let packets = staged.take(peer)
     if packets.isEmpty {

@@ -7,7 +7,8 @@ public struct PeerSettings: Sendable {
   public var presharedKey: PresharedKey?
   /// Where handshakes are sent until the peer is heard from elsewhere. `nil`: the peer has to begin, and a known endpoint stays.
   public var endpoint: DatagramAddress?
-  /// The inner addresses that are this peer's, all of them: packets to them go to it, and it may send from them. A prefix that another peer has moves here.
+  /// The inner addresses that are this peer's, all of them: packets to them go to it, and it may send from them. A prefix that another
+  /// peer has moves here.
   public var allowedIPs: [IPPrefix]
   /// Seconds of silence after which an empty packet is sent, 1 to 65535; 0 is off.
   public var persistentKeepalive: UInt16

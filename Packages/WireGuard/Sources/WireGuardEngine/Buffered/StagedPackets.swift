@@ -1,5 +1,5 @@
-/// Packets that wait for their peer's session: at most 128 for each peer, of more the oldest go first; and 4 MiB in all. Where that is used up, the
-/// peer that takes the most gives half of it, so that peers that never answer leave room for others.
+/// Packets that wait for their peer's session: at most 128 for each peer, of more the oldest go first; and 4 MiB in all. Where that is
+/// used up, the peer that takes the most gives half of it, so that peers that never answer leave room for others.
 ///
 /// Used inside the engine's sending section only, so that no packet is staged after its peer's were sent for.
 package struct StagedPackets {

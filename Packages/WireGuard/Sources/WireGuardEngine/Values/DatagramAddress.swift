@@ -1,7 +1,7 @@
 public import NetworkTypes
 
-/// Where a datagram came from or goes to: an address, a port, and for a link-local IPv6 address the index of its link (0 elsewhere); and which of
-/// our own addresses it came to or is to leave from.
+/// Where a datagram came from or goes to: an address, a port, and for a link-local IPv6 address the index of its link (0 elsewhere); and
+/// which of our own addresses it came to or is to leave from.
 ///
 /// Trivially copied, unlike `Endpoint`, which may be a name: it is compared for every packet.
 public struct DatagramAddress: Hashable, Sendable, LosslessStringConvertible {
