@@ -33,9 +33,11 @@ build: ## release programs, in .build/release
 	$(release_build)
 	scripts/runtime .build/release
 
+# It links what it needs: no systemd, no OpenMP (which the shared libb2 brings).
 engine:
 	$(release_build) --product roamward-wireguard
 	scripts/runtime .build/release
+	@if ldd $(release)/roamward-wireguard | grep -E 'libsystemd|libgomp|libb2'; then echo 'engine: it links what it must not' >&2; exit 1; fi
 
 size: build ## what the installed programs take on disk, and that it is not too much
 	scripts/size

@@ -29,6 +29,15 @@ func rim(_ name: String, uses: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: strict)
 }
 
+/// A target of the package in Packages/WireGuard, built here from its sources, so that `package` reaches as far (docs/decisions/0019).
+func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = []) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/WireGuard/Sources/\(name)", swiftSettings: strict, linkerSettings: links)
+}
+
+func engineTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Packages/WireGuard/Tests/\(name)", exclude: resources, swiftSettings: strict)
+}
+
 func tests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
   .testTarget(name: name, dependencies: uses, exclude: resources, swiftSettings: strict)
 }
@@ -42,6 +51,8 @@ let package = Package(
     .executable(name: "roamwardd", targets: ["roamwardd"]),
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
+    // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
+    .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -52,10 +63,13 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
     .target(name: "CWipingHeap", cSettings: strictC),
-    .target(name: "CWireGuardIO", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
+    .target(
+      name: "CWireGuardConfinement", dependencies: ["CWireGuardIO"], path: "Packages/WireGuard/Sources/CWireGuardConfinement",
+      cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
-    .systemLibrary(name: "CBlake2", pkgConfig: "libb2", providers: [.apt(["libb2-dev"])]),
+    .systemLibrary(name: "CBlake2", path: "Packages/WireGuard/Sources/CBlake2", providers: [.apt(["libb2-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -83,11 +97,15 @@ let package = Package(
     pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
 
-    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing.
-    rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
-    rim(
+    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
+    // is needed is linked in: the shared library brings libgomp.
+    engine("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
+    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
+    engine(
       "WireGuardDataPath",
-      uses: ["NetworkTypes", "KernelModel", "KeyMemory", "Wire", "LinuxIO", "WireGuardEngine", "CWireGuardIO"]),
+      uses: [
+        "NetworkTypes", "KeyMemory", "LinuxIO", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement", "CWireGuardIO",
+      ]),
 
     // Text in, values out; and the words of the local socket.
     pure("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
@@ -103,14 +121,15 @@ let package = Package(
     rim("PolicyFiles", uses: []),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
+    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
-    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
-    rim("HostProbes", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
-    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO"]),
+    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "CAres", "CLinux"]),
+    rim("HostProbes", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "HostDNS", "CCurl"]),
+    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "WireGuardDataPath"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
@@ -120,14 +139,14 @@ let package = Package(
       uses: [
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "KernelModel", "KernelNetwork",
         "KeyMemory",
-        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "TunnelProviders",
+        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ]),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
         "NetworkTypes",
-        "PolicySource", "RoamwardCore", "TunnelProviders", logging,
+        "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["NetworkTypes", "ControlProtocol", "LinuxIO"]),
     .executableTarget(
@@ -146,7 +165,8 @@ let package = Package(
       ], swiftSettings: strict),
 
     .executableTarget(
-      name: "roamward-wireguard", dependencies: ["WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
+      name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
+      path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
@@ -161,6 +181,10 @@ let package = Package(
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
+    .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
+    .executableTarget(
+      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      path: "Packages/WireGuard/Benchmarks/wireguard-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
@@ -178,9 +202,9 @@ let package = Package(
       "AgentTests",
       uses: [
         "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
-        "KernelModel", "RoamwardCore", "Simulation", "TestKit", "TestSupport", logging, "SeededRandom",
+        "KernelModel", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging, "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["LinuxIO"]),
+    tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
@@ -191,27 +215,46 @@ let package = Package(
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
     .target(
-      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CLinux", "LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport",
       swiftSettings: strict),
+    .target(
+      name: "SystemdTestSupport", dependencies: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "CSystemd"],
+      path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
-    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
-    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
     tests(
-      "HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
+      "HostDNSTests",
+      uses: [
+        "HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd",
+      ]),
+    tests(
+      "HostProbesTests",
+      uses: [
+        "HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+      ]),
+    tests(
+      "HostServicesTests",
+      uses: [
+        "HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+        "CSystemd",
+      ]),
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSodium",
+        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
-    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
-    tests(
+    engineTests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+    engineTests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
+    engineTests(
       "WireGuardDataPathTests",
       uses: [
-        "WireGuardEngine", "NetworkTypes", "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard",
+        "CConfined", "CWireGuardConfinement", "CWireGuardIO", "WireGuardControl", "WireGuardDataPath", "WireGuardEngine", "LinuxIO",
+        "NetworkTypes", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
-    tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
+    tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
     tests(
       "KernelNetworkTests",
       uses: ["LinuxIO", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -88,6 +90,55 @@ int clinux_bind_to_device(int fd, const char *link) {
 }
 
 int clinux_exit_code(int code, int status) { return code == CLD_EXITED ? status : 128 + status; }
+
+const uint32_t clinux_readable = EPOLLIN, clinux_writable = EPOLLOUT;
+
+int clinux_poller(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity) {
+  struct epoll_event event = {.events = events, .data.u64 = identity};
+  return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+int clinux_poller_remove(int poller, int fd) { return epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
+
+int clinux_poller_wait(int poller, struct clinux_ready *ready, int limit) {
+  struct epoll_event events[16];
+  const int most = sizeof events / sizeof *events;
+  int count = epoll_wait(poller, events, limit < most ? limit : most, -1);
+  for (int i = 0; i < count; i++) ready[i] = (struct clinux_ready){.identity = events[i].data.u64, .events = events[i].events};
+  return count;
+}
+
+int clinux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int clinux_timer_set(int fd, uint64_t nanoseconds) {
+  struct itimerspec when = {.it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000)}};
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+int clinux_signal_reader(int signal) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  int error = pthread_sigmask(SIG_BLOCK, &mask, NULL);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+const int clinux_signal_size = sizeof(struct signalfd_siginfo);
+
+int clinux_process(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+int clinux_reap(pid_t child) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0) return -1;
+  return clinux_exit_code(info.si_code, info.si_status);
+}
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
 

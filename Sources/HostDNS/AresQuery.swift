@@ -3,6 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
+internal import SystemdIO
 
 /// One question to c-ares, on a channel of its own.
 ///

@@ -1,5 +1,6 @@
-package import LinuxIO
+internal import LinuxIO
 package import NetworkTypes
+package import SystemdIO
 
 /// Why a name has no address now.
 package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 internal import Glibc
-package import LinuxIO
+internal import LinuxIO
 package import NetworkTypes
+package import SystemdIO
 
 /// Asks for a name as programs of this host do, and says who answered. For who wants to see; nothing else hangs on it.
 package final class NameQuestion {

@@ -3,6 +3,7 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore
+internal import SystemdIO
 
 /// One GET through libcurl's multi interface: it says which sockets to watch and when to be woken, and is only ever entered from the loop.
 ///

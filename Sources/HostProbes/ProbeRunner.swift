@@ -1,8 +1,9 @@
 package import HostDNS
 import KernelModel
-package import LinuxIO
+internal import LinuxIO
 package import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// By what way a probe leaves, past every tunnel.
 package struct ProbePassage: Hashable, Sendable {

@@ -5,6 +5,8 @@ import Glibc
 import LinuxIO
 import LinuxPlatform
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test("the WireGuard engine computes: two libraries of cryptography, and nothing that reaches the machine") func engine() throws {
-    let files = swiftFiles(in: "\(Self.root)/Sources/WireGuardEngine")
+    let files = swiftFiles(in: sources(of: "WireGuardEngine"))
     #expect(!files.isEmpty)
     for file in files {
       let found = Set(importedModules(in: try text(file)))
@@ -89,7 +89,7 @@ import Testing
 
   @Test("each `@unchecked Sendable` and `nonisolated(unsafe)` says beside it why it is sound") func soundness() throws {
     var uses = 0
-    for file in swiftFiles(in: "\(Self.root)/Sources") {
+    for file in swiftFiles(in: "\(Self.root)/Sources") + swiftFiles(in: "\(Self.root)/Packages/WireGuard/Sources") {
       let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false)
       for (i, line) in lines.enumerated() where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {
         uses += 1

@@ -2,6 +2,8 @@ import Glibc
 import HostDNS
 import LinuxIO
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

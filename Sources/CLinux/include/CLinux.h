@@ -39,6 +39,37 @@ extern const short clinux_spawn_new_session;
 /// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
 int clinux_accept(int fd);
 
+/// EPOLLIN and EPOLLOUT of epoll_ctl(2).
+extern const uint32_t clinux_readable, clinux_writable;
+
+/// What `clinux_poller_wait` tells of one descriptor: the identity that it was added under, and the `EPOLL*` bits that hold.
+struct clinux_ready {
+  uint64_t identity;
+  uint32_t events;
+};
+
+/// An epoll descriptor, close-on-exec; what it watches, level-triggered unless `events` says EPOLLET; and what is ready, without a limit of time. A
+/// descriptor, 0, or how many; or -1 with errno.
+int clinux_poller(void);
+int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity);
+int clinux_poller_remove(int poller, int fd);
+int clinux_poller_wait(int poller, struct clinux_ready *ready, int limit);
+
+/// A timerfd on CLOCK_BOOTTIME, close-on-exec and non-blocking; armed at an absolute time in nanoseconds, 0 disarms it.
+int clinux_timer(void);
+int clinux_timer_set(int fd, uint64_t nanoseconds);
+
+/// A signalfd of one signal, which is blocked for the calling thread from here on; close-on-exec and non-blocking. It is read in pieces of
+/// `clinux_signal_size` bytes. A descriptor, or -1 with errno.
+int clinux_signal_reader(int signal);
+extern const int clinux_signal_size;
+
+/// pidfd_open(2): a descriptor that is readable when the process has ended, close-on-exec; or -1 with errno.
+int clinux_process(pid_t process);
+
+/// Reaps a child that has ended: its exit code, or 128 and the signal's number; -1 where it has not ended, or is no child.
+int clinux_reap(pid_t child);
+
 /// How a child ended, from the status that waitid(2) gives: the exit code, or 128 and the signal's number.
 int clinux_exit_code(int code, int status);
 

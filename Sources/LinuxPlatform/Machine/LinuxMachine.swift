@@ -5,10 +5,11 @@ package import HostDNS
 internal import HostServices
 package import KernelModel
 internal import KernelNetwork
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
+package import SystemdIO
 package import TunnelProviders
 
 /// This machine: where observations come from and what steps are carried out on. The agent and the dry runs use the same one.

@@ -3,10 +3,11 @@ internal import Glibc
 internal import HostDNS
 internal import HostProbes
 import KernelModel
-package import LinuxIO
+import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 import RoamwardCore
+package import SystemdIO
 internal import TunnelProviders
 
 extension Platform {
