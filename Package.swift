@@ -41,6 +41,7 @@ let package = Package(
     .executable(name: "roamwardd", targets: ["roamwardd"]),
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
+    .executable(name: "roamward-probe", targets: ["roamward-probe"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -51,7 +52,8 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
     .target(name: "CWipingHeap", cSettings: strictC),
-    .target(name: "CWireGuardIO", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CWireGuardIO", dependencies: ["CConfinement"], cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CBlake2", pkgConfig: "libb2", providers: [.apt(["libb2-dev"])]),
@@ -60,8 +62,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
-    // libcurl is loaded when the first probe is sent, so nothing links it (docs/decisions/0006).
-    .target(name: "CCurl", cSettings: strictC),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
@@ -79,18 +80,21 @@ let package = Package(
     rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
     rim(
       "WireGuardDataPath",
-      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
+      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "ConfinedProcess", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
     rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
+    // What the agent and `roamward-probe` say to each other.
+    rim("ProbeProtocol", uses: ["NetworkTypes", "RoamwardCore", "ControlProtocol"]),
     rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "CConfinement"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CNftables", "CLinux"]),
-    rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
-    rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
+    rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CLinux"]),
+    rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
     rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
     rim(
       "TunnelProviders",
@@ -117,6 +121,12 @@ let package = Package(
 
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
+
+    // What reads the answers of strangers: the only program that links libcurl and c-ares.
+    rim(
+      "ProbeWorker",
+      uses: ["NetworkTypes", "RoamwardCore", "ProbeProtocol", "LinuxIO", "ConfinedProcess", "CAres", "CCurl"]),
+    .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
@@ -158,7 +168,11 @@ let package = Package(
       swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
-    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport"]),
+    tests(
+      "HostProbesTests",
+      uses: ["HostProbes", "LinuxIO", "NetworkTypes", "ProbeProtocol", "RoamwardCore", "TestSupport", "roamward-probe"]),
+    tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "RoamwardCore", "SeededRandom"]),
+    tests("ProbeWorkerTests", uses: ["CConfined", "ConfinedProcess", "LinuxIO", "ProbeWorker"]),
     tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests(
       "TunnelProvidersTests",

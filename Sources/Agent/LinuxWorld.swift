@@ -1,5 +1,4 @@
 internal import Glibc
-internal import HostDNS
 internal import HostProbes
 internal import LinuxIO
 internal import NetworkTypes
@@ -10,7 +9,8 @@ internal import TunnelProviders
 extension World {
   /// The real machine, on this event loop.
   static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, policyLayers: [String]) -> World {
-    let resolver = EndpointResolver(on: loop)
+    let helper = ProbeHelper(on: loop)
+    let resolver = EndpointResolver(on: loop, helper)
     let commands = CommandProvider(on: loop)
     let alarm = Alarm(loop)
     var journal = state.journal
@@ -51,7 +51,7 @@ extension World {
       },
       loadPolicies: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, journal: journal,
       wake: alarm.set)
-    let probes = ProbeRunner(on: loop, resolver: resolver)
+    let probes = ProbeRunner(on: loop, helper, resolver: resolver)
     world.probe = { request, link, done in
       probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done)
     }

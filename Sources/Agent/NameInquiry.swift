@@ -1,4 +1,4 @@
-internal import HostDNS
+internal import HostProbes
 internal import LinuxIO
 package import NetworkTypes
 package import RoamwardCore
