@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostDNS
 internal import HostProbes
 internal import LinuxIO
 internal import NetworkTypes

@@ -272,17 +272,17 @@ extension ProbeHelper {
   }
 }
 
-/// An errand under way: lasts as long as the value is kept.
+/// An errand under way: lasts as long as the value is kept, and the helper with it.
 final class ErrandRun {
   private let id: UInt32
-  private weak var helper: ProbeHelper?
+  private let helper: ProbeHelper
 
   fileprivate init(_ id: UInt32, _ helper: ProbeHelper) {
     self.id = id
     self.helper = helper
   }
 
-  deinit { helper?.cancel(id) }
+  deinit { helper.cancel(id) }
 }
 
 extension Errand {

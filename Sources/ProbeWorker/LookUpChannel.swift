@@ -14,6 +14,8 @@ final class LookUpChannel {
   private static let rounds: Int32 = 2
 
   private var channel: ares_channel?
+  /// c-ares keeps the pointer.
+  private let functions = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
   private let loop: EventLoop
   private let broker: SocketBroker
 
@@ -39,11 +41,14 @@ final class LookUpChannel {
     guard status == ARES_SUCCESS, let channel else {
       throw SystemError(code: ENOMEM, operation: "open a channel of c-ares")
     }
-    var functions = Self.socketFunctions
-    withUnsafePointer(to: &functions) { ares_set_socket_functions(channel, $0, context) }
+    functions.initialize(to: Self.socketFunctions)
+    ares_set_socket_functions(channel, functions, context)
   }
 
-  deinit { if let channel { ares_destroy(channel) } }
+  deinit {
+    if let channel { ares_destroy(channel) }
+    functions.deallocate()
+  }
 
   /// Asks; `then` is called once, later, never from within this call.
   func ask(_ order: LookUp, for errand: UInt32, then: @escaping (ErrandAnswer) -> Void) {

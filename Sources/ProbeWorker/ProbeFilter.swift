@@ -19,8 +19,8 @@ package enum ProbeFilter {
       "close", "dup2", "dup3", "fstat", "lseek",
       // Memory.
       "brk", "munmap", "mremap", "madvise", "getrandom",
-      // The thread that is there, and the end.
-      "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "gettid", "getpid", "set_robust_list", "rseq", "exit", "exit_group",
+      // The thread that is there, and the end: the Swift runtime puts back the default action of the signal by which it ends.
+      "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "gettid", "getpid", "set_robust_list", "rseq", "exit", "exit_group",
       "sched_getaffinity", "uname", "getuid", "geteuid", "getgid", "getegid",
     ]
     let fileControls = [F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC]

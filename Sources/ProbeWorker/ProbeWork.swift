@@ -38,6 +38,8 @@ package final class ProbeWork {
       for _ in 0..<ProbeLimits.lookUps { channels.append(try LookUpChannel(servers: servers, broker, on: loop)) }
       free[servers] = channels
     }
+    // jansson reads a seed from a file with the first object.
+    _ = HelperMessage.hello(trouble: nil).bytes
   }
 
   /// Takes the channel that the agent has given, confines itself, and works until the channel closes. Errors are told to the agent too.
