@@ -89,7 +89,7 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
 	install $(strip) -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
-	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
+	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(release)/roamward-probe $(DESTDIR)$(sbindir)/
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service

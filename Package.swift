@@ -80,7 +80,9 @@ let package = Package(
     rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
     rim(
       "WireGuardDataPath",
-      uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "ConfinedProcess", "WireGuardEngine", "CLinux", "CWireGuardIO"]),
+      uses: [
+        "NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "ConfinedProcess", "WireGuardEngine", "CLinux", "CWireGuardIO",
+      ]),
 
     // Text in, values out; and the words of the local socket.
     rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostProbes
 internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
@@ -39,6 +40,7 @@ extension KernelCondition {
     case .engine(let engine): isWireGuardUserspace = engine == .userspace
     case .none(let reason): wireGuardAbsence = reason
     }
+    probeAbsence = ProbeHelper.absence
     hasEngineUser = getpwnam("roamward-wireguard") != nil
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }

@@ -9,7 +9,9 @@ package enum HostsFile {
     var found: [IPAddress] = []
     let wanted = Array(name.text.utf8)
     for line in text.split(whereSeparator: { $0 == UInt8(ascii: "\n") }) {
-      let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+      let words = line.prefix { $0 != UInt8(ascii: "#") }.split {
+        $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
+      }
       guard let first = words.first, words.dropFirst().contains(where: { matches($0, wanted) }),
         let address = IPAddress(String(decoding: first, as: UTF8.self)), !found.contains(address)
       else { continue }

@@ -68,6 +68,26 @@ package final class ProbeHelper {
     self.patience = patience
   }
 
+  /// Why it cannot work here: it is not installed, or cannot confine itself (it is started to see that); `nil`: it can.
+  package static var absence: String? {
+    let path = programBeside(program)
+    guard isOnPath(path) else { return "\(program) is neither beside roamwardd nor on its PATH" }
+    var outcome: ChildProcess.Outcome?
+    do throws(SystemError) {
+      let loop = try EventLoop()
+      let child = try ChildProcess([path, "--check"], timeout: .seconds(10), on: loop) {
+        outcome = $0
+        loop.stop()
+      }
+      _ = try loop.run()
+      withExtendedLifetime(child) {}
+    } catch {
+      return error.description
+    }
+    guard let outcome, outcome.code != 0 else { return nil }
+    return outcome.output.split(separator: "\n").first.map(String.init) ?? "\(program) ends with status \(outcome.code)"
+  }
+
   /// The helper's process, while there is one.
   package var process: Int32? { helper?.process }
 

@@ -166,7 +166,8 @@ extension ErrandAnswer {
 
 extension Destination {
   fileprivate init?(_ json: JSON) {
-    guard let address = json["address"]?.string.flatMap({ IPAddress($0) }), let port = json["port"]?.integer.flatMap({ UInt16(exactly: $0) }),
+    guard let address = json["address"]?.string.flatMap({ IPAddress($0) }),
+      let port = json["port"]?.integer.flatMap({ UInt16(exactly: $0) }),
       port > 0
     else { return nil }
     self.init(address, port: port)
@@ -211,7 +212,9 @@ private struct Members {
   func number(_ key: String) throws(ProbeMessageError) -> UInt32 { UInt32(try integer(key, 0...Int(UInt32.max))) }
 
   func list<Item>(_ key: String, _ count: ClosedRange<Int>, _ read: (JSON) -> Item?) throws(ProbeMessageError) -> [Item] {
-    guard let items = try value(key).array, count.contains(items.count) else { throw ProbeMessageError("\(key): it is no list of that length") }
+    guard let items = try value(key).array, count.contains(items.count) else {
+      throw ProbeMessageError("\(key): it is no list of that length")
+    }
     let read = items.compactMap(read)
     guard read.count == items.count else { throw ProbeMessageError("\(key): one of its items cannot be read") }
     return read

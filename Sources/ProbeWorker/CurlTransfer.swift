@@ -151,7 +151,9 @@ extension CurlTransfer {
   private func open(_ purpose: curlsocktype, _ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
-    guard purpose == CURLSOCKTYPE_IPCXN, let address, address.pointee.socktype == Int32(SOCK_STREAM.rawValue) else { return CURL_SOCKET_BAD }
+    guard purpose == CURLSOCKTYPE_IPCXN, let address, address.pointee.socktype == Int32(SOCK_STREAM.rawValue) else {
+      return CURL_SOCKET_BAD
+    }
     let count = roamward_curl_address(address, &bytes, &port)
     guard let found = IPAddress(bytes: bytes.prefix(Int(count))) else { return CURL_SOCKET_BAD }
     do throws(SocketBroker.Trouble) {

@@ -39,6 +39,18 @@ import Testing
     }
   }
 
+  @Test("what reads strangers' bytes is in one target, which one program alone links") func strangers() throws {
+    let readers: Set<String> = ["CCurl", "CAres"]
+    for file in swiftFiles(in: "\(Self.root)/Sources") where !file.contains("/Sources/ProbeWorker/") {
+      #expect(readers.isDisjoint(with: importedModules(in: try text(file))), "\(file)")
+    }
+    let worker = try swiftFiles(in: "\(Self.root)/Sources/ProbeWorker").flatMap { importedModules(in: try text($0)) }
+    #expect(readers.isSubset(of: worker))
+    let users = try text("\(Self.root)/Package.swift").split(separator: "arget(").filter { $0.contains("\"ProbeWorker\"") }
+    let programs = users.compactMap { $0.split(separator: "\"").dropFirst().first }.filter { $0.hasPrefix("roamward") }
+    #expect(programs == ["roamward-probe"], "\(programs)")
+  }
+
   @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {
     let manifest = try text("\(Self.root)/Package.swift").split(separator: ".executableTarget(")
     for program in ["roamwardd", "roamward"] {

@@ -82,7 +82,9 @@ struct EndpointResolverTests {
     let result: Outcome = try inNamespaces {
       try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
-        return (server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [dead, loopback], then: done))
+        return (
+          server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [dead, loopback], then: done)
+        )
       }
     }
     #expect(result == .success([v4]))
@@ -127,7 +129,10 @@ struct EndpointResolverTests {
       return try marks.map { mark in
         try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
-          return (server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], mark: mark, then: done))
+          return (
+            server,
+            EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], mark: mark, then: done)
+          )
         }
       }
     }
@@ -141,7 +146,8 @@ struct EndpointResolverTests {
       for delay in [0, 1, 5, 50] {
         let _: Bool = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, _ in .silence }
-          var lookup: Lookup? = EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback]) { _ in
+          var lookup: Lookup? = EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback]) {
+            _ in
             Issue.record("called back")
           }
           let stop = try loop.at(.now + .milliseconds(delay)) {
@@ -161,7 +167,9 @@ struct EndpointResolverTests {
       for _ in 0..<100 {
         let result: Outcome = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, kind in kind == .a ? .addresses([v4]) : .noData }
-          return (server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], then: done))
+          return (
+            server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], then: done)
+          )
         }
         #expect(result == .success([v4]))
       }
@@ -170,7 +178,11 @@ struct EndpointResolverTests {
       let processor = processorTime()
       let _: Outcome = try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .silence }
-        return (server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: .seconds(4)).resolve(name, servers: [loopback], then: done))
+        return (
+          server,
+          EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: .seconds(4)).resolve(
+            name, servers: [loopback], then: done)
+        )
       }
       #expect(processorTime() - processor < .seconds(2))
     }

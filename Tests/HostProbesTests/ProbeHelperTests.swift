@@ -60,7 +60,9 @@ struct ProbeHelperTests {
         return (server, helper, run)
       }
     }
-    func words(_ name: String) -> [Substring] { seen.first { $0.hasPrefix(name) }?.split { " \t".contains($0) }.dropFirst().map { $0 } ?? [] }
+    func words(_ name: String) -> [Substring] {
+      seen.first { $0.hasPrefix(name) }?.split { " \t".contains($0) }.dropFirst().map { $0 } ?? []
+    }
     if geteuid() == 0 { #expect(words("Uid:").count == 4 && !words("Uid:").contains("0") && !words("Gid:").contains("0")) }
     for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] { #expect(words(set) == ["0000000000000000"], "\(set)") }
     if geteuid() == 0 { #expect(words("CapBnd:") == ["0000000000000000"] && words("Groups:") == []) }
@@ -188,40 +190,43 @@ struct ProbeHelperTests {
     #expect(reason.hasPrefix("roamward-probe does not come up within"))
   }
 
-  /// What follows the greeting and the first errand, whose number is 1.
-  private static let rogues = [
-    #"hello '{"version":1,"message":"hello","trouble":null}'"#, "hello garbage", #"hello '{"version":2,"message":"hello"}'"#,
-    #"hello '{"version":1,"message":"answer","id":2,"answer":"unanswered","reason":""}'"#,
-    // Not what the errand is about.
-    #"hello '{"version":1,"message":"answer","id":1,"answer":"addresses","addresses":["192.0.2.1"]}'"#,
-    #"hello '{"version":1,"message":"answer","id":1,"answer":"cancelled"}'"#,
-    #"hello '{"version":1,"message":"answer","id":1,"answer":"response","status":200,"body":"00"}'"#,
+  /// What a program in its place says, and what comes of it. `hello` greets and waits for the first errand, whose number is 1; `say` sends a message.
+  private static let rogues: [(script: String, reason: String)] = [
+    (#"hello; say '{"version":1,"message":"hello","trouble":null}'"#, "nobody has asked"),
+    ("hello; say garbage", "it is no JSON"), (#"hello; say '{"version":2,"message":"hello"}'"#, "version: it is not 1"),
+    (#"hello; say '{"version":1,"message":"answer","id":2,"answer":"unanswered","reason":""}'"#, "nobody has asked"),
+    (
+      #"hello; say '{"version":1,"message":"answer","id":1,"answer":"addresses","addresses":["192.0.2.1"]}'"#, "an answer to another errand"
+    ), (#"hello; say '{"version":1,"message":"answer","id":1,"answer":"cancelled"}'"#, "an answer to another errand"),
+    // A body that nobody wants.
+    (
+      #"hello; say '{"version":1,"message":"answer","id":1,"answer":"response","status":200,"body":"00"}'"#, "an answer to another errand"
+    ),
     // Elsewhere: another address, another port, another transport.
-    #"hello '{"version":1,"message":"wish","id":1,"wish":1,"transport":"tcp","destination":{"address":"127.0.0.2","port":'$port'}}'"#,
-    #"hello '{"version":1,"message":"wish","id":1,"wish":1,"transport":"tcp","destination":{"address":"127.0.0.1","port":22}}'"#,
-    #"hello '{"version":1,"message":"wish","id":1,"wish":1,"transport":"udp","destination":{"address":"127.0.0.1","port":'$port'}}'"#,
-    // A flood, of what is allowed once and of what is not.
-    #"hello; while say '{"version":1,"message":"wish","id":1,"wish":1,"transport":"tcp","destination":{"address":"127.0.0.1","port":'$port'}}'; do :; done"#,
-    #"hello; while say '{"version":1,"message":"wish","id":9,"wish":1,"transport":"tcp","destination":{"address":"127.0.0.1","port":9}}'; do :; done"#,
-    // Before the greeting, and longer than any message.
-    #"say '{"version":1,"message":"answer","id":1,"answer":"unanswered","reason":""}'; sleep 20"#,
-    #"hello; head -c 100000 /dev/zero | dd bs=100000 iflag=fullblock status=none >&3; sleep 20"#,
+    ("hello; wish tcp 127.0.0.2 $port", "a socket that its errand does not lead to"),
+    ("hello; wish tcp 127.0.0.1 22", "a socket that its errand does not lead to"),
+    ("hello; wish udp 127.0.0.1 $port", "a socket that its errand does not lead to"),
+    // A flood, of what is allowed some times.
+    ("hello; while wish tcp 127.0.0.1 $port; do :; done", "a socket that its errand does not lead to"),
+    // Before the greeting; and longer than any message.
+    (#"say '{"version":1,"message":"answer","id":1,"answer":"unanswered","reason":""}'"#, "nobody has asked"),
+    ("hello; head -c 100000 /dev/zero | dd bs=100000 iflag=fullblock status=none >&3", "Message too long"),
   ]
 
   @Test("one that says what it should not is ended, and its errand fails with that", arguments: rogues)
-  func rogue(words: String) throws {
-    let script = """
+  func rogue(script: String, expected: String) throws {
+    let words = #"""
       say() { printf '%s' "$1" 2>/dev/null >&3; }
+      wish() { say '{"version":1,"message":"wish","id":1,"wish":1,"transport":"'$1'","destination":{"address":"'$2'","port":'$3'}}'; }
       hello() {
         say '{"version":1,"message":"hello","trouble":null}'
         order=$(dd bs=65536 count=1 status=none <&3)
         port=${order##*127.0.0.1:} port=${port%%[!0-9]*}
-        [[ $# == 0 ]] || { eval "say \\"$(printf '%s' "$1" | sed 's/"/\\\\\\\\"/g')\\""; sleep 20; }
       }
-      \(words.replacing("'$port'", with: "$port"))
-      """
-    guard case .unsent(let reason) = try reply(of: script) else { return #expect(Bool(false), "it was believed") }
-    #expect(reason.hasPrefix("roamward-probe says what it should not"), "\(reason)")
+
+      """#
+    guard case .unsent(let reason) = try reply(of: words + script + "\nsleep 20") else { return #expect(Bool(false), "it was believed") }
+    #expect(reason.hasPrefix("roamward-probe says what it should not: ") && reason.contains(expected), "\(reason)")
   }
 
   @Test("an honest program in its place is believed: the check above can tell")
@@ -260,7 +265,8 @@ struct ProbeHelperTests {
         let bench = try ProbeBench(on: loop, names: [try #require(IPAddress("127.0.0.1"))])
         var replies: [ProbeReply] = []
         let runs = (0..<40).map { number in
-          bench.runner.run(ProbeRequest(url: "http://n\(number).example:\(server.port)/", timeout: .seconds(20)), by: bench.passage) { reply in
+          bench.runner.run(ProbeRequest(url: "http://n\(number).example:\(server.port)/", timeout: .seconds(20)), by: bench.passage) {
+            reply in
             replies.append(reply)
             if replies.count == 40 { done(replies) }
           }

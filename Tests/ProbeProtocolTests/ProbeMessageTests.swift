@@ -8,8 +8,10 @@ struct ProbeMessageTests {
   private static let address = IPAddress(v4: 0xc000_0201)
   private static let other = IPAddress(family: .v6, high: 0x2001_0db8_0000_0000, low: 1)
 
+  private static let names = [DomainName("vpn.example")].compactMap { $0 }
+
   static let toHelper: [AgentMessage] = [
-    .errand(1, .lookUp(LookUp(DomainName("vpn.example")!, servers: [Destination(address, port: 53), Destination(other, port: 5353)]))),
+    .errand(1, .lookUp(LookUp(names[0], servers: [Destination(address, port: 53), Destination(other, port: 5353)]))),
     .errand(
       .max,
       .transfer(
@@ -25,7 +27,8 @@ struct ProbeMessageTests {
     .wish(SocketWish(errand: 1, number: 2, transport: .tcp, destination: Destination(other, port: 443))),
     .wish(SocketWish(errand: .max, number: .max, transport: .udp, destination: Destination(address, port: 53))),
     .answer(1, .addresses([address, other])), .answer(1, .noSuchName), .answer(1, .noAddress), .answer(1, .silence),
-    .answer(1, .failed(because: "x")), .answer(2, .response(status: 511, body: Array(0...255))), .answer(2, .response(status: 204, body: [])),
+    .answer(1, .failed(because: "x")), .answer(2, .response(status: 511, body: Array(0...255))),
+    .answer(2, .response(status: 204, body: [])),
     .answer(2, .impostor(because: "certificate")), .answer(2, .unanswered(because: "")), .answer(2, .unsent(because: "y")),
     .answer(3, .cancelled),
   ]
@@ -61,7 +64,8 @@ struct ProbeMessageTests {
       #"{"version":1,"message":"wish","id":1,"wish":1,"transport":"icmp","destination":{"address":"192.0.2.1","port":1}}"#,
       #"{"version":1,"message":"wish","id":1,"wish":1,"transport":"tcp","destination":{"address":"192.0.2.1","port":0}}"#,
       #"{"version":1,"message":"wish","id":1,"wish":1,"transport":"tcp","destination":{"address":"192.0.2.1","port":65536}}"#,
-      #"{"version":2,"message":"hello","trouble":null}"#, #"{"message":"hello"}"#, #"{"version":1}"#, #"{"version":1,"message":"cancel","id":1}"#,
+      #"{"version":2,"message":"hello","trouble":null}"#, #"{"message":"hello"}"#, #"{"version":1}"#,
+      #"{"version":1,"message":"cancel","id":1}"#,
       "[]", "null", "", "{",
     ]
     for text in refused { #expect(throws: ProbeMessageError.self, "\(text)") { try HelperMessage(Array(text.utf8)) } }

@@ -17,7 +17,9 @@ struct ConfinementTests {
   ]
 
   /// An engine's work.
-  private static let allowed: Set<String> = ["sendto another address", "sendmsg to another address", "sendmmsg to another address", "accept"]
+  private static let allowed: Set<String> = [
+    "sendto another address", "sendmsg to another address", "sendmmsg to another address", "accept",
+  ]
 
   @Test("refuses what a program that has been taken over would try", arguments: 0..<cconfined_count())
   func attempt(number: Int32) {
