@@ -84,6 +84,9 @@ package final class Lookup {
     self.handler = handler
   }
 
+  /// Nobody has been asked yet.
+  var isWaiting: Bool { run?.isWaiting ?? false }
+
   /// Ends it at once; its handler will not be called.
   package func cancel() {
     handler = nil
@@ -92,7 +95,12 @@ package final class Lookup {
   }
 
   fileprivate func begin(_ servers: [Destination], _ helper: ProbeHelper, within limit: Duration, on loop: EventLoop) {
-    deadline = try? loop.at(.now + limit) { [weak self] in self.map { $0.finish(.failure(.timedOut($0.name))) } }
+    deadline = try? loop.at(.now + limit) { [weak self] in
+      guard let self else { return }
+      // Nobody has been asked then.
+      let reason = "\(ProbeHelper.program) was not ready within \(limit)"
+      finish(.failure(isWaiting ? .notSent(name, because: reason) : .timedOut(name)))
+    }
     run = helper.run(.lookUp(LookUp(name, servers: servers)), by: passage) { [weak self] result in
       guard let self else { return }
       switch result {

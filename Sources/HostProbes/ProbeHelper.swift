@@ -102,6 +102,8 @@ package final class ProbeHelper {
     return ErrandRun(id, self)
   }
 
+  fileprivate func isWaiting(_ id: UInt32) -> Bool { open[id]?.isSent == false }
+
   fileprivate func cancel(_ id: UInt32) {
     news[id] = nil
     guard open[id]?.handler != nil else { return }
@@ -301,6 +303,9 @@ final class ErrandRun {
     self.id = id
     self.helper = helper
   }
+
+  /// It has not been sent yet: the helper is being started, or is busy.
+  var isWaiting: Bool { helper.isWaiting(id) }
 
   deinit { helper.cancel(id) }
 }

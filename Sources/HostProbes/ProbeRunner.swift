@@ -79,7 +79,13 @@ package final class ProbeRun {
 
   fileprivate func begin() {
     let wait = request.timeout
-    deadline = try? loop.at(.now + wait) { [weak self] in self?.finish(.unanswered(because: "no answer within \(wait)")) }
+    deadline = try? loop.at(.now + wait) { [weak self] in
+      guard let self else { return }
+      let isWaiting = lookup?.isWaiting ?? transfer?.isWaiting ?? false
+      finish(
+        isWaiting
+          ? .unsent(because: "\(ProbeHelper.program) was not ready within \(wait)") : .unanswered(because: "no answer within \(wait)"))
+    }
     guard deadline != nil else { return finishSoon(.unsent(because: "the event loop takes no timer")) }
     guard let parts = URLParts(request.url) else { return finishSoon(.unsent(because: "the URL cannot be read")) }
     switch parts.host {

@@ -46,9 +46,12 @@ import Testing
     }
     let worker = try swiftFiles(in: "\(Self.root)/Sources/ProbeWorker").flatMap { importedModules(in: try text($0)) }
     #expect(readers.isSubset(of: worker))
-    let users = try text("\(Self.root)/Package.swift").split(separator: "arget(").filter { $0.contains("\"ProbeWorker\"") }
-    let programs = users.compactMap { $0.split(separator: "\"").dropFirst().first }.filter { $0.hasPrefix("roamward") }
-    #expect(programs == ["roamward-probe"], "\(programs)")
+    let declarations = try text("\(Self.root)/Package.swift").split(separator: "    .executableTarget(").dropFirst()
+    let users = declarations.filter { declaration in
+      let end = declaration.firstRange(of: "swiftSettings")?.lowerBound ?? declaration.endIndex
+      return declaration[..<end].contains("\"ProbeWorker\"")
+    }
+    #expect(users.count == 1 && users.allSatisfy { $0.contains("name: \"roamward-probe\"") }, "\(users)")
   }
 
   @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {

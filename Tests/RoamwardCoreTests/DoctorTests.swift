@@ -46,7 +46,7 @@ struct DoctorTests {
     Ill(check: "probe-helper", severity: .problem, cure: "install roamward-probe") {
       $0.kernel.probeAbsence = "roamward-probe is not installed"
     } spoilPolicy: {
-      $0.onDemand.rules = [Sample.rule(.internet, .connect)]
+      $0.onDemand.rules = [Sample.rule(.internet(true), .connect)]
     },
     Ill(check: "nftables", severity: .problem, cure: "nf_tables") { $0.kernel.nftablesAbsence = "Operation not supported" },
     Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
