@@ -72,20 +72,25 @@ let package = Package(
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
     rim("KeyMemory", uses: ["CSodium"]),
 
+    // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
+    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
+
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["NetworkTypes", "KeyMemory"]),
-    pure("Wire", uses: ["NetworkTypes", "RoamwardCore", "KeyMemory"]),
+    pure("RoamwardCore", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
+    pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
+
+    // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
+    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing.
     rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
     rim(
       "WireGuardDataPath",
-      uses: [
-        "NetworkTypes", "KeyMemory", "RoamwardCore", "Wire", "LinuxIO", "ConfinedProcess", "WireGuardEngine", "CLinux", "CWireGuardIO",
-      ]),
+      uses: ["NetworkTypes", "KernelModel", "KeyMemory", "Wire", "LinuxIO", "ConfinedProcess", "WireGuardEngine", "CWireGuardIO"]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore", "CYAML", "CSodium"]),
+    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "CYAML", "CSodium"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
     // What the agent and `roamward-probe` say to each other.
     rim("ProbeProtocol", uses: ["NetworkTypes", "RoamwardCore", "ControlProtocol"]),
@@ -94,31 +99,46 @@ let package = Package(
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
     rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "CConfinement"]),
-    rim("KernelNetwork", uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "CNetlink", "CNftables", "CLinux"]),
-    rim("HostDNS", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "CLinux"]),
-    rim("HostProbes", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
-    rim("HostServices", uses: ["NetworkTypes", "RoamwardCore", "LinuxIO"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
+    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "CLinux"]),
+    rim("HostProbes", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
+    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO"]),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "Agent",
+      "AgentCore", uses: ["ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+    rim(
+      "LinuxPlatform",
       uses: [
-        "NetworkTypes", "KeyMemory", "RoamwardCore", "PolicySource", "ControlProtocol", "LinuxIO", "KernelNetwork", "HostDNS", "HostProbes",
-        "HostServices",
-        "TunnelProviders", "CLinux", logging,
+        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "KernelModel", "KernelNetwork",
+        "KeyMemory",
+        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "TunnelProviders",
+      ]),
+    rim(
+      "AgentDaemon",
+      uses: [
+        "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
+        "NetworkTypes",
+        "PolicySource", "RoamwardCore", "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
     .executableTarget(
-      name: "roamwardd", dependencies: ["Agent", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore", argumentParser, logging],
+      name: "roamwardd",
+      dependencies: [
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore",
+        argumentParser, logging,
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork", "HostDNS",
-        "TunnelProviders", "Agent", argumentParser, "PolicyImport", "Simulation", "CWipingHeap",
+        "NetworkTypes", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
+        "HostDNS",
+        "TunnelProviders", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
@@ -131,34 +151,39 @@ let package = Package(
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["Agent", "ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
-    rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "RoamwardCore"]),
+    rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestKit", "WireGuardEngine",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
+        "WireGuardEngine",
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
-    tests("PolicySourceTests", uses: ["KeyMemory", "PolicySource", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+    tests(
+      "PolicySourceTests", uses: ["PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "RoamwardCore", "SeededRandom"],
+      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom"],
       resources: ["Fixtures"]),
-    tests("RoamwardCoreTests", uses: ["RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
+    tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "Agent", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "Simulation",
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
+        "KernelModel", "RoamwardCore", "Simulation",
         "TestKit",
         "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO"]),
-    tests("ControlProtocolTests", uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
+    tests(
+      "ControlProtocolTests",
+      uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
@@ -169,22 +194,27 @@ let package = Package(
       name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
       swiftSettings: strict),
     tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
-    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
+    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests(
       "HostProbesTests",
-      uses: ["HostProbes", "LinuxIO", "NetworkTypes", "ProbeProtocol", "RoamwardCore", "TestSupport", "roamward-probe"]),
+      uses: ["HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "ProbeProtocol", "RoamwardCore", "TestSupport", "roamward-probe"]),
     tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "RoamwardCore", "SeededRandom"]),
     tests("ProbeWorkerTests", uses: ["CConfined", "ConfinedProcess", "LinuxIO", "ProbeWorker"]),
-    tests("HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSystemd"]),
+    tests(
+      "HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
     tests(
       "TunnelProvidersTests",
-      uses: ["TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "RoamwardCore", "TestSupport", "CSodium", "roamward-wireguard"]),
+      uses: [
+        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSodium",
+        "roamward-wireguard",
+      ]),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests(
       "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
       resources: ["interoperation.bash"]),
-    tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "RoamwardCore", "SeededRandom"]),
-    tests("KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "RoamwardCore", "TestSupport", "Wire"]),
-    tests("LintTests", uses: ["NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
+    tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
+    tests(
+      "KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )

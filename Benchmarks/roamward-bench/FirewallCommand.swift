@@ -1,4 +1,5 @@
 import ArgumentParser
+import KernelModel
 import KernelNetwork
 import NetworkTypes
 import RoamwardCore

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import KernelModel
 import KernelNetwork
 import NetworkTypes
 import RoamwardCore

@@ -24,6 +24,9 @@ package struct FirewallStatus: Hashable, Sendable {
   /// How a suspension ends: `network`, `time` or `resume`.
   package var lifetime: String?
 
+  /// The kill switch blocks traffic of a tunnel that is down.
+  package var isBlocking: Bool { situation == .guarded && !blocking.isEmpty }
+
   package init(
     situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Int64? = nil, programs: String? = nil,
     reason: String? = nil, lifetime: String? = nil

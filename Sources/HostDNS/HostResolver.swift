@@ -1,4 +1,5 @@
 internal import Glibc
+package import KernelModel
 package import LinuxIO
 package import NetworkTypes
 package import RoamwardCore

@@ -1,6 +1,8 @@
 internal import Glibc
+package import KernelModel
 internal import LinuxIO
-package import RoamwardCore
+package import NetworkTypes
+import RoamwardCore
 
 /// Puts our resolv.conf in the place of the host's and gives the host's back, byte for byte, whatever happens in between.
 ///

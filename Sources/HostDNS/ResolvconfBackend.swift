@@ -1,7 +1,8 @@
 internal import Glibc
+package import KernelModel
 package import LinuxIO
 internal import NetworkTypes
-package import RoamwardCore
+import RoamwardCore
 
 /// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks at what it keeps by its files.
 ///

@@ -1,4 +1,5 @@
 internal import Glibc
+package import KernelModel
 package import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore

@@ -1,3 +1,4 @@
+import KernelModel
 package import LinuxIO
 package import NetworkTypes
 internal import ProbeProtocol

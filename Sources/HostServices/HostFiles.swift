@@ -1,3 +1,4 @@
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore

@@ -1,3 +1,4 @@
+package import KernelModel
 package import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore

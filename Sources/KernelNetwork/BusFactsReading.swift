@@ -1,7 +1,7 @@
 internal import Glibc
+package import KernelModel
 import LinuxIO
 import NetworkTypes
-package import RoamwardCore
 
 extension BusFacts {
   /// Reads `/sys/class/net` (under `root`) for a link.

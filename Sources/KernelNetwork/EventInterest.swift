@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// Whose changes can matter, given what was seen last. Everything else may come and go (containers' links, their neighbours, other programs'
 /// tables) without anybody being woken.

@@ -1,5 +1,5 @@
+package import KernelModel
 import NetworkTypes
-package import RoamwardCore
 package import Wire
 
 /// Whether an event can matter to the agent: the second judgement, after the kernel's own (`eventFilter`), which it repeats where that had to

@@ -1,7 +1,7 @@
 internal import CNetlink
 internal import Glibc
+import KernelModel
 import NetworkTypes
-import RoamwardCore
 import Wire
 
 extension NetlinkSocket {

@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// The class, subclass and protocol by which a USB interface says what it is (`bInterfaceClass` …).
 package struct USBInterfaceClass: Hashable, Sendable {

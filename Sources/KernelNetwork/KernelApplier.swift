@@ -1,6 +1,6 @@
 internal import Glibc
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 import Wire
 
 /// What became of one step.

@@ -1,7 +1,7 @@
 internal import CNetlink
 internal import Glibc
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 import Synchronization
 import Wire
 

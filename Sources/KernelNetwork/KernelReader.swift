@@ -1,20 +1,29 @@
 internal import Glibc
+package import KernelModel
 import NetworkTypes
-package import RoamwardCore
 import Wire
 
 /// Reads the kernel's network objects, of the namespace in which it was made. May be used from any thread.
 package struct KernelReader: Sendable {
+  /// Which further tables to read, by the rules that there are: those of other VPNs, whose products the policy knows.
+  package typealias TableChoice = @Sendable ([RoutingRule]) -> Set<UInt32>
+
   private let socket: NetlinkSocket
+  private let tablesNamed: TableChoice
 
-  package init() throws(NetlinkError) { self.init(try NetlinkSocket(.route)) }
+  package init(tablesNamedBy choice: @escaping TableChoice = { _ in [] }) throws(NetlinkError) {
+    self.init(try NetlinkSocket(.route), tablesNamedBy: choice)
+  }
 
-  init(_ socket: NetlinkSocket) { self.socket = socket }
+  init(_ socket: NetlinkSocket, tablesNamedBy choice: @escaping TableChoice = { _ in [] }) {
+    self.socket = socket
+    tablesNamed = choice
+  }
 
   /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
   private static let tries = 3
 
-  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and known VPNs name, and `extraTables`; never all
+  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and the choice of tables name, and `extraTables`; never all
   /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
   /// them, which the kernel picks out.
   /// Neighbours are left out where nobody asks for them.
@@ -50,7 +59,7 @@ package struct KernelReader: Sendable {
     state.addresses = try socket.readAddresses(linkNames: names)
     state.rules = try socket.readRules()
     let ours = state.rules.lazy.filter { $0.origin == Ownership.routeProtocol }.map(\.table)
-    let tables = extraTables.union(ours).union([Route.mainTable]).union(OtherVPNs.tables(of: state.rules))
+    let tables = extraTables.union(ours).union([Route.mainTable]).union(tablesNamed(state.rules))
     for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
     if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
     if neighbours { state.neighbours = try socket.readNeighbours(linkNames: names) }

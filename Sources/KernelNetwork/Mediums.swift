@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// What medium each link is, by what carries it in the end: of a bond its active port, of a bridge the hardware port that has carrier, of a
 /// VLAN or MACVLAN the link that it lies on. Loopback has none. `bus` is asked about links that are judged by themselves.

@@ -1,5 +1,5 @@
 internal import CNftables
-package import RoamwardCore
+package import KernelModel
 
 /// Our one table of nftables, with its small companion for ARP: read, replaced whole, removed. Of the network namespace of the thread that made it.
 ///

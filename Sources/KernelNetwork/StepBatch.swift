@@ -1,6 +1,6 @@
 internal import Glibc
+import KernelModel
 import NetworkTypes
-import RoamwardCore
 import Wire
 
 extension NetlinkSocket {

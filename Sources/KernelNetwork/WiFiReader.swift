@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 import Wire
 
 /// Asks nl80211 which links are radios and what networks they are on.
@@ -41,7 +41,7 @@ package struct WiFiReader: Sendable {
 
   /// By the networks that the radio has heard, one of which it may be on.
   private func joinedNetwork(of radio: WirelessInterface, _ family: UInt16, _ details: Bool) -> WiFiFacts {
-    if let ssid = radio.ssid, !details { return WiFiFacts(ssid: .known(ssid), bssid: notRead(), security: notRead()) }
+    if let ssid = radio.ssid, !details { return WiFiFacts(ssid: .known(ssid), bssid: .notNeeded, security: .notNeeded) }
     do throws(NetlinkError) {
       let networks = try read("read Wi-Fi networks", WirelessNetwork.init) {
         $0.dumpWirelessNetworks(interface: radio.index, family: family, sequence: $1)
@@ -77,8 +77,6 @@ package struct WiFiReader: Sendable {
     }
   }
 }
-
-private func notRead<Value>() -> Fact<Value> { .unknown(because: UnderlaySources.notNeeded) }
 
 extension WiFiFacts {
   fileprivate init(unknown reason: String) {

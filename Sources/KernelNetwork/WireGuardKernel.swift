@@ -1,7 +1,7 @@
 internal import Glibc
+package import KernelModel
 import LinuxIO
 package import NetworkTypes
-package import RoamwardCore
 import Wire
 
 /// WireGuard devices that the kernel runs, by generic netlink. Of the namespace in which it was made; may be used from any thread.

@@ -1,5 +1,6 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
+import RoamwardCore
 
 /// The other ends of a simulated machine's WireGuard links, where a test brings a model of them: handshakes, keepalives, losses, in virtual time.
 /// Without one, peers answer whenever they are asked (`SimulatedMachine.peersAnswer`), and carry no traffic.

@@ -1,3 +1,4 @@
+package import KernelModel
 import NetworkTypes
 package import RoamwardCore
 

@@ -1,4 +1,4 @@
-internal import Agent
+internal import AgentCore
 package import ControlProtocol
 internal import NetworkTypes
 package import RoamwardCore

@@ -1,3 +1,4 @@
+package import KernelModel
 package import KeyMemory
 package import NetworkTypes
 package import RoamwardCore

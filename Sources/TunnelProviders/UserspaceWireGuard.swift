@@ -1,6 +1,7 @@
 internal import Glibc
+package import KernelModel
 package import LinuxIO
-package import RoamwardCore
+import RoamwardCore
 internal import Wire
 internal import WireGuardDataPath
 

@@ -1,8 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import PolicySource
 
 struct Apply: ParsableCommand {

@@ -1,6 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlClient
 import ControlProtocol
+import LinuxPlatform
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 

@@ -1,9 +1,13 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import KernelModel
 import KernelNetwork
+import LinuxPlatform
 import NetworkTypes
+import PolicyLint
 import PolicySource
 import RoamwardCore
 
@@ -60,7 +64,7 @@ struct Check: ParsableCommand {
       guard case .wireGuard(let provider) = tunnel.provider else { return false }
       return provider.configuration.peers.contains { $0.endpoint?.address != nil }
     }
-    guard namesAddress, let state = try? KernelReader().read(neighbours: false) else { return [] }
+    guard namesAddress, let state = try? KernelReader(tablesNamedBy: OtherVPNs.tables).read(neighbours: false) else { return [] }
     return Set(state.addresses.map(\.address.address))
   }
 
@@ -68,7 +72,9 @@ struct Check: ParsableCommand {
   private func problems(of loaded: LoadedPolicies) -> [Problem] {
     let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
     let findings = lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies))
-    let all = loaded.diagnostics.map { Problem(diagnostic: $0) } + zip(diagnostics(of: findings), findings).map(Problem.init)
+    let all =
+      loaded.diagnostics.map { Problem(diagnostic: $0) }
+      + zip(diagnostics(of: findings.map(WarningAtPlace.init)), findings).map(Problem.init)
     return all.enumerated().sorted {
       let (a, b) = ($0.element.diagnostic.location, $1.element.diagnostic.location)
       return (a.file, a.line, a.column, $0.offset) < (b.file, b.line, b.column, $1.offset)
@@ -90,4 +96,8 @@ private struct Problem {
       "related": finding?.related.map { ["file": .string($0.file), "line": JSON($0.line), "column": JSON($0.column)] } ?? .null,
     ]
   }
+}
+
+extension WarningAtPlace {
+  fileprivate init(_ finding: LintFinding) { self.init(message: finding.message, help: finding.help, location: finding.location) }
 }

@@ -1,7 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import KernelModel
+import LinuxPlatform
 import PolicySource
 import RoamwardCore
 

@@ -1,8 +1,11 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
+import Doctor
 import Glibc
+import LinuxPlatform
 import PolicySource
 import RoamwardCore
 

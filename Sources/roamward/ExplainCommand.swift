@@ -1,6 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
+import LinuxPlatform
 import RoamwardCore
 
 struct Explain: ParsableCommand {

@@ -1,9 +1,11 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore

@@ -1,6 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
+import KernelModel
+import LinuxPlatform
 import RoamwardCore
 
 struct Plan: ParsableCommand {

@@ -1,6 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import Glibc
+import LinuxPlatform
 import PolicySource
 import RoamwardCore
 

@@ -1,5 +1,7 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
+import LinuxPlatform
 import RoamwardCore
 
 /// What a plan for this machine is made from.

@@ -1,8 +1,10 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
+import LinuxPlatform
 import RoamwardCore
 
 struct State: ParsableCommand {

@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import LinuxPlatform
 import RoamwardCore
 
 struct Status: ParsableCommand {

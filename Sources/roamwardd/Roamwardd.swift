@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ArgumentParser
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import Logging
 import NetworkTypes
 import RoamwardCore

@@ -1,6 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
 import LinuxIO
+import LinuxPlatform
 import TestSupport
 import Testing
 

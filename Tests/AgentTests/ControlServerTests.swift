@@ -1,7 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import TestSupport
 import Testing

@@ -1,5 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
+import Doctor
+import KernelModel
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import TestSupport

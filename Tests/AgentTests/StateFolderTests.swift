@@ -1,6 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import RoamwardCore
 import TestSupport
 import Testing

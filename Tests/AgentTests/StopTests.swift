@@ -1,6 +1,9 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
 import HostServices
+import KernelModel
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import Simulation

@@ -1,5 +1,8 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
+import KernelModel
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import Simulation

@@ -1,4 +1,6 @@
-import Agent
+import AgentCore
+import AgentDaemon
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import Simulation

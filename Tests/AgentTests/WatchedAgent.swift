@@ -1,5 +1,7 @@
-import Agent
+import AgentCore
+import AgentDaemon
 import ControlProtocol
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import Simulation

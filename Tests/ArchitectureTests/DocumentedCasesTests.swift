@@ -6,9 +6,9 @@ import Testing
   static let enumerations = [
     ("NetworkTypes/InterfaceType", "InterfaceType"), ("RoamwardCore/Policy/Condition", "Condition"), ("RoamwardCore/Policy/Rule", "Action"),
     ("RoamwardCore/Policy/Rule", "UnknownPolicy"), ("RoamwardCore/Policy/ConnectionRule", "Action"),
-    ("RoamwardCore/Facts/FactKind", "FactKind"),
-    ("RoamwardCore/Planning/Step", "Step"), ("RoamwardCore/Evaluation/Decision", "Outcome"), ("RoamwardCore/Evaluation/Decision", "Inert"),
-    ("RoamwardCore/Reports/ReasonCode", "ReasonCode"), ("RoamwardCore/Reports/WakeReason", "WakeReason"),
+    ("RoamwardCore/Snapshot/FactKind", "FactKind"),
+    ("KernelModel/Steps/Step", "Step"), ("RoamwardCore/Evaluation/Decision", "Outcome"), ("RoamwardCore/Evaluation/Decision", "Inert"),
+    ("RoamwardCore/Reasons/ReasonCode", "ReasonCode"), ("RoamwardCore/Reasons/WakeReason", "WakeReason"),
     ("ControlProtocol/Event", "Kind"), ("ControlProtocol/FirewallStatus", "Situation"),
   ]
 

@@ -1,5 +1,7 @@
 import Glibc
+import KernelModel
 import LinuxIO
+import NetworkTypes
 import RoamwardCore
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Glibc
 import HostDNS
+import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore

@@ -1,4 +1,5 @@
 import HostServices
+import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore

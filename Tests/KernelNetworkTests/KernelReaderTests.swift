@@ -1,4 +1,5 @@
 import Glibc
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import Synchronization

@@ -1,4 +1,5 @@
 import Glibc
+import KernelModel
 import KernelNetwork
 import NetworkTypes
 import RoamwardCore

@@ -1,5 +1,6 @@
 import Glibc
 import NetworkTypes
+import PolicyLint
 import RoamwardCore
 import SeededRandom
 import TestKit

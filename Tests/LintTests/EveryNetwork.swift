@@ -1,4 +1,5 @@
 import NetworkTypes
+import PolicyLint
 import RoamwardCore
 
 /// Every network of a universe, one by one, each fact of it known or unknown, and every answer of its lists of SSIDs: which rules decide, by

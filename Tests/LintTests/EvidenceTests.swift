@@ -1,4 +1,5 @@
 import NetworkTypes
+import PolicyLint
 import RoamwardCore
 import TestKit
 import Testing

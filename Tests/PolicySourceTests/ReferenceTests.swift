@@ -1,3 +1,4 @@
+import PolicyLint
 import RoamwardCore
 import Testing
 

@@ -1,3 +1,5 @@
+import Doctor
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import TestKit

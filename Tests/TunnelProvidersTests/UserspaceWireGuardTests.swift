@@ -1,4 +1,5 @@
 import Glibc
+import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore

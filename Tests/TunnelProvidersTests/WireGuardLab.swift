@@ -1,5 +1,6 @@
 import CSodium
 import Glibc
+import KernelModel
 import KeyMemory
 import LinuxIO
 import NetworkTypes

@@ -1,3 +1,4 @@
+import KernelModel
 import KeyMemory
 import NetworkTypes
 import RoamwardCore

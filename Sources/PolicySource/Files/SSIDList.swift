@@ -1,5 +1,5 @@
 package import NetworkTypes
-package import RoamwardCore
+import RoamwardCore
 
 /// The SSIDs of a list: one a line, compared byte by byte. Lines that are blank or begin with `#` are passed over; `hex:4361666501` is allowed.
 ///

@@ -1,5 +1,6 @@
 import CSodium
-package import RoamwardCore
+package import KernelModel
+import RoamwardCore
 
 extension WireGuardKey {
   /// 44 characters of standard base64; anything else is `nil`.

@@ -1,4 +1,5 @@
-package import KeyMemory
+package import KernelModel
+import KeyMemory
 package import NetworkTypes
 
 /// What there ought to be: every object of ours, and nothing of anybody else's.
@@ -72,43 +73,6 @@ extension DesiredLink {
     case .wireGuard(let device): .addWireGuardLink(name, device.engine)
     case .dummy: .addDummyLink(name)
     case .foreign: nil
-    }
-  }
-}
-
-/// A WireGuard device's configuration with every endpoint resolved to an address.
-package struct WireGuardDevice: Hashable, Sendable {
-  package var engine: WireGuardEngine
-  package var privateKey: SecretKey
-  package var publicKey: WireGuardKey
-  /// `nil`: any free port.
-  package var listenPort: UInt16?
-  package var firewallMark: UInt32
-  package var peers: [WireGuardPeer]
-
-  package init(
-    engine: WireGuardEngine, privateKey: SecretKey, publicKey: WireGuardKey, listenPort: UInt16? = nil,
-    firewallMark: UInt32 = Ownership.mark, peers: [WireGuardPeer] = []
-  ) {
-    self.engine = engine
-    self.privateKey = privateKey
-    self.publicKey = publicKey
-    self.listenPort = listenPort
-    self.firewallMark = firewallMark
-    self.peers = peers
-  }
-
-  /// Whether a device reported as `state` needs no change. Endpoints are left out where the peer may have roamed:
-  /// a running session's endpoint is the engine's affair; the agent sets it again by `refresh` when the underlay changes.
-  package func isSatisfied(by state: WireGuardState) -> Bool {
-    guard state.publicKey == publicKey, state.firewallMark == firewallMark, listenPort == nil || listenPort == state.listenPort,
-      state.peers.count == peers.count
-    else { return false }
-    let found = Dictionary(state.peers.map { ($0.publicKey, $0) }) { first, _ in first }
-    return peers.allSatisfy { peer in
-      guard let other = found[peer.publicKey] else { return false }
-      return other.presharedKey == peer.presharedKey && other.persistentKeepalive == peer.persistentKeepalive
-        && Set(other.allowedIPs) == Set(peer.allowedIPs) && (peer.endpoint == nil || other.endpoint != nil)
     }
   }
 }

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// What the rules of one tunnel want on one network, and why.
 package struct Decision: Hashable, Sendable {
   package enum Outcome: String, Hashable, Sendable {

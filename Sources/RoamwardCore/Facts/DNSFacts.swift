@@ -1,3 +1,4 @@
+import KernelModel
 package import NetworkTypes
 
 /// A link as the sources of DNS facts have to know it.

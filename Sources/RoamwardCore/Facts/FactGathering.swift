@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 
 /// Puts the facts of links together, and keeps note of where each comes from.
@@ -150,7 +151,7 @@ struct FactGathering {
 
   /// Only what somebody needs is found out.
   private mutating func note<Value>(_ kind: FactKind, _ link: String? = nil, _ find: (Self) -> Traced<Value>) -> Fact<Value> {
-    guard sources.needed.contains(kind) else { return .unknown(because: UnderlaySources.notNeeded) }
+    guard sources.needed.contains(kind) else { return .notNeeded }
     return note(kind, link, find(self))
   }
 }

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 extension LinkFacts {
   /// Makes a fact unknown; those of the machine are not the link's.
   package mutating func makeUnknown(_ kind: FactKind, because reason: String) {
@@ -83,7 +85,7 @@ extension Underlay {
 
   /// Fills in from another look at the same machine what nobody asked about in this one.
   package mutating func complete(from other: Underlay) {
-    func isMissing(_ reason: String?) -> Bool { reason == UnderlaySources.notNeeded }
+    func isMissing(_ reason: String?) -> Bool { reason == Fact<Bool>.notNeededReason }
     for i in snapshot.links.indices {
       let name = snapshot.links[i].name
       guard let there = other.snapshot.links.first(where: { $0.name == name }) else { continue }

@@ -1,3 +1,4 @@
+import KernelModel
 package import NetworkTypes
 
 /// When to have the kernel resolve the gateway's hardware address, which a rule needs: the kernel itself asks only when a packet goes

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// Name servers and domains of one link, as one source has them.

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// Where facts come from. Kept beside a snapshot and never in it: the same network, confirmed again, is the same snapshot.
 package struct Provenance: Hashable, Sendable {
   /// By link and fact.

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// What a source answers when it is asked about something.
 package enum Answer<Value: Hashable & Sendable>: Hashable, Sendable {
   case said(Value)

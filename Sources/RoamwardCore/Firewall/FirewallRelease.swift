@@ -1,3 +1,5 @@
+package import KernelModel
+
 /// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.
 package struct FirewallRelease: Hashable, Sendable {
   /// Seconds since 1970.

@@ -1,3 +1,5 @@
+package import KernelModel
+
 /// Which tunnels hold back what they include: from what rules and people want of them, and from what a person has released. No clock.
 package struct GuardMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
@@ -91,5 +93,14 @@ package struct GuardMachine: Hashable, Sendable {
   package mutating func endRelease(at time: Int64, on network: NetworkIdentity) -> Bool {
     guard let release, release.isOver(at: time, on: network) else { return false }
     return close()
+  }
+}
+
+extension GuardMachine {
+  /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
+  package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
+    portal.map { portal in
+      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in controlGroup(PortalWindow.resolverGroup) })
+    }
   }
 }

@@ -1,3 +1,5 @@
+package import KernelModel
+
 /// A VPN product by what it leaves in the kernel: the numbers that it is known to use.
 struct KnownVPN {
   let name: String
@@ -65,4 +67,9 @@ extension RoutingRule {
 
   /// It leads all but its owner's own packets to a table of its own.
   var isDetour: Bool { isInverted && mask != 0 && table > 0 && !(253...255).contains(table) }
+}
+
+extension ClosedTable {
+  /// The product whose table it is, where the name tells.
+  package var product: String? { KnownVPN.all.first { $0.firewallTable == name }?.name }
 }

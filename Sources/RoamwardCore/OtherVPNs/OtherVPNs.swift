@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// The other VPNs of this machine, as the kernel shows them. They are told of and kept clear of, and never touched.

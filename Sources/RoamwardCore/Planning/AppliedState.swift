@@ -1,3 +1,4 @@
+package import KernelModel
 import NetworkTypes
 
 /// What the agent itself last made of the machine: each step that succeeded, and what was seen as wanted since. A step that leads back to it

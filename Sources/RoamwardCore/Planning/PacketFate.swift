@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// What becomes of a packet that this machine sends to an address, as far as that is our doing.

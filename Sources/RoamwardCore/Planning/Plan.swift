@@ -1,3 +1,5 @@
+package import KernelModel
+
 /// The changes that lead from what there is to what there ought to be, in the order in which they are safe.
 package struct Plan: Hashable, Sendable {
   package var steps: [Step]

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// How often what others keep undoing is done again: at once, as a rule; but where the same thing is undone again and again, ever more seldom,

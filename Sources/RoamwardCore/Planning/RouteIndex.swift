@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 
 /// Where each of many routes stands in a list. A hash table of places rather than of routes: 100,000 routes fit into half a megabyte of it, and

@@ -53,13 +53,6 @@ package enum PowerSource: String, Hashable, Sendable, CaseIterable {
   case ac, battery
 }
 
-/// How a Wi-Fi network protects its air, as its beacon says.
-package enum WiFiSecurity: String, Hashable, Sendable, CaseIterable {
-  case open, owe, wep, wpa, wpa2, wpa3
-  case wpa2Enterprise = "wpa2-enterprise"
-  case wpa3Enterprise = "wpa3-enterprise"
-}
-
 extension TimeWindow: CustomStringConvertible {
   /// `mon, tue 08:00-18:00`.
   package var description: String {

@@ -1,45 +1,6 @@
+package import KernelModel
 package import KeyMemory
 package import NetworkTypes
-
-/// The public key of a peer or of a device, of Curve25519: 32 bytes. Private and preshared keys are a `SecretKey`.
-package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  package let bytes: [UInt8]
-
-  package init?(bytes: [UInt8]) {
-    guard bytes.count == 32 else { return nil }
-    self.bytes = bytes
-  }
-
-  package var description: String { "(hidden)" }
-  package var debugDescription: String { description }
-  package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension SecretKey {
-  /// The public key of this private key; `nil` where there is none.
-  package var publicKey: WireGuardKey? { publicBytes.flatMap { WireGuardKey(bytes: $0) } }
-}
-
-/// One peer of a WireGuard device, in the terms of wg(8).
-package struct WireGuardPeer: Hashable, Sendable {
-  package var publicKey: WireGuardKey
-  package var presharedKey: SecretKey?
-  package var endpoint: Endpoint?
-  package var allowedIPs: [IPPrefix]
-  /// Seconds between keepalives; 0 is off.
-  package var persistentKeepalive: UInt16
-
-  package init(
-    publicKey: WireGuardKey, presharedKey: SecretKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
-    persistentKeepalive: UInt16 = 0
-  ) {
-    self.publicKey = publicKey
-    self.presharedKey = presharedKey
-    self.endpoint = endpoint
-    self.allowedIPs = allowedIPs
-    self.persistentKeepalive = persistentKeepalive
-  }
-}
 
 /// A wg-quick(8) file: what wg(8) knows, and the settings of the link around it.
 package struct WireGuardQuickConfiguration: Hashable, Sendable {

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// A fact that has to be asked for on the network, and so is asked for only where it decides something.
 package enum Evidence: Hashable, Sendable {
   case probe(Probe)

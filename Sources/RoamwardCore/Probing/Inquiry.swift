@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// A request that yields evidence.
 package enum Inquiry: Hashable, Sendable {
   case probe(Probe)

@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 
 /// Something on the machine that is not as it is wanted: what ought to be there and is not, what is there and ought not, or the one in the other's place.

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// `roamward evaluate`, for people: a line a tunnel, with `explained` every rule under it.
 package func report(_ decisions: [Decision], explained: Bool) -> String {
   let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)

@@ -146,7 +146,7 @@ private func otherLinks(_ snapshot: NetworkSnapshot) -> String {
 }
 
 /// Whether it says more than that nobody asked.
-private func isShown<Value>(_ fact: Fact<Value>) -> Bool { fact != .unknown(because: UnderlaySources.notNeeded) }
+private func isShown<Value>(_ fact: Fact<Value>) -> Bool { !fact.isNotNeeded }
 
 private func naming(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "none" }
 

@@ -1,3 +1,4 @@
+package import KernelModel
 internal import NetworkTypes
 
 /// Through whom name servers are set on this host, and why not through the others.

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// Who keeps this host's resolver, as far as can be seen: what the choice of a back end is made from.

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// Everything that a decision may look at, at one moment. Immutable: the same snapshot and the same policy give the same decision.
@@ -99,6 +100,6 @@ package struct LinkFacts: Hashable, Sendable {
 
   /// Whether a fact is unknown as yet: somebody may still say it.
   package func isAwaiting(_ kind: FactKind) -> Bool {
-    unknownReason(of: kind).map { $0 != UnderlaySources.notNeeded } ?? false && !unavailable.contains(kind)
+    unknownReason(of: kind).map { $0 != Fact<Bool>.notNeededReason } ?? false && !unavailable.contains(kind)
   }
 }

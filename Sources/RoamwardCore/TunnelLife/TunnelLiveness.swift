@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// Whether a WireGuard tunnel still has a peer that answers, from samples of its device.

@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// `RTM_*ADDR` with `struct ifaddrmsg`: family u8, prefix length u8, flags u8, scope u8, link index u32.
 package enum AddressMessage {

@@ -1,5 +1,5 @@
+package import KernelModel
 import NetworkTypes
-package import RoamwardCore
 
 /// `RTM_*LINK` of linux/rtnetlink.h with `struct ifinfomsg`: family u8, pad u8, type u16, index i32, flags u32, change u32.
 package enum LinkMessage {

@@ -1,5 +1,4 @@
 package import NetworkTypes
-package import RoamwardCore
 
 /// One radio interface as nl80211 describes it (`NL80211_CMD_NEW_INTERFACE` of linux/nl80211.h).
 package struct WirelessInterface: Hashable, Sendable {

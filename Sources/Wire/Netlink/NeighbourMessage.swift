@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// `RTM_*NEIGH` with `struct ndmsg`: family u8, three bytes pad, link index i32, state u16, flags u8, type u8.
 package enum NeighbourMessage {

@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// `RTM_*ROUTE` with `struct rtmsg`: family, destination length, source length, tos, table, protocol, scope, type (u8 each), flags u32.
 package enum RouteMessage {

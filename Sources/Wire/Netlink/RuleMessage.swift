@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// `RTM_*RULE` with `struct fib_rule_hdr`: family, two lengths, tos, table, two reserved, action (u8 each), flags u32.
 package enum RuleMessage {

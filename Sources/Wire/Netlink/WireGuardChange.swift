@@ -1,6 +1,6 @@
+package import KernelModel
 package import KeyMemory
 package import NetworkTypes
-package import RoamwardCore
 
 /// What one or more `WG_CMD_SET_DEVICE` requests change; what is `nil` stays as it is.
 package struct WireGuardChange: Hashable, Sendable {

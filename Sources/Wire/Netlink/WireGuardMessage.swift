@@ -1,6 +1,6 @@
+package import KernelModel
 import KeyMemory
 import NetworkTypes
-package import RoamwardCore
 
 /// The generic netlink family of linux/wireguard.h.
 package enum WireGuardMessage {

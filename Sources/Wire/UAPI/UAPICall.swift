@@ -1,5 +1,5 @@
+package import KernelModel
 package import NetworkTypes
-package import RoamwardCore
 
 /// A request of the cross-platform userspace protocol (https://www.wireguard.com/xplatform/), as an engine reads it.
 ///

@@ -1,6 +1,6 @@
+package import KernelModel
 internal import KeyMemory
 internal import NetworkTypes
-package import RoamwardCore
 
 /// An answer to a `UAPIRequest`: its lines up to the empty one, the last of which is `errno=`.
 ///

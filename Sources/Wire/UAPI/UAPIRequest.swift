@@ -1,6 +1,6 @@
+package import KernelModel
 internal import KeyMemory
 internal import NetworkTypes
-package import RoamwardCore
 
 /// Requests of the cross-platform userspace protocol (https://www.wireguard.com/xplatform/): `key=value` lines ended by an empty line.
 ///

@@ -1,4 +1,4 @@
-package import RoamwardCore
+import NetworkTypes
 
 extension WiFiSecurity {
   /// How a network protects its air, by its elements and the privacy bit of its capabilities. `nil` where it uses key management that is not known

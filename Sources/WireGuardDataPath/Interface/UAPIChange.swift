@@ -1,7 +1,7 @@
 internal import Glibc
+internal import KernelModel
 internal import KeyMemory
 internal import NetworkTypes
-internal import RoamwardCore
 internal import Wire
 internal import WireGuardEngine
 

@@ -1,0 +1,104 @@
+package import ControlProtocol
+package import KernelModel
+internal import NetworkTypes
+package import RoamwardCore
+
+/// What a plan depends on beside policies and the network: manual overrides, the suspension of the kill switch, and how the agent's tunnels stand.
+package struct StandingOrders: Hashable, Sendable {
+  package var overrides: [String: Hold] = [:]
+  package var killSwitch = GuardMachine()
+  /// Whether each tunnel is wanted, by the agent's word; `nil`: no agent tells.
+  package var wanted: [String: Bool]?
+  /// The routing tables of tunnels that run.
+  package var tables: [String: UInt32] = [:]
+
+  package init() {}
+
+  /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the network changes is
+  /// over on any other.
+  package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
+    func lifetime(_ kind: String?, _ end: Int64?) -> Hold.Lifetime? {
+      if kind == "network", !isSameNetwork { return nil }
+      return end.map { .time($0) } ?? .resume
+    }
+    for tunnel in report.tunnels {
+      tables[tunnel.name] = tunnel.table
+      guard let hold = tunnel.hold, let lifetime = lifetime(tunnel.holdLifetime, tunnel.holdUntil) else { continue }
+      overrides[tunnel.name] = Hold(
+        wantsUp: hold == "up", since: tunnel.holdSince ?? 0, lifetime: lifetime, reason: tunnel.holdReason)
+    }
+    let wanted = Dictionary(report.tunnels.map { ($0.name, $0.isWanted) }) { first, _ in first }
+    self.wanted = wanted
+    let firewall = report.firewall
+    var release: FirewallRelease?
+    if [.portal, .released].contains(firewall.situation), let lifetime = lifetime(firewall.lifetime, firewall.until) {
+      release = FirewallRelease(
+        since: report.time, lifetime: lifetime, isPortal: firewall.situation == .portal, programs: firewall.programs.flatMap(controlGroup),
+        reason: firewall.reason)
+    }
+    killSwitch = GuardMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
+  }
+
+  /// For people: what differs from what the rules alone want.
+  package var words: [String] {
+    var lines = overrides.sorted { $0.key < $1.key }.map { name, hold in
+      "\(name): manual override: \(hold.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it"
+    }
+    if let release = killSwitch.release {
+      lines.append("kill switch suspended by hand\(release.isPortal ? " for a captive portal" : ""); `roamward resume` ends it")
+    }
+    return lines
+  }
+}
+
+extension DesiredTunnels {
+  /// The tunnels of these policies as the kernel shows them, under the standing orders.
+  package init(
+    _ policies: PolicySet, on snapshot: NetworkSnapshot, _ orders: StandingOrders, in observed: ObservedState, engine: WireGuardEngine
+  ) {
+    self.init(policies, overrides: orders.overrides, killSwitch: orders.killSwitch, on: snapshot)
+    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName))).takenSlots
+    standings = policies.tunnels.map { policy in
+      let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
+      let isThere = observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
+      let setup = TunnelSetup(
+        policy: policy, level: .nothing, slot: slot ?? TunnelSetup.slots(for: policy.precedence).lowerBound, link: policy.linkName,
+        device: DesiredLink.Device(of: policy, engine, in: observed))
+      return Standing(setup, isWanted: orders.wanted.map { $0[policy.name] ?? false } ?? isThere, isRunning: slot != nil)
+    }
+  }
+}
+
+extension ObservedState {
+  /// The slot whose table has routes of the tunnel; `nil`: none.
+  fileprivate func slot(of tunnel: TunnelPolicy) -> UInt32? {
+    kernel.routes.first { route in
+      route.link != nil && route.link == tunnel.linkName && route.origin == Ownership.routeProtocol
+        && Ownership.tables.contains(route.table)
+    }
+    .map { $0.table - Ownership.tables.lowerBound }
+  }
+}
+
+extension DesiredLink.Device {
+  /// A peer's endpoint that is a name has the address that its device has; nothing is looked up.
+  fileprivate init(of tunnel: TunnelPolicy, _ engine: WireGuardEngine, in observed: ObservedState) {
+    guard case .wireGuard(let provider) = tunnel.provider else {
+      self = .foreign
+      return
+    }
+    let configuration = provider.configuration
+    let found = tunnel.linkName.flatMap { observed.wireGuard[$0] }
+    let peers = configuration.peers.map { peer in
+      var peer = peer
+      if peer.endpoint?.address == nil, let seen = found?.peers.first(where: { $0.publicKey == peer.publicKey })?.endpoint {
+        peer.endpoint = seen
+      }
+      return peer
+    }
+    self = .wireGuard(
+      WireGuardDevice(
+        engine: found?.engine ?? engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
+        listenPort: configuration.listenPort, peers: peers))
+  }
+}

@@ -1,0 +1,114 @@
+internal import KernelModel
+internal import RoamwardCore
+
+/// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not wanted any
+/// more is ended, and `down` waits for its end.
+final class CommandDriver: TunnelDriver {
+  private let command: CommandProviderConfiguration
+  private let tunnel: String
+  private let world: World
+  private let report: (TunnelMachine.Event) -> Void
+  private let changed: () -> Void
+  private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
+  private var running: CommandAction?
+  /// `up` has begun and `down` has not ended since.
+  private var isDownOwed = false
+  private var isStatusDue = false
+  private var life = 0
+
+  init(
+    _ command: CommandProviderConfiguration, tunnel: String, world: World, report: @escaping (TunnelMachine.Event) -> Void,
+    changed: @escaping () -> Void
+  ) {
+    self.command = command
+    self.tunnel = tunnel
+    self.world = world
+    self.report = report
+    self.changed = changed
+  }
+
+  let engineName = "command"
+
+  var isReleased: Bool { !isDownOwed && running == nil && queue.isEmpty }
+
+  func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
+
+  func prepare(on underlay: LinkFacts?) {
+    life += 1
+    let asked = life
+    run(.up) { [weak self] outcome in
+      guard let self, life == asked else { return }
+      report(outcome.event(onSuccess: .prepared))
+    }
+  }
+
+  func probePeer(on underlay: LinkFacts?) {
+    guard !command.status.isEmpty else { return report(.peerAnswered) }
+    let asked = life
+    run(.status) { [weak self] outcome in
+      guard let self, life == asked else { return }
+      // Not connected yet is no failure: it is asked again, until the machine's deadline.
+      isStatusDue = outcome != .succeeded
+      if outcome == .succeeded { report(.peerAnswered) }
+    }
+  }
+
+  func askAgain() {
+    guard isStatusDue else { return }
+    isStatusDue = false
+    probePeer(on: nil)
+  }
+
+  func isAnswered(by state: WireGuardState?) -> Bool { false }
+
+  func release() {
+    life += 1
+    isStatusDue = false
+    queue.removeAll { $0.0 != .down }
+    if let running, running != .down { world.endRun(tunnel) }
+    guard isDownOwed, running != .down, !queue.contains(where: { $0.0 == .down }) else { return }
+    run(.down) { [weak self] _ in
+      guard let self else { return }
+      isDownOwed = false
+      world.journal.forgetCommand(tunnel)
+    }
+  }
+
+  /// A `down` that has not begun is owed still: its note stays, for the next start or for cleaning up.
+  func cutShort() {
+    queue = []
+    if running != .down { isDownOwed = false }
+    if running != nil { world.cutRun(tunnel) }
+  }
+
+  private func run(_ action: CommandAction, then done: @escaping (CommandOutcome) -> Void) {
+    queue.append((action, done))
+    next()
+  }
+
+  private func next() {
+    guard running == nil, !queue.isEmpty else { return }
+    let (action, done) = queue.removeFirst()
+    running = action
+    if action == .up {
+      isDownOwed = true
+      world.journal.noteCommand(tunnel, command)
+    }
+    world.run(action, tunnel, command) { [weak self] outcome in
+      guard let self else { return }
+      running = nil
+      done(outcome)
+      next()
+      changed()
+    }
+  }
+}
+
+extension CommandOutcome {
+  fileprivate func event(onSuccess success: TunnelMachine.Event) -> TunnelMachine.Event {
+    switch self {
+    case .succeeded: success
+    case .failed(let reason): .failed(TunnelFailure(.commandFailed, reason))
+    }
+  }
+}

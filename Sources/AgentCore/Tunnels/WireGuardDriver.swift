@@ -1,0 +1,224 @@
+internal import KernelModel
+internal import NetworkTypes
+internal import RoamwardCore
+
+/// A WireGuard tunnel: resolves the peers' endpoints on the underlay, and has them begin anew on another one.
+final class WireGuardDriver: TunnelDriver {
+  private let configuration: WireGuardQuickConfiguration
+  private let link: String
+  private let world: World
+  private let report: (TunnelMachine.Event) -> Void
+  private let changed: () -> Void
+  /// With its endpoints resolved.
+  private var device: WireGuardDevice?
+  private var preparedOn: LinkFacts?
+  private var lookups: [AnyObject] = []
+  private var choice = EndpointChoice()
+  /// Until then name servers are awaited.
+  private var serversDue: Moment?
+  /// While the peers of a tunnel that was connected are being asked.
+  private var renewals: SessionRenewals?
+  /// Peers are being given new sessions: until then a handshake is the last network's.
+  private var isRenewing = false
+  /// Answers of an older life are dropped.
+  private var life = 0
+
+  init(
+    _ configuration: WireGuardQuickConfiguration, link: String, world: World, report: @escaping (TunnelMachine.Event) -> Void,
+    changed: @escaping () -> Void
+  ) {
+    self.configuration = configuration
+    self.link = link
+    self.world = world
+    self.report = report
+    self.changed = changed
+  }
+
+  var engineName: String { device?.engine.rawValue ?? "wireguard" }
+
+  let isReleased = true
+
+  /// While the other side has not answered, peers are asked to keep talking, so that they begin.
+  func device(whileAwaiting: Bool) -> DesiredLink.Device? {
+    guard var device else { return nil }
+    if whileAwaiting {
+      for i in device.peers.indices where device.peers[i].persistentKeepalive == 0 { device.peers[i].persistentKeepalive = 5 }
+    }
+    return .wireGuard(device)
+  }
+
+  func prepare(on underlay: LinkFacts?) {
+    life += 1
+    lookups = []
+    // Name servers that are not known yet are awaited, as by a rule.
+    if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
+      serversDue = world.now() + Timing().decideWithin
+    } else {
+      begin(on: underlay)
+    }
+  }
+
+  func learn(_ underlay: LinkFacts?) {
+    guard let due = serversDue else { return }
+    if let underlay, underlay.isAwaiting(.dnsServers), world.now() < due { return }
+    begin(on: underlay)
+  }
+
+  private func begin(on underlay: LinkFacts?) {
+    serversDue = nil
+    if underlay != preparedOn { choice.forgetSilence() }
+    switch world.wireGuardEngine() {
+    case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
+    case .engine(let engine):
+      resolveEndpoints(on: underlay) { [weak self] peers in
+        guard let self else { return }
+        preparedOn = underlay
+        device = WireGuardDevice(
+          engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
+          peers: peers)
+        report(.prepared)
+        changed()
+      }
+    }
+  }
+
+  /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The kernel's state tells the rest.
+  func probePeer(on underlay: LinkFacts?) {
+    // Back before another network's look-up was through: its answer may never come, and would be of the wrong place.
+    guard let underlay, underlay != preparedOn || isRenewing else { return }
+    life += 1
+    lookups = []
+    renewals = nil
+    choice.forgetSilence()
+    isRenewing = true
+    resolveEndpoints(on: underlay) { [weak self] peers in
+      guard let self, device != nil else { return }
+      device?.peers = peers
+      preparedOn = underlay
+      isRenewing = false
+      beginSessions()
+      changed()
+    }
+  }
+
+  func reassert(on underlay: LinkFacts?) {
+    if underlay == preparedOn && !isRenewing { renewSessions(on: underlay) } else { probePeer(on: underlay) }
+  }
+
+  func renewSessions(on underlay: LinkFacts?) {
+    guard device != nil, !isRenewing else { return probePeer(on: underlay) }
+    life += 1
+    lookups = []
+    renewals = nil
+    beginSessions()
+    // The endpoint's name may have another address by now. What keeps it from being resolved is no failure: the last one is being asked.
+    if configuration.needsLookup {
+      resolveEndpoints(on: underlay, keepingLast: true) { [weak self] peers in
+        guard let self, let before = device?.peers, before != peers else { return }
+        device?.peers = peers
+        beginSessions()
+        changed()
+      }
+    }
+    changed()
+  }
+
+  /// What of the device's sessions was there before is gone, so every handshake from here on is an answer.
+  private func beginSessions() {
+    renewals = (renewals ?? SessionRenewals()).next(at: world.now())
+    guard case .wireGuard(let asked)? = device(whileAwaiting: true), let failure = world.renewSessions(link, asked) else { return }
+    report(.failed(TunnelFailure(.engineFailed, failure)))
+  }
+
+  var endpointFamilies: Set<IPAddress.Family>? {
+    let families = Set(device?.peers.compactMap { $0.endpoint?.address?.family } ?? [])
+    return families.isEmpty ? nil : families
+  }
+
+  func readDevice() -> WireGuardState? { device == nil ? nil : world.readDevice(link) }
+
+  var nextQuestion: Moment? { serversDue }
+
+  /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict takes more than a few of them.
+  func askAgain() {
+    guard let due = renewals?.due, due <= world.now(), !isRenewing else { return }
+    // One that has just been answered is not thrown away.
+    if isAnswered(by: world.readDevice(link)) { return }
+    beginSessions()
+  }
+
+  func noteAnswer(_ isAnswered: Bool) {
+    renewals = nil
+    for peer in device?.peers ?? [] { if let address = peer.endpoint?.address { choice.note(address, isAnswered: isAnswered) } }
+  }
+
+  func isAnswered(by state: WireGuardState?) -> Bool { !isRenewing && state?.lastHandshake != nil }
+
+  func release() {
+    life += 1
+    lookups = []
+    renewals = nil
+    isRenewing = false
+    serversDue = nil
+    device = nil
+  }
+
+  /// Turns names into addresses, all of them before it goes on. A name that does not resolve keeps the address that it last had; without
+  /// one it fails the attempt with its reason.
+  private func resolveEndpoints(on underlay: LinkFacts?, keepingLast: Bool = false, then done: @escaping ([WireGuardPeer]) -> Void) {
+    let asked = life
+    var peers = configuration.peers
+    var open = peers.count { $0.endpoint?.address == nil && $0.endpoint != nil }
+    guard open > 0 else { return done(peers) }
+    for i in peers.indices {
+      guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
+      let lookup = world.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
+        guard let self, life == asked else { return }
+        switch address(in: resolution, of: name, on: underlay) {
+        case .found(let address):
+          peers[i].endpoint = Endpoint(host: .address(address), port: endpoint.port)
+          open -= 1
+          if open == 0 { done(peers) }
+        case .missing where keepingLast: life += 1
+        case .missing(let reason):
+          life += 1
+          report(.failed(TunnelFailure(.endpointUnresolved, "the endpoint \(name) cannot be resolved: \(reason)")))
+          changed()
+        }
+      }
+      if let lookup { lookups.append(lookup) }
+    }
+  }
+
+  private enum Answer {
+    case found(IPAddress)
+    case missing(because: String)
+  }
+
+  /// The address to use of those that the name has; else the last that it had.
+  private func address(in resolution: Resolution, of name: DomainName, on underlay: LinkFacts?) -> Answer {
+    switch resolution {
+    case .addresses(let addresses):
+      if let address = choice.choose(among: addresses, of: name, families: Set(underlay?.gateways.map(\.family) ?? [])) {
+        return .found(address)
+      }
+      return choice.last(of: name).map { .found($0) } ?? .missing(because: "it has no address")
+    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(because: reason)
+    }
+  }
+}
+
+/// When to begin sessions again that have had no answer: after one second, two and four, and so on. A network that loses packets gets many
+/// attempts, and one with a long way the time for each.
+private struct SessionRenewals {
+  private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4)]
+  private(set) var due: Moment?
+  private var count = 0
+
+  func next(at now: Moment) -> SessionRenewals {
+    var next = self
+    next.due = now + Self.pauses[count % Self.pauses.count]
+    next.count += 1
+    return next
+  }
+}

@@ -1,0 +1,194 @@
+import AgentCore
+package import ControlProtocol
+internal import Glibc
+package import LinuxIO
+import LinuxPlatform
+internal import NetworkTypes
+
+/// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
+///
+/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected. Everybody may connect and look, so
+/// everything here is bounded (docs/security.md, "The local socket"): a turn of the loop reads from one client and answers one request, after everything
+/// of a higher priority; the turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
+package final class ControlServer {
+  /// Enough for every window on a desktop. One more takes the place of the oldest of the user with the most.
+  private static let maximumClients = 64
+  /// A folder of policies has to fit, with the files that they name.
+  private static let longestRequest = 1 << 19
+  /// Of users who may only look.
+  private static let longestLook = 4096
+  private static let acceptedAtOnce = 16
+  private static let pauseOfAccepting = Duration.milliseconds(5)
+
+  private let loop: EventLoop
+  private let answer: (Request, PeerCredentials) -> Reply
+  private var doors: [Door] = []
+  private var clients: [Int: ControlConnection] = [:]
+  private var accepted = 0
+  /// Clients that wait for their turn, the longest first.
+  private var queue: [Int] = []
+  private var turn: EventSource?
+  private var budget = RequestBudget()
+  private var refill: EventSource?
+  private let isOwner: (PeerCredentials) -> Bool
+
+  /// `isOwner`: whose requests may change something, and are not counted.
+  package init(
+    path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
+    answer: @escaping (Request, PeerCredentials) -> Reply
+  ) throws(SystemError) {
+    self.loop = loop
+    self.isOwner = isOwner
+    self.answer = answer
+    turn = try loop.eachTurn { [weak self] in self?.serveNext() }
+    turn?.setPriority(.request)
+    doors = [
+      try Door(path, mode: 0o666, pause: Self.pauseOfAccepting, loop: loop),
+      try Door(ControlSocket.ownersPath(of: path), mode: 0o600, pause: .zero, loop: loop),
+    ]
+    for door in doors { try door.open(atOnce: Self.acceptedAtOnce) { [weak self] in self?.welcome($0) } }
+  }
+
+  /// Sends an event to every monitor.
+  package func publish(_ event: Event) {
+    let line = event.json.text() + "\n"
+    for client in clients.values where client.monitors.includes(event.kind) { client.send(line) }
+  }
+
+  private func welcome(_ connection: FileDescriptor) {
+    guard let peer = connection.peer else { return }
+    if clients.count >= Self.maximumClients { makeRoom() }
+    accepted += 1
+    let number = accepted
+    let longest = isOwner(peer) ? Self.longestRequest : Self.longestLook
+    let complaint = RequestError(code: isOwner(peer) ? .badRequest : .notAllowed, message: "a request has at most \(longest) bytes")
+    let client = ControlConnection(
+      connection, peer: peer, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
+    client.whenReady = { [weak self] in self?.enqueue(number) }
+    client.whenGone = { [weak self] in self?.clients[number] = nil }
+    if client.start(on: loop) { clients[number] = client }
+  }
+
+  /// An owner's connection goes only where there is no other.
+  private func makeRoom() {
+    let others = clients.values.filter { !isOwner($0.peer) }
+    let users = Dictionary(grouping: others.isEmpty ? Array(clients.values) : others, by: \.peer.user)
+    let crowd = users.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.value
+    crowd?.min { $0.number < $1.number }?.hangUp()
+  }
+
+  // MARK: Turns
+
+  private func enqueue(_ number: Int) {
+    queue.append(number)
+    turn?.isEnabled = true
+  }
+
+  /// Gives one client its turn: the owner's first, then the one that has waited longest of those whose user has turns left.
+  private func serveNext() {
+    refill = nil
+    queue.removeAll { clients[$0] == nil }
+    guard let place = nextPlace() else {
+      turn?.isEnabled = false
+      return
+    }
+    guard let client = clients[queue.remove(at: place)] else { return }
+    client.takeTurn { [weak self, weak client] line in if let self, let client { serve(line, client) } }
+    turn?.isEnabled = !queue.isEmpty
+  }
+
+  private func nextPlace() -> Int? {
+    if let place = queue.firstIndex(where: { clients[$0].map { isOwner($0.peer) } ?? false }) { return place }
+    var earliest: Moment?
+    var empty = Set<UInt32>()
+    let now = Moment.now
+    for (place, number) in queue.enumerated() {
+      guard let user = clients[number]?.peer.user, !empty.contains(user) else { continue }
+      guard let next = budget.take(for: user, at: now) else { return place }
+      empty.insert(user)
+      earliest = min(earliest ?? next, next)
+    }
+    if let earliest {
+      refill = try? loop.at(earliest) { [weak self] in self?.turn?.isEnabled = true }
+      refill?.setPriority(.client)
+    }
+    return nil
+  }
+
+  private func serve(_ line: [UInt8], _ client: ControlConnection) {
+    let reply: Reply
+    do {
+      let request = try Request(JSON(parsing: line))
+      if request.isChange, !isOwner(client.peer) {
+        let words = "only root and the agent's own user may change what it does; you are user \(client.peer.user)"
+        reply = .refused(RequestError(code: .notAllowed, message: words))
+      } else {
+        reply = answer(request, client.peer)
+        if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
+      }
+    } catch let error as RequestError {
+      reply = .refused(error)
+    } catch {
+      reply = .refused(RequestError(code: .badRequest, message: "the request is not a JSON object on a line"))
+    }
+    client.send(reply.json.text() + "\n")
+  }
+}
+
+/// A listening socket. It accepts a few connections in a row and then pauses, because no other limit covers a client that connects and
+/// disconnects again and again.
+private final class Door {
+  private let path: String
+  private let socket: FileDescriptor
+  private let pause: Duration
+  private let loop: EventLoop
+  private var listening: EventSource?
+  private var resting: EventSource?
+  private var atOnce = 1
+  private var welcome: (FileDescriptor) -> Void = { _ in }
+
+  init(_ path: String, mode: UInt32, pause: Duration, loop: EventLoop) throws(SystemError) {
+    self.path = path
+    self.pause = pause
+    self.loop = loop
+    socket = try FileDescriptor.listen(at: path, mode: mode)
+  }
+
+  deinit { unlink(path) }
+
+  func open(atOnce: Int, _ welcome: @escaping (FileDescriptor) -> Void) throws(SystemError) {
+    self.atOnce = atOnce
+    self.welcome = welcome
+    try listen()
+  }
+
+  private func listen() throws(SystemError) {
+    listening = try loop.whenReadable(socket.number) { [weak self] in self?.acceptSome() }
+    listening?.setPriority(.client)
+  }
+
+  private func acceptSome() {
+    for _ in 0..<atOnce {
+      do throws(SystemError) {
+        guard let connection = try socket.accept() else { return }
+        welcome(connection)
+      } catch {
+        // Without descriptors left the socket stays readable all the while.
+        return rest(for: .milliseconds(100))
+      }
+    }
+    if pause > .zero { rest(for: pause) }
+  }
+
+  private func rest(for duration: Duration) {
+    guard let timer = try? loop.at(.now + duration, { [weak self] in self?.goOn() }) else { return }
+    timer.setPriority(.client)
+    resting = timer
+    listening = nil
+  }
+
+  private func goOn() {
+    resting = nil
+    do throws(SystemError) { try listen() } catch { rest(for: .milliseconds(100)) }
+  }
+}

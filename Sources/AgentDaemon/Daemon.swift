@@ -1,0 +1,318 @@
+package import AgentCore
+internal import ControlProtocol
+internal import Glibc
+internal import HostDNS
+internal import HostServices
+import KernelModel
+internal import KernelNetwork
+internal import LinuxIO
+import LinuxPlatform
+package import Logging
+internal import NetworkTypes
+package import RoamwardCore
+internal import TunnelProviders
+
+/// Where the agent finds and puts things.
+package struct AgentSettings: Sendable {
+  package var policyLayers = PolicyLayers.standard
+  package var stateDirectory = "/var/lib/roamward"
+  package var socket = ControlSocket.standard
+  package var ssidFile: String?
+  package var resolvConf = "/etc/resolv.conf"
+  /// How long the network has to be left in peace before it is looked at.
+  package var settle = Duration.milliseconds(500)
+  /// How to find out whether there is internet, or a captive portal in between; `nil`: nobody is asked.
+  package var connectivityCheck: ConnectivityCheck?
+
+  package init() {}
+}
+
+/// The agent as a process: wires the reconciler to the kernel's events, files, signals and the local socket.
+package final class Daemon {
+  private let settings: AgentSettings
+  private let logger: Logger
+  private let loop: EventLoop
+  private let machine: LinuxMachine
+  private let reconciler: Reconciler
+  private var watch: KernelWatch?
+  private var server: ControlServer?
+  private var sources: [EventSource] = []
+  private var lockSource: EventSource?
+  private var lockRest: EventSource?
+  private var policyWatcher: FileWatcher?
+  private var factWatcher: FileWatcher?
+  private var resolverWatcher: FileWatcher?
+  private var hostWatch: HostWatch?
+  private let state: StateFolder
+  private let namespaceLock: NamespaceLock
+
+  /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
+  package init(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+    self.settings = settings
+    self.logger = logger
+    do {
+      loop = try EventLoop()
+      state = try StateFolder(path: settings.stateDirectory)
+      namespaceLock = try NamespaceLock()
+    } catch {
+      throw WorldError("\(error)")
+    }
+    machine = try LinuxMachine(
+      ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
+    let world = World.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
+    reconciler = Reconciler(world: world, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
+  }
+
+  /// Runs until SIGTERM or SIGINT, takes everything down, and gives the exit status. A second signal does not wait for that.
+  package func run() throws(WorldError) -> Int32 {
+    do throws(SystemError) {
+      try listen()
+      try guardLock()
+      try watchKernel()
+      try watchFirewall()
+      try watchFiles()
+      try watchSignals()
+    } catch {
+      throw WorldError("\(error)")
+    }
+    reconciler.tellOfWake = { [weak self] reason, tunnel in
+      self?.logger.debug(
+        "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
+    }
+    reconciler.tell = { [weak self] in self?.happened($0) }
+    recover()
+    logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
+    loop.enableWatchdog()
+    reconciler.start()
+    ServiceManager.ready(status: summary)
+    let code = try runLoop()
+    recoverResolvConf()
+    return code
+  }
+
+  /// Removes what an agent that was killed has left, and returns.
+  package func cleanUp() throws(WorldError) -> Int32 {
+    recover()
+    reconciler.tell = { [weak self] in self?.logger.tell($0) }
+    reconciler.cleanUp { [loop] in loop.stop() }
+    let code = try runLoop()
+    recoverResolvConf()
+    for path in ControlSocket.paths(of: settings.socket) { FileDescriptor.removeDeadSocket(path) }
+    return code
+  }
+
+  /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that goes on would undo what follows.
+  private func recover() {
+    let notes = state.journal
+    let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())
+    if !links.isEmpty || !commands.isEmpty {
+      let known = (try? machine.observe(Need(facts: [])).state.kernel) ?? KernelState()
+      MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
+    }
+    recoverResolvConf()
+  }
+
+  private func recoverResolvConf() {
+    do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
+  }
+
+  private func runLoop() throws(WorldError) -> Int32 {
+    do throws(SystemError) { return try loop.run() } catch { throw WorldError("\(error)") }
+  }
+
+  // MARK: Events
+
+  private func watchKernel() throws(SystemError) {
+    let watch: KernelWatch
+    do throws(NetlinkError) {
+      watch = try KernelWatch(machine)
+    } catch {
+      throw SystemError(code: error.code, operation: "listen to the kernel's events")
+    }
+    self.watch = watch
+    let host = HostWatch(loop) { [weak self] in self?.reconciler.networkChanged() }
+    hostWatch = host
+    machine.needChanged = { host.need($0) }
+    machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
+    machine.resolver.changed = { [weak self] in self?.reconciler.factsCame() }
+    machine.hearsSleep = true
+    machine.slept = { [weak self] isAsleep in
+      self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
+      if !isAsleep { self?.reconciler.woke() }
+    }
+    for descriptor in watch.descriptors {
+      sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
+    }
+  }
+
+  /// A kernel without nftables announces nothing, and has nothing of ours to change.
+  private func watchFirewall() throws(SystemError) {
+    guard let events = try? FirewallEvents() else { return }
+    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.reconciler.damaged() } })
+  }
+
+  private func kernelSpoke(_ watch: KernelWatch) {
+    switch watch.change() {
+    case .none: break
+    case .underlay: reconciler.networkChanged()
+    case .ours: reconciler.damaged()
+    case .way: reconciler.wayLost()
+    }
+  }
+
+  private func watchFiles() throws(SystemError) {
+    policyWatcher = FileWatcher(loop: loop) { [weak self] in self?.reloadPolicies() }
+    factWatcher = FileWatcher(loop: loop) { [weak self] in
+      self?.watchFacts()
+      self?.machine.filesChanged()
+      self?.reconciler.networkChanged()
+    }
+    // Programs read what another has written there until it is ours again.
+    resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
+      guard let self else { return }
+      watchFacts()
+      reconciler.resolverFileChanged(to: machine.resolvConf.observe())
+    }
+    machine.deafness = { [weak self] in self?.deafness }
+    watchPolicies()
+    watchFacts()
+  }
+
+  private var deafness: String? {
+    let watchers = [("policies", policyWatcher), ("files about the network", factWatcher), ("resolv.conf", resolverWatcher)]
+    let deaf = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, because: $0) } }
+    guard let first = deaf.first else { return nil }
+    return "changes of \(deaf.map(\.what).joined(separator: ", ")) are not noticed: \(first.because)"
+  }
+
+  private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: reconciler.policyDependencies) }
+
+  private func watchFacts() {
+    let places = machine.resolvConf.watchPaths
+    let files = places.compactMap { place in place.name.map { "\(place.path)/\($0)" } }
+    let things = places.filter { $0.name == nil }.map(\.path)
+    resolverWatcher?.watch(folders: [], files: files, things: things)
+    let others = machine.watched
+    factWatcher?.watch(
+      folders: others.folders, files: [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []))
+  }
+
+  private func watchSignals() throws(SystemError) {
+    for signal in [SIGTERM, SIGINT] { sources.append(try loop.onSignal(signal) { [weak self] in self?.terminate() }) }
+    sources.append(
+      try loop.onSignal(SIGHUP) { [weak self] in
+        ServiceManager.reloading()
+        self?.reloadPolicies()
+        ServiceManager.ready(status: self?.summary ?? "")
+      })
+  }
+
+  private func reloadPolicies() {
+    // Watched before they are read: a change in between is seen.
+    watchPolicies()
+    reconciler.policiesChanged()
+    watchPolicies()
+  }
+
+  private var isTerminating = false
+  private var unitJob: UnitJob?
+
+  private func terminate() {
+    if isTerminating {
+      logger.warning("stopped by a second signal; `roamwardd --cleanup` removes what is left")
+      return loop.stop(code: 1)
+    }
+    isTerminating = true
+    ServiceManager.stopping()
+    // A restart, and so an upgrade, opens nothing; a stop, the end of the machine and a signal by hand do.
+    let job = UnitJob(on: loop)
+    unitJob = job
+    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: .seconds(1)) { [weak self] type in
+      guard let self else { return }
+      logger.notice("roamwardd stops", metadata: type.map { ["job": "\($0)"] } ?? [:])
+      reconciler.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
+    }
+    // A provider that does not end cannot keep the machine from shutting down.
+    if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
+  }
+
+  // MARK: Telling
+
+  private func happened(_ event: Event.Kind) {
+    logger.tell(event)
+    server?.publish(Event(time: Int64(time(nil)), kind: event))
+    if case .state = event { ServiceManager.status(summary) }
+    // Another network, other files about it.
+    if case .snapshot = event { watchFacts() }
+    // Another tunnel may have another's files to look after.
+    if case .state = event { watchFacts() }
+  }
+
+  private var summary: String {
+    let up = reconciler.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
+  }
+
+  /// Closes connections to the lock's socket, at most ten times a second.
+  private func guardLock() throws(SystemError) {
+    let source = try loop.whenReadable(namespaceLock.descriptor) { [weak self] in
+      guard let self else { return }
+      namespaceLock.drain()
+      lockSource?.isEnabled = false
+      lockRest = try? loop.at(.now + .milliseconds(100)) { [weak self] in self?.lockSource?.isEnabled = true }
+    }
+    source.setPriority(.client)
+    lockSource = source
+  }
+
+  private func listen() throws(SystemError) {
+    try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
+    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request, peer in
+      self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+    }
+  }
+
+  private func answer(_ request: Request, from peer: PeerCredentials) -> Reply {
+    do throws(RequestError) {
+      switch request {
+      case .status:
+        reconciler.refresh()
+        var report = reconciler.status(at: Int64(time(nil)), process: Int(getpid()))
+        report.counters.events = watch?.counters.events ?? 0
+        report.counters.overflows = watch?.counters.overflows ?? 0
+        return .done(report.json)
+      case .network:
+        reconciler.refresh()
+        return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
+      case .monitor(let snapshots):
+        if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
+      case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
+      case .resume(let tunnel): try reconciler.resume(tunnel)
+      case .release(let release):
+        let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
+        logger.warning(
+          "the firewall is opened by hand",
+          metadata: [
+            "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
+          ])
+        try reconciler.release(release)
+      case .reload: reloadPolicies()
+      case .apply(let request):
+        logger.warning(
+          "policies are applied by hand",
+          metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
+        try reconciler.apply(request)
+        watchPolicies()
+      case .confirm:
+        try reconciler.confirmTrial()
+        watchPolicies()
+      case .revert:
+        try reconciler.revertTrial()
+        watchPolicies()
+      }
+      return .done([:])
+    } catch {
+      return .refused(error)
+    }
+  }
+}

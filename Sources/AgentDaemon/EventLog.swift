@@ -1,0 +1,58 @@
+import AgentCore
+package import ControlProtocol
+import LinuxPlatform
+package import Logging
+internal import RoamwardCore
+
+extension Logger {
+  /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the reasons in
+  /// words) is written at debug level alone.
+  package func tell(_ event: Event.Kind) {
+    var logger = self
+    logger[metadataKey: "tunnel"] = event.tunnel.map { "\($0)" }
+    logger[metadataKey: "reason"] = event.code.map { "\($0.rawValue)" }
+    logger.write(event)
+  }
+
+  private func write(_ event: Event.Kind) {
+    switch event {
+    case .decision(_, let outcome, let rule, let name, _, let because):
+      info("decision", metadata: with(because, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
+    case .state(_, let from, let to, _, let because): info("tunnel", metadata: with(because, ["from": "\(from)", "to": "\(to)"]))
+    case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
+    case .hold(_, let hold, _): info("hold", metadata: ["hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
+    case .network(let link, let type, let ssid):
+      info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
+    case .policy(let generation, let errors, let warnings):
+      let metadata: Logger.Metadata = ["generation": "\(generation)", "errors": "\(errors)", "warnings": "\(warnings)"]
+      errors == 0
+        ? info("policies are in force", metadata: metadata)
+        : error("policies have errors; what was good last stays in force", metadata: metadata)
+    case .timer(_, let what, _, let milliseconds):
+      let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
+      debug("timer", metadata: ["timer": "\(what)", "in": "\(when)"])
+    case .firewall(let status):
+      var metadata: Logger.Metadata = [
+        "situation": "\(status.situation.rawValue)", "guards": "\(status.guards.joined(separator: ","))",
+        "blocking": "\(status.blocking.joined(separator: ","))",
+      ]
+      metadata[JournalMessage.key] = "\(JournalMessage(status).rawValue)"
+      if let words = status.wordsOfBlocking { metadata["what"] = "\(words)" }
+      let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
+      isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
+    case .repair(_, _, let count): info("repaired what another program changed", metadata: ["count": "\(count)"])
+    case .snapshot: break
+    case .warning(let note): warning("attention", metadata: ["what": "\(note)"])
+    }
+  }
+
+  private func with(_ detail: String?, as key: String = "because", _ metadata: Metadata) -> Metadata {
+    guard logLevel <= .debug, let detail else { return metadata }
+    return metadata.merging([key: "\(detail)"]) { first, _ in first }
+  }
+}
+
+extension Logger.Metadata {
+  /// With the name of a rule, where it has one.
+  fileprivate func naming(_ rule: String?) -> Logger.Metadata { rule.map { merging(["name": "\($0)"]) { first, _ in first } } ?? self }
+}

@@ -1,0 +1,58 @@
+package import AgentCore
+internal import ControlProtocol
+internal import Glibc
+internal import KernelModel
+internal import KernelNetwork
+internal import LinuxIO
+import LinuxPlatform
+package import Logging
+internal import PolicySource
+internal import RoamwardCore
+
+/// Puts up the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known: for the time
+/// before there is an agent. A table that is there already stays.
+package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+  let loaded = loadPolicies(
+    layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
+    at: Int64(time(nil)))
+  for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
+  for words in loaded.fallback?.words ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
+  if loaded.hasErrors, loaded.fallback == nil {
+    throw WorldError("the policies have errors, so that nobody knows what to hold back (roamward check)")
+  }
+  let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
+    TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
+  }
+  guard let table = FirewallTable(of: setups, on: UnderlayFit(NetworkSnapshot())) else {
+    return logger.info("firewall", metadata: ["situation": "open", "because": "no policy says kill-switch: always"])
+  }
+  do throws(NftablesError) {
+    let backend = try NftablesBackend()
+    guard backend.observe() == .absent else { return logger.info("firewall", metadata: ["situation": "guarded already"]) }
+    try backend.replace(table)
+  } catch {
+    throw WorldError("what must not flow cannot be held back: \(error)")
+  }
+  let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
+  BlockedTrafficRecord().write(status)
+  logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
+}
+
+/// Does what `roamwardd --release` does, for callers without a logger. An agent that runs in this network namespace is an error.
+package func releaseMachine() throws(WorldError) {
+  if let agent = NamespaceLock.holder {
+    throw WorldError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
+  }
+  try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
+}
+
+/// Removes the firewall's table, whether the agent or the early lock made it. An agent that runs makes it again: ask the agent instead.
+package func releaseFirewall(logger: Logger) throws(WorldError) {
+  do throws(NftablesError) {
+    try NftablesBackend().remove()
+  } catch {
+    throw WorldError("the firewall cannot be opened: \(error)")
+  }
+  BlockedTrafficRecord().write(nil)
+  logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])
+}

@@ -1,0 +1,84 @@
+import NetworkTypes
+package import RoamwardCore
+
+/// Something that would go wrong on this host, and what to do about it.
+package struct HostFinding: Hashable, Sendable {
+  package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
+    /// A tunnel does not work, or does not do what its policy says.
+    case problem
+    /// It works until something else happens.
+    case risk
+    /// Worth knowing.
+    case hint
+
+    package static func < (a: Self, b: Self) -> Bool { allCases.firstIndex(of: a) ?? 0 < allCases.firstIndex(of: b) ?? 0 }
+  }
+
+  /// The check's name, which stays the same from version to version.
+  package var check: String
+  package var severity: Severity
+  package var message: String
+  package var cure: String?
+
+  package init(_ check: String, _ severity: Severity, _ message: String, cure: String? = nil) {
+    self.check = check
+    self.severity = severity
+    self.message = message
+    self.cure = cure
+  }
+}
+
+extension HostFinding {
+  /// A note of a plan: what is seen coming, and often the cure at its end.
+  fileprivate init(foreseen note: String) {
+    guard let seam = note.firstRange(of: "; cure: ") else {
+      self.init("forecast", .risk, note)
+      return
+    }
+    self.init("forecast", .risk, String(note[..<seam.lowerBound]), cure: String(note[seam.upperBound...]))
+  }
+}
+
+/// One question that the doctor asks of a host.
+package struct HostCheck: Sendable {
+  package var name: String
+  /// What is well when it finds nothing.
+  package var about: String
+  package var examine: @Sendable (HostCondition, PolicySet) -> [HostFinding]
+
+  package init(_ name: String, _ about: String, _ examine: @escaping @Sendable (HostCondition, PolicySet) -> [HostFinding]) {
+    self.name = name
+    self.about = about
+    self.examine = examine
+  }
+}
+
+/// Everything that was asked, and what came of it.
+package struct Diagnosis: Hashable, Sendable {
+  package var findings: [HostFinding]
+  /// What is well, in words.
+  package var passed: [String]
+
+  /// `forecasts` are the notes and conflicts of the plans that the agent would make for each tunnel.
+  package init(of host: HostCondition, with policies: PolicySet, forecasts: [String: [String]] = [:]) {
+    findings = []
+    passed = []
+    for check in HostCheck.all {
+      let found = check.examine(host, policies)
+      if found.isEmpty { passed.append(check.about) } else { findings += found }
+    }
+    let foreseen = forecasts.sorted { $0.key < $1.key }.flatMap(\.value).uniqued()
+    findings += foreseen.map(HostFinding.init(foreseen:))
+    findings = findings.enumerated().sorted { ($0.element.severity, $0.offset) < ($1.element.severity, $1.offset) }.map(\.element)
+  }
+
+  package var hasProblems: Bool { findings.contains { $0.severity == .problem } }
+
+  /// The closing line: `no problems found (27 checks passed)`, or `1 problem, 2 risks; 25 of 27 checks passed`.
+  package var summary: String {
+    if findings.isEmpty { return "no problems found (\(passed.count) checks passed)" }
+    let counts = HostFinding.Severity.allCases.map { severity in (findings.count { $0.severity == severity }, severity.rawValue) }
+    let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+    return "\(words.joined(separator: ", ")); \(passed.count) of \(HostCheck.all.count) checks passed"
+  }
+}

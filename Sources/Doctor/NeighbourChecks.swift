@@ -1,0 +1,105 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+extension HostCheck {
+  /// What other programs on the host would do to tunnels.
+  static let neighbourChecks = [
+    HostCheck("networkd-rules", "systemd-networkd leaves others' rules and routes alone") { host, policies in
+      guard let networkd = host.networkd, !policies.enabled.isEmpty else { return [] }
+      let settings = [
+        networkd.removesForeignRules ? "ManageForeignRoutingPolicyRules=no" : nil,
+        networkd.removesForeignRoutes ? "ManageForeignRoutes=no" : nil,
+      ].compactMap { $0 }
+      guard !settings.isEmpty else { return [] }
+      return [
+        HostFinding(
+          "networkd-rules", .risk,
+          "systemd-networkd removes routing rules and routes that are not its own whenever it starts; they come back within a second, and until "
+            + "then only a kill switch holds traffic back",
+          cure: "/etc/systemd/networkd.conf.d/roamward.conf with [Network] and \(list(settings)); then systemctl restart systemd-networkd")
+      ]
+    },
+    HostCheck("same-tunnel", "nobody else brings up the same tunnels") { host, policies in
+      policies.enabled.flatMap { tunnel -> [HostFinding] in
+        guard case .wireGuard(let provider) = tunnel.provider else { return [] }
+        return host.otherTunnels.filter { $0.publicKey == provider.configuration.publicKey }.map { other in
+          let (who, cure) =
+            switch other.owner {
+            case .unit(let unit): (unit, "systemctl disable --now \(unit)")
+            case .connection(let name): ("NetworkManager", "nmcli connection modify \(quoted(name)) connection.autoconnect no")
+            }
+          return HostFinding(
+            "same-tunnel", .problem,
+            "\(tunnel.name): \(who) brings up a tunnel with the same key (\(other.file)), and the gateway answers only the last that spoke",
+            cure: cure)
+        }
+      }
+    },
+    HostCheck("resolv-conf", "name servers can be set") { host, policies in
+      let names = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }.map(\.name)
+      guard !names.isEmpty, host.resolvConf == .file(isImmutable: true) else { return [] }
+      return [
+        HostFinding(
+          "resolv-conf", .problem,
+          "the name servers of \(list(names)) cannot be set: /etc/resolv.conf may not be changed by anybody (chattr +i)",
+          cure: "chattr -i /etc/resolv.conf, or `dns: none` in the policy")
+      ]
+    },
+    HostCheck("containers", "containers ask for names as the machine does") { host, policies in
+      let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }
+      let theirs = Set(tunnels.flatMap(\.dnsInForce.servers))
+      return host.containers.compactMap { containers in
+        // The machine itself, and what answers inside the container's own network (127.0.0.11), ask as the machine does, or not at all.
+        let strangers = containers.servers.uniqued().filter { $0 != containers.host && !$0.isLoopback && !theirs.contains($0) }
+        guard !tunnels.isEmpty, !strangers.isEmpty else { return nil }
+        let which = containers.count == 1 ? "a container" : "\(containers.count) containers"
+        return HostFinding(
+          "containers", .risk,
+          "\(which) of \(containers.program.rawValue) ask \(list(strangers.map(\.description))) by themselves, so names of \(list(tunnels.map(\.name))) "
+            + "are not asked inside the tunnel there, and go to servers that should not see them",
+          cure: containers.cure)
+      }
+    },
+    HostCheck("flush-ruleset", "nobody removes others' firewall tables") { host, policies in
+      let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
+      guard !names.isEmpty, let file = host.flushesRuleset else { return [] }
+      return [
+        HostFinding(
+          "flush-ruleset", .risk,
+          "\(file) begins with `flush ruleset`: each reload of nftables.service removes the kill switch of \(list(names)) until the agent, a moment "
+            + "later, puts it back",
+          cure: "remove only your own tables there: `table inet filter; delete table inet filter` in place of `flush ruleset`")
+      ]
+    },
+    HostCheck("other-firewall", "nobody else's firewall drops the tunnels' own packets") { host, policies in
+      let names = policies.enabled.map(\.name)
+      guard !names.isEmpty else { return [] }
+      return host.closedTables.map { table in
+        let mark = FirewallMark(Ownership.mark, mask: Ownership.markMask)
+        let whose = table.product.map { "\($0)'s kill switch is on: its table \(table.name)" } ?? "the table \(table.name)"
+        return HostFinding(
+          "other-firewall", .risk,
+          "\(whose) drops what leaves this machine unless it knows it, and the packets of \(list(names)) may be among that; a drop is final, "
+            + "whatever another table says",
+          cure: table.product.map { "switch it off in \($0)" }
+            ?? "nft insert rule \(table.name) \(table.chain) meta mark and 0x\(String(mark.mask, radix: 16)) == 0x\(String(mark.value, radix: 16)) accept, "
+            + "unless it lets them through already; \(mark) is the mark of the tunnels' own packets")
+      }
+    },
+  ]
+}
+
+extension ContainerResolvers {
+  /// systemd-resolved answers where containers reach it, and they are told so.
+  fileprivate var cure: String {
+    let stub = "DNSStubListenerExtra=\(host) below [Resolve] in /etc/systemd/resolved.conf.d/containers.conf"
+    return switch program {
+    case .docker: "\(stub), and \"dns\": [\"\(host)\"] in /etc/docker/daemon.json; then restart systemd-resolved, docker and the containers"
+    case .podman:
+      "\(stub), and dns_servers = [\"\(host)\"] below [containers] in /etc/containers/containers.conf; then restart systemd-resolved and the containers"
+    }
+  }
+}
+
+private func quoted(_ name: String) -> String { name.contains(" ") ? "\"\(name)\"" : name }

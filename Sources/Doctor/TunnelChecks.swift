@@ -1,0 +1,87 @@
+package import RoamwardCore
+
+/// A tunnel by the word of the agent that runs.
+package struct TunnelCondition: Hashable, Sendable {
+  package var name: String
+  /// In the terms of `NEVPNStatus`.
+  package var state: String
+  /// For how many seconds it has been in that state.
+  package var age: Int64
+  package var failure: String?
+  /// For how many seconds nothing has been received, though data was sent; `nil`: the peer is not known to be silent.
+  package var peerSilence: Int64?
+
+  package init(name: String, state: String, age: Int64, failure: String? = nil, peerSilence: Int64? = nil) {
+    self.name = name
+    self.state = state
+    self.age = age
+    self.failure = failure
+    self.peerSilence = peerSilence
+  }
+}
+
+extension HostCheck {
+  /// Whether tunnels do what their policies say.
+  static let tunnelChecks = [
+    HostCheck("tunnels", "every tunnel that is wanted is up") { host, policies in
+      guard host.isOnline else { return [] }
+      let names = Set(policies.enabled.map(\.name))
+      return host.tunnels.compactMap { tunnel in
+        guard tunnel.isOnItsWay, names.contains(tunnel.name) else { return nil }
+        if let failure = tunnel.failure {
+          return HostFinding(
+            "tunnels", .problem, "\(tunnel.name) is \(tunnel.state) and fails: \(failure)",
+            cure: "correct what the reason names; `roamward status` says when it is tried again")
+        }
+        let cure = "check the endpoint, and the network's firewall"
+        if let silence = tunnel.peerSilence {
+          let time = words(for: .seconds(silence))
+          return HostFinding(
+            "tunnels", .problem, "\(tunnel.name) is \(tunnel.state): the peer has not answered for \(time), though data was sent to it",
+            cure: cure)
+        }
+        let time = words(for: .seconds(tunnel.age))
+        guard tunnel.age > Self.patience else {
+          let limit = words(for: .seconds(Self.patience))
+          return HostFinding(
+            "tunnels", .hint, "\(tunnel.name) is not up yet: \(tunnel.state) for \(time)",
+            cure: "run `roamward doctor` again after \(limit)")
+        }
+        return HostFinding(
+          "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered", cure: cure)
+      }
+    },
+    HostCheck("not-acted-on", "everything that the policies say is acted on") { _, policies in
+      policies.enabled.flatMap { tunnel in
+        (tunnel.limitations + tunnel.unsupportedRules).map { words in
+          HostFinding("not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "do without it, or use another version")
+        }
+      }
+    },
+  ]
+
+  /// In seconds: an attempt to connect is given up after that.
+  private static let patience: Int64 = 15
+}
+
+extension TunnelCondition {
+  fileprivate var isOnItsWay: Bool { !["connected", "disconnected", "disconnecting"].contains(state) }
+}
+
+extension TunnelPolicy {
+  /// Keys that this version reads and does not act on, for people.
+  package var limitations: [String] {
+    var words: [String] = []
+    if proxy != nil { words.append("`proxy` is not acted on: this version does not set proxies") }
+    if onDemand.timing.idle != nil { words.append("`idle` is not acted on: this version does not stop tunnels that are idle") }
+    return words
+  }
+
+  fileprivate var unsupportedRules: [String] {
+    guard onDemand.isEnabled else { return [] }
+    return onDemand.rules.enumerated().filter { $0.element.action == .evaluateConnection }.map { i, rule in
+      "\(words(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is not acted on: this version does not watch "
+        + "look-ups, so no name starts the tunnel"
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import RoamwardCore
+
+/// A setting of a file as systemd and NetworkManager write them (systemd.syntax(7), GKeyFile).
+package struct UnitSetting: Hashable, Sendable {
+  package var section: String
+  package var key: String
+  package var value: String
+
+  /// As systemd reads a boolean; whatever is not one of its words for no counts as yes.
+  package var isOn: Bool { !["no", "n", "false", "f", "off", "0"].contains(value.lowercased()) }
+}
+
+/// Every setting, in order. Lines that are none are passed over: these files are other programs' business.
+package func unitSettings(in text: String) -> [UnitSetting] {
+  var section = ""
+  var settings: [UnitSetting] = []
+  for line in text.split(whereSeparator: \.isNewline).map(trimmed) where line.first != "#" && line.first != ";" {
+    if line.hasPrefix("["), line.hasSuffix("]") {
+      section = String(line.dropFirst().dropLast())
+    } else if let equals = line.firstIndex(of: "=") {
+      settings.append(
+        UnitSetting(section: section, key: String(trimmed(line[..<equals])), value: String(trimmed(line[line.index(after: equals)...]))))
+    }
+  }
+  return settings
+}
+
+private func trimmed(_ text: Substring) -> Substring {
+  var text = text.drop { $0 == " " || $0 == "\t" }
+  while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+  return text
+}

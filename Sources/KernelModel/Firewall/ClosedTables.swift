@@ -1,0 +1,28 @@
+/// Others' tables of nftables that drop what leaves this machine unless they know it: the kill switches of other products, and hardened servers.
+package struct ClosedTable: Hashable, Sendable {
+  /// As nft(8) has it: `inet mullvad`.
+  package var name: String
+  package var chain: String
+
+  package init(name: String, chain: String) {
+    self.name = name
+    self.chain = chain
+  }
+
+  /// From what `nft list chains` prints. Ours are not among them: they accept by default.
+  package static func all(in listing: String) -> [ClosedTable] {
+    var (table, chain) = ("", "")
+    return listing.split(separator: "\n").compactMap { line in
+      let words = line.split { $0 == " " || $0 == "\t" || $0 == ";" }
+      switch words.first {
+      case "table": table = words.dropFirst().prefix(2).joined(separator: " ")
+      case "chain": chain = words.dropFirst().first.map(String.init) ?? ""
+      case "type":
+        let isClosed = words.contains("filter") && words.contains("output") && words.suffix(2).elementsEqual(["policy", "drop"])
+        if isClosed { return ClosedTable(name: table, chain: chain) }
+      default: break
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,224 @@
+package import NetworkTypes
+
+extension FirewallTable {
+  /// The transaction that puts the table in place of whatever table of this name there is, as nft(8) reads it. Numbers in comments are those of
+  /// docs/security.md.
+  package var transaction: String {
+    "table \(Self.name)\ndelete table \(Self.name)\n" + text
+  }
+
+  package static let removal = "table \(name)\ndelete table \(name)\n"
+
+  /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a transaction
+  /// of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
+  package var neighbourTransaction: String {
+    let rules = insideAddresses.compactMap { links, addresses -> String? in
+      let own = addresses.filter { $0.family == .v4 }
+      return own.isEmpty
+        ? nil : "iifname != \(set((["lo"] + links).map { "\"\($0)\"" })) arp daddr ip \(set(own.map(\.description))) counter drop"
+    }
+    if rules.isEmpty { return Self.neighbourRemoval }
+    let hook = chain("input", "type filter hook input priority filter", rules)
+    return Self.neighbourRemoval + "table \(Self.neighbourName) {\n\(hook)\n}\n"
+  }
+
+  package static let neighbourName = "arp roamward"
+  package static let neighbourRemoval = "table \(neighbourName)\ndelete table \(neighbourName)\n"
+
+  /// Tells this content from any other. Stands in the table as its comment.
+  package var digest: String {
+    let hash = chains.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    return String(hash, radix: 16)
+  }
+
+  private var text: String {
+    "table \(Self.name) {\n  comment \"roamward \(digest)\"\n" + chains.map { $0 + "\n" }.joined() + "}\n"
+  }
+
+  private var chains: [String] {
+    var chains: [String] = []
+    let leaving = postrouting
+    if !leaving.isEmpty { chains.append(chain("marked", nil, marked)) }
+    if !guards.isEmpty {
+      chains.append(chain("output", "type filter hook output priority filter", output))
+      chains.append(chain("forward", "type filter hook forward priority filter", forward))
+      if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
+    }
+    if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules)) }
+    if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
+    let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
+    if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }
+    return chains
+  }
+
+  private func chain(_ name: String, _ hook: String?, _ rules: [String]) -> String {
+    "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }"
+  }
+
+  // MARK: What leaves
+
+  private var output: [String] {
+    ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules(of: portal?.programs) + between(outgoing: true)
+      + refusals(Self.refusal)
+  }
+
+  /// 2.
+  private var ownMark: String {
+    "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
+  }
+
+  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has. What the kernel's WireGuard sends is still
+  /// said to be of whoever sent what is inside.
+  private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
+
+  /// 9.
+  private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
+
+  private func toGateways(_ verdict: String) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = gateways.filter { $0.family == family }
+      return own.isEmpty ? nil : "\(word(family)) daddr \(set(own.map(\.description))) \(verdict)"
+    }
+  }
+
+  private static let refusal = "counter reject with icmpx admin-prohibited"
+
+  /// What leaves in the end, whoever has sent it: in the hook `output` a packet is still seen on the way that it was to go at first, and another
+  /// table may change its destination, or its mark and so its route, before ours is asked. Nothing can be refused here, only dropped. Which
+  /// programs a portal's window is for has been asked before.
+  private var postrouting: [String] {
+    let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
+    if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
+    let rules = ["oifname \"lo\" accept", ownMark] + fromInside + intoTunnels + toGateways("counter drop")
+    if guards.isEmpty { return rules }
+    return rules + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true) + refusals("counter drop")
+  }
+
+  private var forward: [String] {
+    // What is forwarded has no program here.
+    intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
+      + refusals(Self.refusal)
+  }
+
+  private var input: [String] {
+    ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
+  }
+
+  /// 3.
+  private var intoTunnels: [String] { insides.isEmpty ? [] : ["oifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
+
+  private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
+
+  /// Of what is forwarded. Nobody inside begins a conversation with the network that the machine is on.
+  private var answersOutOfTunnels: [String] {
+    insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) ct state established,related accept"]
+  }
+
+  /// 4. A DHCP server is asked by broadcast, and as a neighbour when a lease is renewed.
+  private var network: [String] {
+    let servers = minimal(
+      [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything })
+    return [
+      "ip daddr \(set(servers)) udp sport 68 udp dport 67 accept",
+      "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
+      "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+      "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
+    ]
+  }
+
+  private var networkBack: [String] {
+    [
+      "udp sport 67 udp dport 68 accept", "ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept",
+      "icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+      "icmpv6 type mld-listener-query ip6 hoplimit 1 accept",
+    ]
+  }
+
+  /// The situation "portal", for these programs; `nil`: for all.
+  private func portalRules(of programs: ControlGroup?) -> [String] {
+    guard let portal else { return [] }
+    let dns = "meta l4proto { tcp, udp } th dport 53 accept"
+    let web = "tcp dport { 80, 443 } accept"
+    guard let programs else { return [dns, web] }
+    return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + (portal.resolver.map { ["\($0.match) \(dns)"] } ?? [])
+  }
+
+  /// 5 and 6, and what 6 leaves out.
+  private func between(outgoing: Bool) -> [String] {
+    var rules: [String] = []
+    rules += addresses(excluded, outgoing: outgoing)
+    if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853, 5355 } counter drop") }
+    if allowsLAN {
+      rules += addresses(neighbours, outgoing: outgoing)
+      rules += addresses([IPPrefix("fe80::/10")].compactMap { $0 }, outgoing: outgoing)
+      if outgoing { rules += addresses(discovery, outgoing: true) }
+    }
+    return rules
+  }
+
+  /// What is guarded, after everything that may flow. Quickly told, so that programs need not wait; but see 7 for DNS.
+  private func refusals(_ verdict: String) -> [String] {
+    var rules: [String] = []
+    for family in IPAddress.Family.allCases {
+      let prefixes = guards.flatMap(\.prefixes).filter { $0.family == family }.uniqued().sorted()
+      if prefixes.isEmpty { continue }
+      let condition =
+        guardsAll(family) ? "meta nfproto \(family == .v4 ? "ipv4" : "ipv6")" : "\(word(family)) daddr \(set(minimal(prefixes)))"
+      rules.append("\(condition) meta l4proto { tcp, udp } th dport 53 counter drop")
+      rules.append("\(condition) \(verdict)")
+    }
+    return rules
+  }
+
+  // MARK: The tunnels' own addresses
+
+  /// The addresses, by the links that have them: two tunnels of one provider may have the same.
+  private var insideAddresses: [(links: [String], addresses: [IPAddress])] {
+    var links: [IPAddress: [String]] = [:]
+    for inside in insides {
+      for address in inside.addresses { links[address, default: []].append(inside.link) }
+    }
+    return Dictionary(grouping: links.keys) { links[$0, default: []].uniqued().sorted() }
+      .map { ($0.key, $0.value.sorted()) }.sorted { $0.links.lexicographicallyPrecedes($1.links) }
+  }
+
+  /// 8: nothing to them but what comes out of the tunnel, nothing from them but into it.
+  private func addressed(_ by: String, _ links: [String], _ end: String, _ addresses: [IPAddress]) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = addresses.filter { $0.family == family }
+      if own.isEmpty { return nil }
+      return "\(by) != \(set((["lo"] + links).map { "\"\($0)\"" })) \(word(family)) \(end) \(set(own.map(\.description))) counter drop"
+    }
+  }
+
+  // MARK: Words
+
+  /// What one tunnel excludes stays guarded where another one guards it.
+  package var excluded: [IPPrefix] {
+    let all = guards.flatMap(\.excluded).uniqued().sorted()
+    return all.filter { one in
+      guards.allSatisfy { other in
+        other.excluded.contains { $0.contains(one) } || !other.prefixes.contains { $0.overlaps(one) }
+      }
+    }
+  }
+
+  private func addresses(_ prefixes: [IPPrefix], outgoing: Bool) -> [String] {
+    IPAddress.Family.allCases.compactMap { family in
+      let own = minimal(prefixes.filter { $0.family == family })
+      return own.isEmpty ? nil : "\(word(family)) \(outgoing ? "daddr" : "saddr") \(set(own)) accept"
+    }
+  }
+
+  /// nft refuses intervals of one set that overlap.
+  private func minimal(_ prefixes: [IPPrefix]) -> [String] {
+    var kept: [IPPrefix] = []
+    // In this order a prefix comes right before those that it holds.
+    for prefix in prefixes.sorted() where kept.last.map({ !$0.contains(prefix) }) ?? true { kept.append(prefix) }
+    return kept.map(\.description)
+  }
+
+  private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }
+
+  private func set(_ items: [String]) -> String { "{ \(items.joined(separator: ", ")) }" }
+}

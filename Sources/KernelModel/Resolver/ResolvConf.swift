@@ -1,0 +1,56 @@
+package import NetworkTypes
+
+/// The parts of resolv.conf(5) that name servers and domains.
+package struct ResolvConf: Hashable, Sendable {
+  package var nameServers: [IPAddress]
+  package var searchDomains: [DomainName]
+
+  /// glibc reads no more than this many servers (`MAXNS` of resolv.h).
+  package static let maximumNameServers = 3
+
+  package init(nameServers: [IPAddress] = [], searchDomains: [DomainName] = []) {
+    self.nameServers = nameServers
+    self.searchDomains = searchDomains
+  }
+
+  /// Reads what glibc would: the last `search` or `domain` line counts, unreadable entries are passed over, a zone (`%eth0`) is dropped.
+  package init(parsing text: String) {
+    self.init()
+    for line in text.split(whereSeparator: \.isNewline) {
+      guard let first = line.first, first != "#", first != ";" else { continue }
+      let words = line.split { $0 == " " || $0 == "\t" }
+      switch words.first {
+      case "nameserver":
+        guard words.count > 1, let address = IPAddress(String(words[1].prefix { $0 != "%" })) else { continue }
+        nameServers.append(address)
+      case "search", "domain":
+        searchDomains = words.dropFirst().compactMap { DomainName(String($0)) }
+      default:
+        continue
+      }
+    }
+  }
+
+  /// The file's text as we write it, under our marker.
+  package var rendered: String {
+    var lines = [Ownership.resolvConfMarker]
+    if !searchDomains.isEmpty { lines.append("search " + searchDomains.map(\.text).joined(separator: " ")) }
+    lines += nameServers.prefix(Self.maximumNameServers).map { "nameserver \($0)" }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Whether a file with this text is one that we wrote.
+  package static func isOurs(_ text: String) -> Bool { text.hasPrefix(Ownership.resolvConfMarker) }
+}
+
+/// What stands at the resolver's path.
+package enum ObservedResolvConf: Hashable, Sendable {
+  case absent
+  case file(String)
+  /// Belongs to somebody whom we must not write over: a symbolic link, or a file that cannot be written.
+  case untouchable(because: String)
+
+  package var isOurs: Bool {
+    if case .file(let text) = self { ResolvConf.isOurs(text) } else { false }
+  }
+}

@@ -1,0 +1,79 @@
+package import KeyMemory
+package import NetworkTypes
+
+/// The public key of a peer or of a device, of Curve25519: 32 bytes. Private and preshared keys are a `SecretKey`.
+package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package let bytes: [UInt8]
+
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  package var description: String { "(hidden)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SecretKey {
+  /// The public key of this private key; `nil` where there is none.
+  package var publicKey: WireGuardKey? { publicBytes.flatMap { WireGuardKey(bytes: $0) } }
+}
+
+/// One peer of a WireGuard device, in the terms of wg(8).
+package struct WireGuardPeer: Hashable, Sendable {
+  package var publicKey: WireGuardKey
+  package var presharedKey: SecretKey?
+  package var endpoint: Endpoint?
+  package var allowedIPs: [IPPrefix]
+  /// Seconds between keepalives; 0 is off.
+  package var persistentKeepalive: UInt16
+
+  package init(
+    publicKey: WireGuardKey, presharedKey: SecretKey? = nil, endpoint: Endpoint? = nil, allowedIPs: [IPPrefix] = [],
+    persistentKeepalive: UInt16 = 0
+  ) {
+    self.publicKey = publicKey
+    self.presharedKey = presharedKey
+    self.endpoint = endpoint
+    self.allowedIPs = allowedIPs
+    self.persistentKeepalive = persistentKeepalive
+  }
+}
+
+/// A WireGuard device's configuration with every endpoint resolved to an address.
+package struct WireGuardDevice: Hashable, Sendable {
+  package var engine: WireGuardEngine
+  package var privateKey: SecretKey
+  package var publicKey: WireGuardKey
+  /// `nil`: any free port.
+  package var listenPort: UInt16?
+  package var firewallMark: UInt32
+  package var peers: [WireGuardPeer]
+
+  package init(
+    engine: WireGuardEngine, privateKey: SecretKey, publicKey: WireGuardKey, listenPort: UInt16? = nil,
+    firewallMark: UInt32 = Ownership.mark, peers: [WireGuardPeer] = []
+  ) {
+    self.engine = engine
+    self.privateKey = privateKey
+    self.publicKey = publicKey
+    self.listenPort = listenPort
+    self.firewallMark = firewallMark
+    self.peers = peers
+  }
+
+  /// Whether a device reported as `state` needs no change. Endpoints are left out where the peer may have roamed:
+  /// a running session's endpoint is the engine's affair; the agent sets it again by `refresh` when the underlay changes.
+  package func isSatisfied(by state: WireGuardState) -> Bool {
+    guard state.publicKey == publicKey, state.firewallMark == firewallMark, listenPort == nil || listenPort == state.listenPort,
+      state.peers.count == peers.count
+    else { return false }
+    let found = Dictionary(state.peers.map { ($0.publicKey, $0) }) { first, _ in first }
+    return peers.allSatisfy { peer in
+      guard let other = found[peer.publicKey] else { return false }
+      return other.presharedKey == peer.presharedKey && other.persistentKeepalive == peer.persistentKeepalive
+        && Set(other.allowedIPs) == Set(peer.allowedIPs) && (peer.endpoint == nil || other.endpoint != nil)
+    }
+  }
+}

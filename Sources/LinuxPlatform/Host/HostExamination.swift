@@ -1,0 +1,75 @@
+import AgentCore
+package import Doctor
+internal import Glibc
+internal import HostProbes
+import KernelModel
+internal import KernelNetwork
+internal import LinuxIO
+internal import NetworkTypes
+package import PolicySource
+import RoamwardCore
+
+extension HostCondition {
+  /// Examines this host, and changes nothing.
+  package init(of machine: LinuxMachine, loaded: LoadedPolicies, agent: AgentCondition) {
+    self.init()
+    isRoot = geteuid() == 0
+    self.agent = agent
+    policyErrors = loaded.diagnostics.count { $0.severity == .error }
+    closedTables = machine.closedTables
+    clock = Int64(time(nil))
+    kernel = KernelCondition(of: machine)
+    let files = InstalledFiles()
+    let programs = runningPrograms()
+    // The kernel keeps 15 characters of a name.
+    if programs.contains("systemd-network") { networkd = NetworkdCondition(configuration: files.networkdConfiguration) }
+    resolvConf = resolvConfCondition("/etc/resolv.conf")
+    enabledUnits = files.enabledUnits
+    otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
+    missingPrograms = missing(loaded.policies)
+    let addresses = (try? machine.observe(Need(facts: [])).state.kernel.addresses) ?? []
+    // What containers that nobody runs were given does not matter; podman's are gone when they are not running.
+    containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
+    }
+    .filter { $0.program != .docker || programs.contains("dockerd") }
+    if enabledUnits.contains("nftables.service") { flushesRuleset = files.flushingRuleset }
+  }
+}
+
+extension KernelCondition {
+  fileprivate init(of machine: LinuxMachine) {
+    self.init()
+    switch machine.likelyWireGuardEngine {
+    case .engine(let engine): isWireGuardUserspace = engine == .userspace
+    case .none(let reason): wireGuardAbsence = reason
+    }
+    probeAbsence = ProbeHelper.absence
+    hasEngineUser = getpwnam("roamward-wireguard") != nil
+    let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
+    if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }
+    if case .unknown(let reason) = machine.observedFirewall { nftablesAbsence = reason }
+    isIPv6Disabled = text("/proc/sys/net/ipv6/conf/all/disable_ipv6") != "0\n"
+    strictLinks = Folder.names(in: "/sys/class/net").filter { $0 != "lo" && checksReversePathStrictly($0) }
+  }
+}
+
+private func runningPrograms() -> Set<String> {
+  Set(Folder.names(in: "/proc").filter { $0.allSatisfy(\.isNumber) }.map { String(text("/proc/\($0)/comm").prefix { $0 != "\n" }) })
+}
+
+private func resolvConfCondition(_ path: String) -> ResolvConfCondition {
+  if let target = FileNature.linkTarget(of: path) { return .link(to: target) }
+  return FileNature.exists(path) ? .file(isImmutable: FileNature.isImmutable(path)) : .absent
+}
+
+/// What a tunnel's commands begin with and what is not there to be run.
+private func missing(_ policies: PolicySet) -> [String: [String]] {
+  var missing: [String: [String]] = [:]
+  for tunnel in policies.tunnels where tunnel.isEnabled {
+    guard case .command(let command) = tunnel.provider else { continue }
+    let programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
+    let absent = programs.filter { !isOnPath($0) }
+    if !absent.isEmpty { missing[tunnel.name] = absent }
+  }
+  return missing
+}

@@ -1,0 +1,44 @@
+package import AgentCore
+internal import ControlProtocol
+internal import Glibc
+package import KernelModel
+package import LinuxIO
+internal import NetworkTypes
+package import RoamwardCore
+internal import TunnelProviders
+
+extension LinuxMachine {
+  /// What `roamwardd --cleanup` would do, in its order, a line each. Changes nothing.
+  package func cleanupForecast(stateDirectory: String, socket: String) throws(WorldError) -> [String] {
+    let notes = NotesOnDisk(stateDirectory)
+    var observed = try observeForLeftOvers()
+    observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
+    var lines = MarkedProcess.all.filter { $0.isLeftOver(by: notes.links, notes.startedCommands, observed.kernel) }.map {
+      "kill \($0.process) (\(escaped($0.command.joined(separator: " "))))"
+    }
+    for (tunnel, command) in notes.startedCommands.sorted(by: { $0.key < $1.key }) {
+      lines.append("run \(command.down.joined(separator: " ")) (the `down` that \(tunnel) is owed)")
+    }
+    var wanted = DesiredState()
+    wanted.firewall = .asItIs
+    lines += Plan(from: observed, to: wanted).steps.map(\.description)
+    for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
+      lines.append("rm \(UserspaceWireGuard.socketPath(of: link))")
+    }
+    lines += notes.notes.keys.sorted().filter { $0.hasPrefix("link-") || $0.hasPrefix("command-") }.map { "rm \(stateDirectory)/\($0)" }
+    let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
+    if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }
+    lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }
+    return lines
+  }
+}
+
+extension MarkedProcess {
+  /// Whether it was begun by an agent that died before it had what it began: an engine whose link has no alias yet, or a command's program that still runs.
+  package func isLeftOver(by links: Set<String>, _ commands: [String: CommandProviderConfiguration], _ kernel: KernelState) -> Bool {
+    if let link = marks["ROAMWARD_LINK"] {
+      return links.contains(link) && kernel.link(named: link).flatMap { Ownership.tunnel(ofAlias: $0.alias) } == nil
+    }
+    return isRun && marks["ROAMWARD_TUNNEL"].map { commands[$0] != nil } ?? false
+  }
+}

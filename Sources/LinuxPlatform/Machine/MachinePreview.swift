@@ -1,0 +1,35 @@
+package import AgentCore
+internal import ControlProtocol
+import KernelModel
+package import RoamwardCore
+
+extension PlanPreview {
+  /// The preview for this machine. `orders` are made from what is observed first; `up` names a tunnel that is planned as if it were up by hand.
+  package init(
+    of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
+    orders: (ObservedState) -> StandingOrders
+  ) throws(WorldError) {
+    let observed = try machine.observeForPreview(of: policies)
+    var orders = orders(observed)
+    if let up { orders.overrides[up] = Hold(wantsUp: true, since: .max, lifetime: .resume) }
+    var engine = WireGuardEngine.kernel
+    if case .engine(let likely) = machine.likelyWireGuardEngine { engine = likely }
+    let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
+    let others = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName)))
+    self.init(of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup))
+    notes = orders.words + notes
+  }
+}
+
+extension LinuxMachine {
+  /// All that a plan compares with. Waits for the DNS backend, where a tunnel brings name servers.
+  fileprivate func observeForPreview(of policies: PolicySet) throws(WorldError) -> ObservedState {
+    let served = policies.tunnels.compactMap(\.linkName) + [Ownership.refusalLink]
+    let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }
+    if bringsDNS { settleResolver(served) }
+    let need = Need(
+      facts: [], everywhere: true, wireGuardLinks: policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName), firewall: .name,
+      resolverLinks: bringsDNS ? Set(served) : nil)
+    return try observe(need).state
+  }
+}

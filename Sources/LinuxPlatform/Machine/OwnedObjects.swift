@@ -1,0 +1,147 @@
+package import AgentCore
+internal import ControlProtocol
+internal import Glibc
+internal import KernelModel
+internal import LinuxIO
+internal import NetworkTypes
+internal import PolicySource
+internal import RoamwardCore
+internal import TunnelProviders
+
+/// One thing on this machine that is ours, by its mark.
+package struct OwnedObject: Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
+    case link, address, route, rule, firewall, resolver, file, process
+  }
+
+  package var kind: Kind
+  package var what: String
+  /// Whose it is, where its mark or its place tells.
+  package var tunnel: String?
+  /// What it is for.
+  package var purpose: String
+}
+
+extension LinuxMachine {
+  /// Everything of ours: what an agent that runs has made, and what one that is gone has left. Takes root.
+  package func ownedObjects(stateDirectory: String, socket: String) throws(WorldError) -> [OwnedObject] {
+    let notes = NotesOnDisk(stateDirectory)
+    var observed = try observeForLeftOvers()
+    observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
+    return observed.ownedObjects + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+      + MarkedProcess.all.map { process in
+        let link = process.marks["ROAMWARD_LINK"]
+        return OwnedObject(
+          kind: .process, what: "\(process.process) \(escaped(process.command.joined(separator: " ")))",
+          tunnel: (process.marks["ROAMWARD_TUNNEL"] ?? link).map { escaped($0) },
+          purpose: link != nil
+            ? "runs the link" : process.isRun ? "is the command \(process.marks["ROAMWARD_ACTION"] ?? "")" : "was started by the command")
+      }
+  }
+
+  /// All that may be ours, with what the resolver's programs have; waits for those a second or two.
+  func observeForLeftOvers() throws(WorldError) -> ObservedState {
+    let links = try observe(Need(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name)
+    if !links.isEmpty { settleResolver(links) }
+    return try observe(Need(facts: [], everywhere: true, firewall: .name, resolverLinks: links.isEmpty ? nil : Set(links))).state
+  }
+
+  private func ownedFiles(_ notes: NotesOnDisk, _ folder: String, _ socket: String, resolvConf: ObservedResolvConf) -> [OwnedObject] {
+    var files: [OwnedObject] = []
+    for name in Folder.names(in: folder) {
+      let purpose: String
+      var tunnel: String?
+      if name.hasPrefix("link-") {
+        tunnel = String(name.dropFirst(5))
+        purpose = "says that the link is being made, or is there"
+      } else if name.hasPrefix("command-") {
+        tunnel = String(name.dropFirst(8))
+        purpose = "says that the command's `up` was begun, so that `down` is owed"
+      } else if name.hasPrefix("resolvconf-") {
+        purpose = "a record that resolvconf has still to take out of resolv.conf"
+      } else if name.hasPrefix("resolv.conf.") {
+        purpose = "the resolver's file that stood there before"
+      } else if name.hasPrefix("damaged-") {
+        purpose = "a note that cannot be used any more; look at it, then remove it"
+      } else {
+        purpose =
+          switch name {
+          case "lock": "keeps a second agent out"
+          case "holds.json": "what people have said by hand"
+          case "trial", "trial.d": "policies on trial"
+          case KeptPolicies.noteName: "the policies as they were when they were good last"
+          default: "not known to this version"
+          }
+      }
+      files.append(OwnedObject(kind: .file, what: "\(folder)/\(name)", tunnel: tunnel, purpose: purpose))
+    }
+    for path in ControlSocket.paths(of: socket) where access(path, F_OK) == 0 {
+      files.append(OwnedObject(kind: .file, what: path, tunnel: nil, purpose: "the agent's socket"))
+    }
+    files += BlockedTrafficRecord().files.map { OwnedObject(kind: .file, what: $0.path, tunnel: nil, purpose: $0.purpose) }
+    for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
+      files.append(
+        OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the socket of what runs the link"))
+    }
+    return files
+  }
+}
+
+extension ObservedState {
+  /// What of ours the kernel, the firewall and the resolver's file show.
+  fileprivate var ownedObjects: [OwnedObject] {
+    var objects: [OwnedObject] = []
+    var tunnels: [String: String] = [:]
+    for link in kernel.links {
+      guard let tunnel = Ownership.tunnel(ofAlias: link.alias) ?? (unfinishedLinks.contains(link.name) ? link.name : nil) else { continue }
+      tunnels[link.name] = tunnel
+      let purpose =
+        link.alias == nil
+        ? "was being made when the agent ended" : tunnel == Ownership.refusalOwner ? "leads refused names nowhere" : "carries the tunnel"
+      objects.append(OwnedObject(kind: .link, what: "\(link.name) (\(link.kind ?? "?"))", tunnel: tunnel, purpose: purpose))
+    }
+    for address in kernel.addresses where tunnels[address.link] != nil {
+      objects.append(
+        OwnedObject(
+          kind: .address, what: "\(address.address) dev \(address.link)", tunnel: tunnels[address.link], purpose: "inside the tunnel"))
+    }
+    let own = kernel.routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }
+    var tables: [UInt32: String] = [:]
+    for route in own { if let link = route.link, link != "lo" { tables[route.table] = tunnels[link] ?? link } }
+    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.rules.contains(rule.priority) {
+      objects.append(
+        OwnedObject(
+          kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],
+          purpose: rule.table == Route.mainTable ? "lets another VPN's own packets through" : "leads to the tunnel's table"
+        ))
+    }
+    for route in own { objects.append(OwnedObject(kind: .route, what: "\(route)", tunnel: tables[route.table], purpose: route.purpose)) }
+    if case .table(_, _, let isGuarding) = firewall {
+      let purpose = isGuarding ? "holds back what a kill switch guards" : "lets packets to the tunnel's addresses in from inside alone"
+      objects.append(OwnedObject(kind: .firewall, what: "table \(FirewallTable.name)", tunnel: nil, purpose: purpose))
+    }
+    if resolvConf.isOurs {
+      objects.append(OwnedObject(kind: .resolver, what: "resolv.conf", tunnel: nil, purpose: "name servers inside the tunnel"))
+    }
+    for (link, settings) in resolver.links.sorted(by: { $0.key < $1.key }) where tunnels[link] != nil && !settings.isEmpty {
+      objects.append(
+        OwnedObject(
+          kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link],
+          purpose: tunnels[link] == Ownership.refusalOwner ? "names that are refused" : "name servers inside the tunnel"))
+    }
+    for name in resolver.records.keys.sorted() {
+      objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "name servers inside the tunnel"))
+    }
+    return objects
+  }
+}
+
+extension Route {
+  fileprivate var purpose: String {
+    switch kind {
+    case .unicast: "into the tunnel"
+    case .throw: "past the tunnel: excluded, or a network that the machine is attached to"
+    default: "the tunnel has no address of this family: nowhere rather than outside"
+    }
+  }
+}

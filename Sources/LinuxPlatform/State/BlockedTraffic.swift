@@ -1,0 +1,94 @@
+import AgentCore
+package import ControlProtocol
+internal import Glibc
+internal import KernelModel
+internal import KernelNetwork
+internal import LinuxIO
+internal import RoamwardCore
+
+/// What a kill switch blocks while no agent answers.
+package struct BlockedTraffic: Hashable, Sendable {
+  /// As the agent or the early lock recorded it; `nil`: the firewall blocks, and no record says for which tunnels.
+  package var recorded: FirewallStatus?
+
+  package init(recorded: FirewallStatus?) { self.recorded = recorded }
+
+  /// What is there now; `nil`: nothing, as far as this user may see. Root sees the firewall itself, others only the record.
+  package static var current: BlockedTraffic? {
+    let recorded = BlockedTrafficRecord().status
+    if geteuid() == 0 {
+      guard let backend = try? NftablesBackend(), case .table(_, _, isGuarding: true) = backend.observe() else { return nil }
+    } else if recorded == nil {
+      return nil
+    }
+    return BlockedTraffic(recorded: recorded)
+  }
+
+  /// For people, in a line.
+  package var words: String {
+    guard let recorded else { return "the kill switch blocks traffic: `nft list table \(FirewallTable.name)`" }
+    return "the kill switch blocks traffic, because \(recorded.namesOfBlocking) not up"
+  }
+
+  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there. `guards` and
+  /// `blocking` are null where no record has them.
+  package func json(at time: Int64) -> JSON {
+    let firewall = recorded?.json ?? ["situation": .string(FirewallStatus.Situation.guarded.rawValue), "guards": .null, "blocking": .null]
+    return ["version": 1, "time": .integer(time), "pid": .null, "firewall": firewall]
+  }
+}
+
+/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log in. Both
+/// are made from one value, and here alone.
+package struct BlockedTrafficRecord {
+  package static let usualPath = "/run/roamward/blocked.json"
+
+  private let path: String
+  private let notice: LoginNotice
+
+  package init(path: String = BlockedTrafficRecord.usualPath, notice: LoginNotice = LoginNotice()) {
+    self.path = path
+    self.notice = notice
+  }
+
+  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall does not depend on the record.
+  package func write(_ status: FirewallStatus?) {
+    notice.say(status?.wordsOfBlocking)
+    guard let status, status.isBlocking else {
+      unlink(path + TextFile.temporarySuffix)
+      try? TextFile.remove(path)
+      return
+    }
+    try? Folder.make(Folder.parent(of: path), mode: 0o755)
+    let content: JSON = ["version": 1, "firewall": status.json]
+    try? TextFile.replace(path, with: Array((content.text() + "\n").utf8), mode: 0o644)
+  }
+
+  /// What is recorded; `nil`: nothing, or nothing that can be read.
+  package var status: FirewallStatus? {
+    guard let bytes = try? TextFile.read(path), let content = try? JSON(parsing: bytes), let firewall = content["firewall"] else {
+      return nil
+    }
+    let status = FirewallStatus(firewall)
+    return status.isBlocking ? status : nil
+  }
+
+  /// The files that are there, with what each is for.
+  package var files: [(path: String, purpose: String)] {
+    var files = notice.path.map { [($0, "tells people who log in that traffic is blocked")] } ?? []
+    if FileNature.exists(path) { files.append((path, "says which tunnels the kill switch blocks, for `roamward status` without an agent")) }
+    return files
+  }
+}
+
+extension FirewallStatus {
+  /// `corp is`, `corp, lab are`.
+  fileprivate var namesOfBlocking: String { blocking.joined(separator: ", ") + (blocking.count == 1 ? " is" : " are") }
+
+  /// The notice for people who log in; `nil`: the kill switch blocks nothing.
+  package var wordsOfBlocking: String? {
+    guard isBlocking else { return nil }
+    return "Roamward holds traffic back, because \(namesOfBlocking) not up."
+      + " `roamward status` says why, `sudo roamward release` lets everything flow."
+  }
+}

@@ -1,0 +1,243 @@
+package import AgentCore
+package import ControlProtocol
+internal import Glibc
+package import LinuxIO
+import NetworkTypes
+package import PolicySource
+package import RoamwardCore
+
+/// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is on disk before what it is about.
+///
+/// One file a note, so that damage costs one. What is damaged is told, set aside as `damaged-NAME`, and otherwise as if it were not there. Where the folder
+/// cannot be written, the notes are kept in memory, which is told too: an agent that does not run would protect nobody.
+package final class StateFolder {
+  package let path: String
+  private let lock: FileDescriptor?
+  private var notes: [String: JSON] = [:]
+  /// The note of the policies, as what it says: its text holds keys.
+  private var kept: KeptPolicies?
+  private var damage: [String] = []
+  /// Notes that are not on disk as they are here, because of the failure.
+  private var unwritten: Set<String> = []
+  private var failure: SystemError?
+  private let boot: String
+
+  /// Makes the folder where it is missing (mode 0700) and takes the lock. Another agent that holds it is an error (EBUSY).
+  package init(path: String) throws(SystemError) {
+    self.path = path
+    boot = NotesOnDisk.currentBoot
+    do throws(SystemError) {
+      try Folder.make(path, mode: 0o700)
+      lock = try Self.takeLock(in: path)
+    } catch {
+      guard Self.isNoReasonToEnd(error) else { throw error }
+      lock = nil
+      failure = error
+    }
+    load()
+  }
+
+  /// The lock file's, or where none can be made the folder's own.
+  private static func takeLock(in path: String) throws(SystemError) -> FileDescriptor {
+    var number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if number < 0 {
+      let error = SystemError.last("open \(path)/lock")
+      guard isNoReasonToEnd(error) else { throw error }
+      number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if number < 0 { throw error }
+    }
+    let lock = FileDescriptor(owning: number)
+    // A child of an agent that was killed holds the lock with it, until exec(2) closes its descriptors.
+    let deadline = Moment.now + .seconds(1)
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      guard Moment.now < deadline else {
+        throw SystemError(code: EBUSY, operation: "lock \(path): another agent uses this state folder")
+      }
+      usleep(20_000)
+    }
+    return lock
+  }
+
+  /// A disk that is full, broken or read-only.
+  private static func isNoReasonToEnd(_ error: SystemError) -> Bool { [EROFS, ENOSPC, EDQUOT, EIO].contains(error.code) }
+
+  // MARK: Reading
+
+  private func load() {
+    let disk = NotesOnDisk(path, boot: boot)
+    notes = disk.notes
+    kept = disk.keptPolicies
+    notes[KeptPolicies.noteName] = nil
+    for name in disk.outdated { drop(name) }
+    // Of notes that were being written; the resolver's file has its own recovery.
+    for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
+    for (name, what) in disk.unusable {
+      let isAside = rename("\(path)/\(name)", "\(path)/damaged-\(name)") == 0
+      damage.append(
+        "\(path)/\(name) \(what) and is not used" + (isAside ? "; it is kept as damaged-\(name), to be looked at and removed" : ""))
+    }
+  }
+
+  // MARK: Writing
+
+  private func put(_ name: String, _ note: JSON) {
+    notes[name] = note
+    unwritten.insert(name)
+    writeBack()
+  }
+
+  private func drop(_ name: String) {
+    notes[name] = nil
+    unwritten.insert(name)
+    writeBack()
+  }
+
+  private func writeBack() {
+    for name in unwritten.sorted() {
+      do throws(SystemError) {
+        if let note = name == KeptPolicies.noteName ? kept?.note : notes[name] {
+          try TextFile.replace("\(path)/\(name)", with: Note.encode(note, name: name), mode: 0o600)
+        } else {
+          try TextFile.remove("\(path)/\(name)")
+        }
+        unwritten.remove(name)
+      } catch {
+        // Why there is no folder tells more than that there is none.
+        if lock != nil { failure = error }
+        return
+      }
+    }
+    if lock != nil { failure = nil }
+  }
+
+  /// What is wrong with the notes, for people. What could not be written is tried again.
+  private var troubles: [String] {
+    if !unwritten.isEmpty { writeBack() }
+    guard let failure else { return damage }
+    let words = "notes for the time after a crash are kept in memory alone, because \(path) cannot be written: \(failure.reason)"
+    return damage + ["\(words); make room there, or mount it for writing"]
+  }
+
+  // MARK: Trial
+
+  var trialNote: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
+
+  func put(_ note: TrialNote?) {
+    if let note {
+      put(TrialNote.name, note.json(boot: boot))
+    } else if notes[TrialNote.name] != nil {
+      drop(TrialNote.name)
+    }
+  }
+
+  // MARK: Policies
+
+  /// The set that was good last, where one is kept.
+  var keptPolicies: KeptPolicies? { kept }
+
+  func put(_ policies: KeptPolicies) {
+    kept = policies
+    unwritten.insert(KeptPolicies.noteName)
+    writeBack()
+  }
+
+  func isWritten(_ name: String) -> Bool { !unwritten.contains(name) && lock != nil }
+
+  package var journal: Journal {
+    var journal = Journal(
+      unfinishedLinks: { [self] in Set(notes.names(withPrefix: "link-")) },
+      noteLink: { [self] in put("link-\($0)", ["boot": .string(boot)]) },
+      forgetLink: { [self] in if notes["link-\($0)"] != nil { drop("link-\($0)") } }, startedCommands: { [self] in startedCommands },
+      noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
+      forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
+      holds: { [self] in HoldNote.holds(in: notes["holds.json"] ?? .null) },
+      saveHolds: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", HoldNote.note(of: $0)) })
+    journal.troubles = { [self] in troubles }
+    return journal
+  }
+
+  private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+}
+
+/// What the folder says, read without a lock and without changing anything.
+package struct NotesOnDisk {
+  package var notes: [String: JSON] = [:]
+  /// Their names, and what is wrong with them.
+  package var unusable: [(name: String, what: String)] = []
+  /// Of a boot before.
+  package var outdated: [String] = []
+
+  package static var currentBoot: String {
+    String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != 10 }, as: UTF8.self)
+  }
+
+  /// Files beside notes that were being replaced.
+  package var unfinished: [String] = []
+
+  package init(_ path: String, boot: String = currentBoot) {
+    for found in Folder.names(in: path) {
+      let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
+      let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
+      guard ["holds.json", TrialNote.name, KeptPolicies.noteName].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix)
+      else { continue }
+      if isUnfinished {
+        unfinished.append(found)
+        continue
+      }
+      // Files of policies may be of a mebibyte each.
+      guard let bytes = try? TextFile.read("\(path)/\(name)", limit: name == KeptPolicies.noteName ? 1 << 28 : 1 << 20) else {
+        unusable.append((name, "cannot be read"))
+        continue
+      }
+      guard let note = Note.decode(bytes, name: name) ?? Self.legacy(bytes, name) else {
+        unusable.append((name, "is damaged"))
+        continue
+      }
+      // Links and programs do not outlive a boot, so a note of an earlier one is about nothing: a link of that name is somebody else's by now.
+      if let other = note["boot"]?.string, other != boot { outdated.append(name) } else { notes[name] = note }
+    }
+  }
+
+  /// Holds as version 0.1 wrote them.
+  private static func legacy(_ bytes: [UInt8], _ name: String) -> JSON? {
+    guard name == "holds.json", let json = try? JSON(parsing: bytes), case .object = json else { return nil }
+    return json
+  }
+
+  package var links: Set<String> { Set(notes.names(withPrefix: "link-")) }
+
+  package var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+
+  package var holds: [String: Hold] { HoldNote.holds(in: notes["holds.json"] ?? .null) }
+
+  package var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
+
+  var trial: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
+}
+
+extension [String: JSON] {
+  fileprivate func names(withPrefix prefix: String) -> [String] {
+    keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+  }
+
+  fileprivate var startedCommands: [String: CommandProviderConfiguration] {
+    let tunnels = names(withPrefix: "command-").map { ($0, CommandProviderConfiguration(self["command-\($0)"] ?? .null)) }
+    return [String: CommandProviderConfiguration](uniqueKeysWithValues: tunnels)
+  }
+}
+
+extension CommandProviderConfiguration {
+  fileprivate func json(boot: String) -> JSON {
+    [
+      "boot": .string(boot), "up": JSON(up), "down": JSON(down), "status": JSON(status), "interface": JSON(interface),
+      "timeout": .integer(timeout.components.seconds),
+    ]
+  }
+
+  fileprivate init(_ json: JSON) {
+    func words(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
+    self.init(
+      up: words("up"), down: words("down"), status: words("status"), interface: json["interface"]?.string,
+      timeout: .seconds(json["timeout"]?.integer ?? 30))
+  }
+}

@@ -1,0 +1,143 @@
+import AgentCore
+internal import ControlProtocol
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import PolicySource
+internal import RoamwardCore
+
+/// Policies on trial on disk: the folder `trial` of the state folder is the topmost layer as long as the note `trial` says so.
+///
+/// Each way from one state to the next is one step on disk. Without the note the folder is nothing, and goes at the next start; the note is of one
+/// boot, so whoever has cut himself off and has the machine restarted is back where he was. A note that says `keep` is finished at the next start.
+final class TrialFolder {
+  private let path: String
+  private let layers: [String]
+  private let state: StateFolder
+
+  init(_ state: StateFolder, layers: [String]) {
+    self.state = state
+    self.layers = layers
+    path = Self.path(in: state.path)
+    recover()
+  }
+
+  static let name = "trial.d"
+
+  static func path(in stateDirectory: String) -> String { "\(stateDirectory)/\(name)" }
+
+  /// What the policies are read from.
+  var layersInForce: [String] { isInForce ? layers + [path] : layers }
+
+  var isInForce: Bool { state.trialNote != nil }
+
+  var trials: PolicyTrials {
+    var trials = PolicyTrials()
+    trials.current = { [self] in
+      guard let note = state.trialNote, case .until(let moment) = note else { return nil }
+      return PolicyTrial(until: moment)
+    }
+    trials.stage = { [self] in stage($0) }
+    trials.begin = { [self] moment in put(.until(moment)) }
+    trials.keep = { [self] in keep() }
+    trials.drop = { [self] in drop() }
+    return trials
+  }
+
+  private func recover() {
+    switch state.trialNote {
+    case nil: drop()
+    case .keep: _ = keep()
+    case .until(let moment): if moment <= .now { drop() }
+    }
+  }
+
+  private func stage(_ files: [ApplyRequest.File]) -> LoadedPolicies {
+    var loaded = LoadedPolicies()
+    // What was confirmed and is not yet in its place comes first.
+    if state.trialNote == .keep, let failure = keep() {
+      loaded.diagnostics = [Diagnostic(.error, failure, at: SourceLocation(file: path, line: 1, column: 1))]
+      return loaded
+    }
+    do throws(SystemError) {
+      removeFolder()
+      try Folder.make(path, mode: 0o700)
+      for file in files { try TextFile.replace("\(path)/\(file.name)", with: Array(file.text.utf8), mode: 0o600) }
+      loaded = loadPolicies(layers: layers + [path], requireRootOwnership: geteuid() == 0)
+      // Nobody knows this folder, and it goes: a file on trial is told of by its name alone.
+      for i in loaded.diagnostics.indices where loaded.diagnostics[i].location.file.hasPrefix(path + "/") {
+        let place = loaded.diagnostics[i].location
+        let name = String(place.file.dropFirst(path.count + 1))
+        loaded.diagnostics[i].location = SourceLocation(file: name, line: place.line, column: place.column)
+      }
+    } catch {
+      loaded.diagnostics = [
+        Diagnostic(.error, "the policies cannot be put aside: \(error)", at: SourceLocation(file: path, line: 1, column: 1))
+      ]
+    }
+    return loaded
+  }
+
+  private func put(_ note: TrialNote) -> String? {
+    state.put(note)
+    return state.isWritten(TrialNote.name) ? nil : "that the policies are on trial cannot be written down in \(state.path)"
+  }
+
+  /// File by file into the topmost layer; the folder, which says the same, stays in force until all are there.
+  private func keep() -> String? {
+    guard let top = layers.last else { return "there is no folder of policies to keep them in" }
+    let before = state.trialNote
+    if let failure = put(.keep) {
+      state.put(before)
+      return failure
+    }
+    do throws(SystemError) {
+      try Folder.make(top, mode: 0o755)
+      // What policies name comes before the policies.
+      let names = Folder.names(in: path).sorted { (isPolicy($0) ? 1 : 0, $0) < (isPolicy($1) ? 1 : 0, $1) }
+      for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: 0o600) }
+    } catch {
+      return "the policies stay in force, and cannot be kept in \(top) yet: \(error); it is tried again at the next start"
+    }
+    drop()
+    return nil
+  }
+
+  private func drop() {
+    state.put(nil as TrialNote?)
+    removeFolder()
+  }
+
+  private func removeFolder() {
+    for name in Folder.names(in: path) { try? TextFile.remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+}
+
+private func isPolicy(_ name: String) -> Bool { [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } }
+
+/// What is to become of the trial's folder.
+enum TrialNote: Hashable {
+  case until(Moment)
+  case keep
+
+  static let name = "trial"
+
+  /// A moment is one of this boot; what is to be kept is to be kept after the next one as well.
+  func json(boot: String) -> JSON {
+    switch self {
+    case .until(let moment): ["boot": .string(boot), "until": .integer(Int64(clamping: moment.nanoseconds))]
+    case .keep: ["keep": true]
+    }
+  }
+
+  init?(_ json: JSON) {
+    if json["keep"]?.bool == true {
+      self = .keep
+    } else if let until = json["until"]?.integer, until >= 0 {
+      self = .until(Moment(nanoseconds: UInt64(until)))
+    } else {
+      return nil
+    }
+  }
+}

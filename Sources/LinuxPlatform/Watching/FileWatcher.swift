@@ -1,0 +1,100 @@
+import AgentCore
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+
+/// Watches files by their folders, so that a file that is replaced by rename, removed or made later is seen all the same.
+///
+/// A file that somebody is still writing holds the call back until it is closed: half-written text is never read.
+package final class FileWatcher {
+  private static let mask = UInt32(
+    IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+  /// A writer that never closes cannot hold everything up for ever.
+  private static let longestWait = Duration.seconds(10)
+
+  private let loop: EventLoop
+  private let settle: Duration
+  private let changed: () -> Void
+  private var sources: [String: EventSource] = [:]
+  private var names: [String: Set<String>] = [:]
+  private var beingWritten: [String: Moment] = [:]
+  private var timer: EventSource?
+  /// Why something that is there is not watched, for people; `nil`: all is.
+  package private(set) var obstacle: String?
+
+  /// `settle`: how long to wait for more changes; editors and package managers touch several files at once.
+  package init(loop: EventLoop, settle: Duration = .milliseconds(100), changed: @escaping () -> Void) {
+    self.loop = loop
+    self.settle = settle
+    self.changed = changed
+  }
+
+  /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is made, as long as
+  /// its parent folder is there. `things` are watched themselves as well: changes of what is mounted over a file are not seen in its folder.
+  package func watch(folders: [String], files: [String], things: [String] = []) {
+    var wanted: [String: Set<String>] = [:]
+    for thing in things { wanted[thing] = [] }
+    for file in files { wanted[Folder.parent(of: file), default: []].insert(lastComponent(of: file)) }
+    for folder in folders where !isFolder(folder) { wanted[Folder.parent(of: folder), default: []].insert(lastComponent(of: folder)) }
+    // No names: everything in it.
+    for folder in folders where isFolder(folder) { wanted[folder] = [] }
+    names = wanted
+    sources = sources.filter { wanted[$0.key] != nil }
+    obstacle = nil
+    for folder in wanted.keys.sorted() where sources[folder] == nil {
+      do throws(SystemError) {
+        sources[folder] = try loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
+      } catch {
+        // What may not be looked into is not read either: systemd-resolved's own notes, under the unit's limits.
+        if error.code != ENOENT, error.code != EACCES { obstacle = obstacle ?? words(error) }
+      }
+    }
+  }
+
+  /// inotify(7) has limits of its own, by the same errors as files and disks.
+  private func words(_ error: SystemError) -> String {
+    switch error.code {
+    case EMFILE: "this user watches with too many programs; cure: allow more (sysctl fs.inotify.max_user_instances)"
+    case ENOSPC: "this user watches too many files; cure: allow more (sysctl fs.inotify.max_user_watches)"
+    default: "\(error)"
+    }
+  }
+
+  private func noticed(_ name: String, _ bits: UInt32, in folder: String) {
+    // Gone, or another thing of that name stands there: to be watched anew.
+    if bits & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF) != 0 { sources[folder] = nil }
+    let wanted = names[folder] ?? []
+    guard wanted.isEmpty || wanted.contains(name) || name.isEmpty else { return }
+    let path = folder + "/" + name
+    if bits & UInt32(IN_MODIFY) != 0 || bits & UInt32(IN_CREATE) != 0 && isRegular(path) { beingWritten[path] = .now }
+    if bits & UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_DELETE | IN_MOVED_TO) != 0 { beingWritten[path] = nil }
+    schedule(after: settle)
+  }
+
+  private func schedule(after delay: Duration) {
+    timer = try? loop.at(.now + delay) { [weak self] in self?.timeHasCome() }
+  }
+
+  private func timeHasCome() {
+    timer = nil
+    let now = Moment.now
+    beingWritten = beingWritten.filter { now < $0.value + Self.longestWait }
+    if let first = beingWritten.values.min() {
+      // A close is an event and comes here by itself; this is for the writer that never does.
+      timer = try? loop.at(first + Self.longestWait) { [weak self] in self?.timeHasCome() }
+    } else {
+      changed()
+    }
+  }
+}
+
+private func lastComponent(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+private func isFolder(_ path: String) -> Bool { fileType(path) == S_IFDIR }
+
+private func isRegular(_ path: String) -> Bool { fileType(path) == S_IFREG }
+
+private func fileType(_ path: String) -> mode_t? {
+  var info = stat()
+  return lstat(path, &info) == 0 ? info.st_mode & S_IFMT : nil
+}

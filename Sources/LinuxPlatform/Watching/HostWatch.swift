@@ -1,0 +1,52 @@
+import AgentCore
+internal import Glibc
+import KernelNetwork
+package import LinuxIO
+import NetworkTypes
+package import RoamwardCore
+
+/// Hears of changes to facts of the host that are needed, and of nothing else: the clock and its time zone, and what the machine runs on.
+package final class HostWatch {
+  private let loop: EventLoop
+  private let changed: () -> Void
+  private var clock: EventSource?
+  private var power: EventSource?
+  private var powerEvents: PowerEvents?
+  private var lastPower: Fact<PowerSource>?
+  package private(set) var files: [String] = []
+
+  package init(_ loop: EventLoop, changed: @escaping () -> Void) {
+    self.loop = loop
+    self.changed = changed
+  }
+
+  package func need(_ facts: Set<FactKind>) {
+    let needsTime = facts.contains(.time)
+    files = needsTime ? ["/etc/localtime"] : []
+    if !needsTime {
+      clock = nil
+    } else if clock == nil {
+      clock = try? loop.onClockChange { [weak self] in self?.changed() }
+    }
+    watchPower(facts.contains(.power))
+  }
+
+  /// A battery announces every percent; only another source of power is news.
+  private func watchPower(_ isNeeded: Bool) {
+    guard isNeeded else {
+      power = nil
+      powerEvents = nil
+      return
+    }
+    guard powerEvents == nil, let events = try? PowerEvents() else { return }
+    powerEvents = events
+    lastPower = powerSource()
+    power = try? loop.whenReadable(events.descriptor) { [weak self] in
+      guard let self, events.drain() else { return }
+      let now = powerSource()
+      guard now != lastPower else { return }
+      lastPower = now
+      changed()
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// Something about the machine that is known or, for a stated reason, is not. Unknown is not false.
+package enum Fact<Value: Hashable & Sendable>: Hashable, Sendable {
+  case known(Value)
+  case unknown(because: String)
+
+  package var value: Value? {
+    if case .known(let value) = self { value } else { nil }
+  }
+
+  /// Of a fact that nothing was asked about.
+  package static var notNeeded: Self { .unknown(because: notNeededReason) }
+
+  package static var notNeededReason: String { "no policy asks for it" }
+
+  /// Nothing was asked about it.
+  package var isNotNeeded: Bool { self == .notNeeded }
+}
+
+/// Kleene's three values: the verdict on a condition.
+package enum Truth: String, Hashable, Sendable {
+  case yes, no, unknown
+
+  package init(_ value: Bool) { self = value ? .yes : .no }
+
+  package static prefix func ! (a: Truth) -> Truth {
+    switch a {
+    case .yes: .no
+    case .no: .yes
+    case .unknown: .unknown
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import NetworkTypes
+import RoamwardCore
+
+/// A rule that takes the tunnel down on facts which any stranger's network could show: none that takes the place's own hardware or a key.
+///
+/// It is asked whether the rule can be reached while every hardware address and every pinned probe differs from what the policy names. A
+/// rule that holds on networks of any kind rests on no evidence: that is a decision, not a mistake. Media that strangers do not offer
+/// (the person's own phone, a cellular modem) are not looked at.
+func weakEvidence(
+  of index: Int, in tunnel: TunnelPolicy, reasoning: inout RuleReasoning, networks: NetworkTable
+) -> LintFinding? {
+  let formula = reasoning.formula
+  guard let strangers = strangersFacts(formula) else { return nil }
+  for (goal, network) in alternatives(of: formula.roots[index], in: formula) {
+    var goals = reasoning.reach(index)
+    goals[goals.count - 1] = goal
+    guard let states = try? reasoning.search.solution(of: goals, from: strangers),
+      let keys = try? shownFacts(for: goal, given: states, search: &reasoning.search), !keys.isEmpty
+    else { continue }
+    let list = keys.map { "`\($0)`" }.joined(separator: ", ")
+    let place = network.map { " (network `\($0)`)" } ?? ""
+    var related: SourceLocation?
+    if let network, case .defined(let definition) = networks[network] { related = definition.location }
+    return LintFinding(
+      .weakEvidence,
+      "rule \(index + 1) of `\(tunnel.name)` disconnects on weak evidence alone: \(list)\(place), which anyone's network can show",
+      help: "add `gateway-mac:`, or a `probe:` with a `pin:`, to what has to hold", at: tunnel.onDemand.rules[index].location,
+      related: related)
+  }
+  return nil
+}
+
+/// Every fact as a stranger's network may show it; `nil` where that contradicts itself.
+private func strangersFacts(_ formula: Formula) -> FactStates? {
+  var states = FactStates(formula)
+  let ownMedia: [InterfaceType] = [.cellular, .usbTether, .bluetooth]
+  for (i, fact) in formula.facts.enumerated() where fact == .interface {
+    guard states.exclude(i, CellSet(count: InterfaceType.allCases.count) { ownMedia.contains(InterfaceType.allCases[$0]) }) else {
+      return nil
+    }
+  }
+  for case .test(let test, _) in formula.nodes where formula.facts[test.fact].evidence == .hardToForge {
+    guard states.answer(test, false, orUnknown: true) else { return nil }
+  }
+  return states
+}
+
+/// The ways in which a goal may be met as a policy writes them: entries of `any-of` and of lists of networks, with the network's name.
+private func alternatives(of goal: Formula.Goal, in formula: Formula) -> [(goal: Formula.Goal, network: String?)] {
+  var found: [(goal: Formula.Goal, network: String?)] = []
+  var rest: [(node: Int, network: String?)] = [(goal.node, nil)]
+  while let (node, network) = rest.popLast(), found.count < 64 {
+    switch formula.nodes[node] {
+    case .network(let name, let part): rest.append((part, network ?? name))
+    case .any(let parts): rest += parts.reversed().map { ($0, network) }
+    case .all(let parts) where parts.count == 1: rest.append((parts[0], network))
+    default: found.append((Formula.Goal(node: node), network))
+    }
+  }
+  return found
+}
+
+/// The keys of the facts that had to be shown for the goal to be met; what had to be absent is no evidence.
+private func shownFacts(
+  for goal: Formula.Goal, given states: FactStates, search: inout Satisfiability
+) throws(Satisfiability.GaveUp) -> [String] {
+  var keys: [String] = []
+  var rest = [goal]
+  while let goal = rest.popLast() {
+    switch search.formula.nodes[goal.node] {
+    case .constant: break
+    case .test(let test, let key):
+      if goal.holds, search.formula.facts[test.fact].evidence == .forgeable, !keys.contains(key) { keys.append(key) }
+    case .not(let part): rest.append(goal.ofNegated(part))
+    case .network(_, let part): rest.append(goal.of(part))
+    case .all, .any:
+      let parts = search.formula.parts(of: goal)
+      guard search.formula.isDisjunction(goal) else {
+        rest += parts.reversed()
+        continue
+      }
+      for part in parts where try search.verdict(on: part, given: states) == .yes {
+        rest.append(part)
+        break
+      }
+    }
+  }
+  return keys
+}

@@ -1,0 +1,166 @@
+import NetworkTypes
+import RoamwardCore
+
+/// What every fact may still be, once some questions about it have been answered: one of its values, or unknown.
+struct FactStates {
+  private var states: [FactState]
+  private let radio: RadioFacts
+
+  init(_ formula: Formula) {
+    states = formula.facts.map { FactState($0, cells: formula.universe.cellCount(of: $0)) }
+    radio = RadioFacts(formula.facts, cells: formula.universe.cellCount)
+  }
+
+  /// Takes an answer in. False where it contradicts those before.
+  mutating func answer(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
+    guard states[test.fact].answer(test.question, holds, orUnknown: orUnknown) else { return false }
+    guard radio.contains(test.fact) else { return true }
+    return linkRadio()
+  }
+
+  func admits(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
+    if radio.contains(test.fact) {
+      var copy = self
+      return copy.answer(test, holds, orUnknown: orUnknown)
+    }
+    var state = states[test.fact]
+    return state.answer(test.question, holds, orUnknown: orUnknown)
+  }
+
+  /// Takes cells away from a fact that has one value.
+  mutating func exclude(_ fact: Int, _ cells: CellSet) -> Bool {
+    answer(FactTest(fact: fact, question: .isIn(cells)), false, orUnknown: true)
+  }
+
+  /// Takes from each fact of a radio what the others rule out. They hang together as a tree, so once up and once down is enough.
+  private mutating func linkRadio() -> Bool {
+    for pair in radio.pairs.reversed() where !restrict(pair.above, to: pair.rule.above(beside: presence(of: pair.below))) { return false }
+    for pair in radio.pairs where !restrict(pair.below, to: pair.rule.below(beside: presence(of: pair.above))) { return false }
+    return true
+  }
+
+  private func presence(of fact: Int) -> Presence { states[fact].presence(radio.present[fact] ?? .all(0)) }
+
+  private mutating func restrict(_ fact: Int, to presence: Presence) -> Bool {
+    states[fact].restrict(to: presence, radio.present[fact] ?? .all(0))
+  }
+}
+
+/// What a fact of a radio may be, as far as the others depend on it; of the type: Wi-Fi, another or unknown.
+private struct Presence: OptionSet {
+  let rawValue: UInt8
+
+  static let absent = Presence(rawValue: 1)
+  static let present = Presence(rawValue: 2)
+  static let unknown = Presence(rawValue: 4)
+}
+
+/// Which facts only a radio has, and what each says of another.
+private struct RadioFacts {
+  /// What two facts may be at once.
+  struct Rule {
+    let allowed: [(above: Presence, below: Presence)]
+
+    func above(beside below: Presence) -> Presence {
+      allowed.reduce(into: []) { result, pair in if !below.isDisjoint(with: pair.below) { result.formUnion(pair.above) } }
+    }
+
+    func below(beside above: Presence) -> Presence {
+      allowed.reduce(into: []) { result, pair in if above.contains(pair.above) { result.formUnion(pair.below) } }
+    }
+
+    /// An SSID, an access point and a Wi-Fi security are there, or unknown, on Wi-Fi alone; what has one is Wi-Fi.
+    static let typeAndFact = Rule(allowed: [
+      (.present, [.absent, .present, .unknown]), (.absent, .absent), (.unknown, [.absent, .unknown]),
+    ])
+    /// Only an SSID can be on a list. The list may be unreadable, which does not matter where there is no SSID.
+    static let nameAndList = Rule(allowed: [(.absent, .absent), (.present, [.absent, .present, .unknown]), (.unknown, .unknown)])
+  }
+
+  /// From the root of the tree.
+  private(set) var pairs: [(above: Int, below: Int, rule: Rule)] = []
+  /// Of each fact of a radio, the values that mean that it is there.
+  private(set) var present: [Int: CellSet] = [:]
+
+  init(_ facts: [FactKey], cells: (FactKey) -> Int) {
+    let wifi = InterfaceType.allCases.firstIndex(of: .wifi) ?? 0
+    let type = facts.firstIndex(of: .interface)
+    let ssid = facts.firstIndex(of: .ssid)
+    for (i, fact) in facts.enumerated() {
+      switch fact {
+      case .interface: present[i] = CellSet(count: cells(fact)) { $0 == wifi }
+      case .ssid, .bssid, .wifiSecurity:
+        present[i] = CellSet(count: cells(fact)) { $0 != 0 }
+        if let type { pairs.append((type, i, .typeAndFact)) }
+      default: break
+      }
+    }
+    for (i, fact) in facts.enumerated() {
+      guard case .ssidFile = fact, let ssid else { continue }
+      present[i] = .flag(true)
+      pairs.append((ssid, i, .nameAndList))
+    }
+  }
+
+  func contains(_ fact: Int) -> Bool { present[fact] != nil }
+}
+
+/// What one fact may still be.
+private struct FactState {
+  private let cells: Int
+  private var mayBeUnknown: Bool
+  /// Where it is known, the value, or each of several, lies in one of these.
+  private var allowed: CellSet
+  private let isPlural: Bool
+  /// Of several values: into each of these at least one falls.
+  private var met: [CellSet] = []
+  /// There is at least one value.
+  private var isPresent = false
+  /// Not every value lies in one of these, or there is none.
+  private var left: [CellSet] = []
+
+  init(_ fact: FactKey, cells: Int) {
+    self.cells = cells
+    mayBeUnknown = fact.mayBeUnknown
+    allowed = .all(cells)
+    isPlural = [.dnsDomain, .dnsServer, .subnet, .gateway].contains(fact)
+  }
+
+  mutating func answer(_ question: FactTest.Question, _ holds: Bool, orUnknown: Bool) -> Bool {
+    if !orUnknown { mayBeUnknown = false }
+    switch (question, holds) {
+    case (.isIn(let set), true): allowed.formIntersection(set)
+    case (.isIn(let set), false), (.someIn(let set), false): allowed.subtract(set)
+    case (.someIn(let set), true): met.append(set)
+    case (.eachIn(let set), true):
+      allowed.formIntersection(set)
+      isPresent = true
+    case (.eachIn(let set), false): left.append(set)
+    }
+    return isPossible
+  }
+
+  private var isPossible: Bool { mayBeUnknown || mayBeKnown }
+
+  /// Of several values, more never hurt, as long as they are allowed: so either all cells are hit or, where that fails, none.
+  private var mayBeKnown: Bool {
+    guard isPlural else { return !allowed.isEmpty }
+    if met.isEmpty, !isPresent { return true }
+    return !allowed.isEmpty && met.allSatisfy(allowed.intersects) && left.allSatisfy { !allowed.isSubset(of: $0) }
+  }
+
+  /// Of a fact that has one value.
+  func presence(_ present: CellSet) -> Presence {
+    var result: Presence = mayBeUnknown ? .unknown : []
+    if allowed.intersects(present) { result.insert(.present) }
+    if !allowed.isSubset(of: present) { result.insert(.absent) }
+    return result
+  }
+
+  mutating func restrict(to presence: Presence, _ present: CellSet) -> Bool {
+    if !presence.contains(.unknown) { mayBeUnknown = false }
+    if !presence.contains(.present) { allowed.subtract(present) }
+    if !presence.contains(.absent) { allowed.formIntersection(present) }
+    return isPossible
+  }
+}

@@ -1,0 +1,113 @@
+import NetworkTypes
+import RoamwardCore
+
+/// Conditions as one graph of questions about facts, in which every named network stands once.
+struct Formula {
+  enum Node {
+    case constant(Bool)
+    case test(FactTest, key: String)
+    case all([Int])
+    case any([Int])
+    case not(Int)
+    /// What a named network comes to.
+    case network(String, Int)
+  }
+
+  /// A node, and whether it is to hold: for certain, or as far as is known. What is wanted of the whole is wanted of the parts alike.
+  struct Goal: Hashable {
+    var node: Int
+    var holds = true
+    /// To be unknown will do.
+    var orUnknown = false
+
+    /// Everything else: not to hold for certain is to be unknown or not to hold.
+    static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds, orUnknown: !goal.orUnknown) }
+
+    func orUnknown(_ will: Bool) -> Goal { Goal(node: node, holds: holds, orUnknown: will) }
+
+    /// The same of a part.
+    func of(_ part: Int) -> Goal { Goal(node: part, holds: holds, orUnknown: orUnknown) }
+
+    /// The opposite of a part.
+    func ofNegated(_ part: Int) -> Goal { Goal(node: part, holds: !holds, orUnknown: orUnknown) }
+  }
+
+  private(set) var nodes: [Node] = []
+  private(set) var facts: [FactKey] = []
+  /// The conditions that were given, in their order.
+  private(set) var roots: [Goal] = []
+  let universe: FactUniverse
+  private let networks: NetworkTable
+  private var factNumbers: [FactKey: Int] = [:]
+  private var networkNodes: [String: Int] = [:]
+
+  /// `nil` where there is too much to reason about.
+  init?(_ conditions: [Condition], networks: NetworkTable) {
+    guard let universe = FactUniverse(of: networks.closure(of: conditions)) else { return nil }
+    self.universe = universe
+    self.networks = networks
+    roots = conditions.map { Goal(node: add($0)) }
+  }
+
+  private mutating func add(_ node: Node) -> Int {
+    nodes.append(node)
+    return nodes.count - 1
+  }
+
+  private mutating func add(_ condition: Condition) -> Int {
+    switch condition {
+    case .all(let parts): return add(.all(parts.map { add($0) }))
+    // An empty list is an absent key.
+    case .any(let parts): return add(parts.isEmpty ? .constant(true) : .any(parts.map { add($0) }))
+    case .not(let part): return add(.not(add(part)))
+    case .network(let names):
+      if names.count == 1 { return add(network: names[0]) }
+      return add(names.isEmpty ? .constant(true) : .any(names.map { add(network: $0) }))
+    default:
+      guard let (fact, question) = universe.question(of: condition) else { return add(.constant(false)) }
+      // Whether it is on a list hangs on the SSID.
+      if case .ssidFile = fact { _ = number(of: .ssid) }
+      return add(.test(FactTest(fact: number(of: fact), question: question), key: condition.key))
+    }
+  }
+
+  private mutating func add(network name: String) -> Int {
+    if let known = networkNodes[name] { return known }
+    // Until it is known it never holds: a network that names itself is an error, told elsewhere.
+    networkNodes[name] = add(.constant(false))
+    let node: Int
+    switch networks[name] {
+    case .defined(let network): node = add(.network(name, add(network.condition)))
+    case .opaque: node = add(.test(FactTest(fact: number(of: .opaque(name)), question: .isIn(.flag(true))), key: "network"))
+    case .missing: node = add(.constant(false))
+    }
+    networkNodes[name] = node
+    return node
+  }
+
+  private mutating func number(of fact: FactKey) -> Int {
+    if let known = factNumbers[fact] { return known }
+    facts.append(fact)
+    factNumbers[fact] = facts.count - 1
+    return facts.count - 1
+  }
+}
+
+extension Formula {
+  /// The keys below a node, each once, in their order.
+  func keys(below node: Int) -> [String] {
+    var keys: [String] = []
+    var rest = [node]
+    var seen = Set<Int>()
+    while let next = rest.popLast() {
+      guard seen.insert(next).inserted else { continue }
+      switch nodes[next] {
+      case .constant: break
+      case .test(_, let key): if !keys.contains(key) { keys.append(key) }
+      case .all(let parts), .any(let parts): rest += parts.reversed()
+      case .not(let part), .network(_, let part): rest.append(part)
+      }
+    }
+    return keys
+  }
+}

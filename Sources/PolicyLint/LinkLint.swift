@@ -1,0 +1,75 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// Tunnels whose link would have the name of another, and WireGuard peers that nothing can be heard from.
+func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFinding] {
+  switch tunnel.provider {
+  case .wireGuard(let provider):
+    let name = TunnelSetup.linkName(forTunnel: tunnel.name)
+    return takenName(name, of: tunnel, help: "call the tunnel something else; its link is named after it")
+      + peers(of: tunnel, provider, ownAddresses: ownAddresses)
+  case .command(let command):
+    return command.interface.map { takenName($0, of: tunnel, help: "name the link that `up` makes") } ?? []
+  }
+}
+
+private func takenName(_ name: String, of tunnel: TunnelPolicy, help: String) -> [LintFinding] {
+  guard let whose = owner(ofLinkName: name) else { return [] }
+  return [LintFinding(.takenLinkName, "the link of `\(tunnel.name)` would be called `\(name)`, \(whose)", help: help, at: tunnel.location)]
+}
+
+/// Who usually has a link of this name, for `…, which is the loopback link`; `nil`: nobody.
+private func owner(ofLinkName name: String) -> String? {
+  switch name {
+  case "lo": return "which is the loopback link of every machine"
+  case "all", "default": return "which in /proc/sys/net stands for every link"
+  case "docker0", "virbr0", "podman0", "lxcbr0", "lxdbr0": return "as a bridge of containers or virtual machines is"
+  // Made by modules of the kernel, in every namespace.
+  case "tunl0", "sit0", "ip6tnl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "ip6gre0", "bonding_masters":
+    return "which the kernel takes for itself"
+  default: break
+  }
+  let stems = ["eth", "wlan", "wwan", "usb", "bnep"]
+  if let stem = stems.first(where: name.hasPrefix), name.count > stem.count, name.dropFirst(stem.count).allSatisfy(\.isNumber) {
+    return "as the kernel calls network cards"
+  }
+  // systemd.net-naming-scheme(7): medium, kind of place, place.
+  let rest = ["en", "wl", "ww"].first(where: name.hasPrefix).map { name.dropFirst($0.count) }
+  guard let rest, let kind = rest.first, "ospx".contains(kind), let next = rest.dropFirst().first else { return nil }
+  return (kind == "x" ? next.isHexDigit : next.isNumber) ? "as udev calls network cards" : nil
+}
+
+private func peers(of tunnel: TunnelPolicy, _ provider: WireGuardProviderConfiguration, ownAddresses: Set<IPAddress>) -> [LintFinding] {
+  let configuration = provider.configuration
+  if configuration.peers.isEmpty {
+    return [
+      LintFinding(
+        .noPeer, "`\(tunnel.name)` never connects: \(provider.path) has no [Peer]", help: "add the gateway's [Peer] to the file",
+        at: tunnel.location)
+    ]
+  }
+  let inside = Set(configuration.addresses.map(\.address))
+  return configuration.peers.compactMap(\.endpoint).uniqued().compactMap { endpoint in
+    guard let address = endpoint.address else { return nil }
+    let why =
+      if address == .unspecified(address.family) {
+        "no machine has that address"
+      } else if address.isMulticast || address == IPAddress(v4: 0xffff_ffff) {
+        "that address is not of one machine, but of many"
+      } else if address.isLoopback {
+        "that is this machine itself"
+      } else if inside.contains(address) {
+        "that is the tunnel's own address"
+      } else if ownAddresses.contains(address) {
+        "that is an address of this machine"
+      } else {
+        String?.none
+      }
+    return why.map {
+      LintFinding(
+        .unusableEndpoint, "the endpoint \(endpoint) of `\(tunnel.name)` cannot be its gateway: \($0)",
+        help: "write the address at which the gateway is reached into \(provider.path)", at: tunnel.location)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// Domains that two tunnels claim for their own servers. A domain below another's is meant: the longer name wins.
+func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
+  var claims: [DomainName: Int] = [:]
+  var findings: [LintFinding] = []
+  for (i, tunnel) in tunnels.enumerated() {
+    for domain in tunnel.matchDomainNames {
+      guard let other = claims[domain] else {
+        claims[domain] = i
+        continue
+      }
+      let first = tunnels[other]
+      // Enterprise tunnels are never up together.
+      guard other != i, ![first, tunnel].allSatisfy({ $0.precedence == .enterprise }) else { continue }
+      findings.append(
+        LintFinding(
+          .overlappingDomains,
+          "`\(tunnel.name)` and `\(first.name)` (\(first.location.short)) both answer for \(domain): with both up, only one is asked",
+          help: "leave the domain to one of them, or give one the narrower names that it answers for", at: tunnel.location,
+          related: first.location))
+    }
+  }
+  return findings
+}
+
+/// Peers whose name is to be looked up through a tunnel that may need it to come up.
+func endpointsInside(_ tunnels: [TunnelPolicy]) -> [LintFinding] {
+  var claims: [DomainName: [Int]] = [:]
+  for (i, tunnel) in tunnels.enumerated() {
+    for domain in tunnel.matchDomainNames.uniqued() { claims[domain, default: []].append(i) }
+  }
+  var findings: [LintFinding] = []
+  for (i, tunnel) in tunnels.enumerated() {
+    guard case .wireGuard(let provider) = tunnel.provider else { continue }
+    let endpoints = provider.configuration.peers.compactMap(\.endpoint).uniqued()
+    for case .name(let name) in endpoints.map(\.host) {
+      let holders = name.selfAndParents.flatMap { domain in (claims[domain] ?? []).map { (tunnel: $0, domain: domain) } }
+      guard let holder = holders.first(where: { $0.tunnel == i }) ?? holders.first else { continue }
+      let other = tunnels[holder.tunnel]
+      let whose = holder.tunnel == i ? "its own" : "`\(other.name)`'s (\(other.location.short))"
+      findings.append(
+        LintFinding(
+          .endpointInDomains, "the endpoint \(name) of `\(tunnel.name)` lies in \(whose) match-domains, within \(holder.domain)",
+          help: "name the endpoint by its address or outside of that domain, or narrow `match-domains`", at: tunnel.location,
+          related: holder.tunnel == i ? nil : other.location))
+    }
+  }
+  return findings
+}

@@ -1,0 +1,54 @@
+import NetworkTypes
+import RoamwardCore
+
+/// Excluded prefixes of which nothing is included.
+func pointlessExclusions(in tunnel: TunnelPolicy) -> [LintFinding] {
+  guard let includes = tunnel.knownIncludes, let excludes = tunnel.routes?.exclude else { return [] }
+  return excludes.filter { excluded in !includes.contains { $0.overlaps(excluded) } }.map {
+    LintFinding(
+      .pointlessExclusion, "excluding \($0) from `\(tunnel.name)` changes nothing: no included prefix holds it",
+      help: "remove it, or include the prefix that it is to be cut out of", at: tunnel.location)
+  }
+}
+
+/// Name servers that the tunnel brings, but does not lead to.
+func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
+  guard let includes = tunnel.knownIncludes, let servers = tunnel.dns?.servers else { return [] }
+  return servers.filter { !$0.isLoopback && !tunnel.takes($0, within: includes) }.map {
+    LintFinding(
+      .unroutedServer, "the name server \($0) of `\(tunnel.name)` is not reached through it: no included prefix holds it",
+      help: "add \(IPPrefix.host($0)) to `routes: include:`, or correct the server", at: tunnel.location)
+  }
+}
+
+/// Prefixes that two personal tunnels take, so that it depends on which comes first; enterprise tunnels are never up together. Beside a tunnel that takes everything, narrower
+/// prefixes are meant; and what one of the two excludes is not contested. One finding for two tunnels.
+func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
+  var findings: [LintFinding] = []
+  let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in
+    (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
+  }
+  var told = Set<[Int]>()
+  var open: [(prefix: IPPrefix, tunnel: Int)] = []
+  for claim in claims.sorted(by: { ($0.prefix, $0.tunnel) < ($1.prefix, $1.tunnel) }) {
+    // What does not hold this one holds none of those that follow.
+    while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
+    let rival = open.last { other in
+      other.tunnel != claim.tunnel && (other.prefix.length > 0 || claim.prefix.length == 0)
+        && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
+    }
+    open.append(claim)
+    guard let rival else { continue }
+    let pair = [min(rival.tunnel, claim.tunnel), max(rival.tunnel, claim.tunnel)]
+    guard told.insert(pair).inserted else { continue }
+    let (first, second) = (tunnels[pair[0]], tunnels[pair[1]])
+    let what =
+      rival.prefix == claim.prefix
+      ? "take \(claim.prefix)" : "take \(claim.prefix), `\(tunnels[rival.tunnel].name)` as a part of \(rival.prefix)"
+    findings.append(
+      LintFinding(
+        .overlappingRoutes, "`\(second.name)` and `\(first.name)` (\(first.location.short)) both \(what)",
+        help: "exclude it from one of them, or make one of them `class: enterprise`", at: second.location, related: first.location))
+  }
+  return findings
+}

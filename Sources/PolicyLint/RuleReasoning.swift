@@ -1,0 +1,103 @@
+import RoamwardCore
+
+/// What follows from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
+///
+/// A fact may be unknown, and a match with it. In the end an unknown match counts as the rule says, so a rule that holds on no network may
+/// decide, and one that holds wherever the next one does may let it decide.
+struct RuleReasoning {
+  /// Why no network reaches a rule. Rules count from 0.
+  enum Death {
+    /// These keys of its own contradict one another. A rule that takes an unknown match for one decides all the same, until they are known.
+    case impossible([String], decidesUnknown: Bool)
+    case afterCatchAll(Int)
+    /// Wherever it holds, one of these does. With one of them less that is no longer so.
+    case shadowed([Int])
+  }
+
+  let formula: Formula
+  /// For each rule, whether an unknown match counts as one in the end.
+  private let unknownCounts: [Bool]
+  var search: Satisfiability
+
+  init(_ formula: Formula, of rules: [Rule] = []) {
+    self.formula = formula
+    unknownCounts = rules.map { ($0.onUnknown ?? $0.action.unknownCountsAs) == .match }
+    search = Satisfiability(formula)
+  }
+
+  mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? { search.isPossible(goals) }
+
+  /// `nil` for a rule that some network reaches, and where that could not be found out.
+  mutating func death(of rule: Int) -> Death? {
+    let isReached = isPossible(reach(rule))
+    if isReached != false, !unknownCounts[rule] { return nil }
+    if isPossible([formula.roots[rule]]) == false {
+      return .impossible(conflict(in: formula.roots[rule]), decidesUnknown: isReached == true)
+    }
+    guard isReached == false else { return nil }
+    let own = taking(rule)
+    for other in 0..<rule where isPossible([own, !taking(other)]) == false {
+      return isPossible([!taking(other)]) == false ? .afterCatchAll(other) : .shadowed([other])
+    }
+    var needed = Array(0..<rule)
+    for other in (0..<rule).reversed() {
+      let fewer = needed.filter { $0 != other }
+      if isPossible([own] + fewer.map { !taking($0) }) == false { needed = fewer }
+    }
+    return .shadowed(needed)
+  }
+
+  /// That a rule's match counts as one once the decision waits no longer.
+  private func taking(_ rule: Int) -> Formula.Goal {
+    formula.roots[rule].orUnknown(unknownCounts[rule])
+  }
+
+  /// The goals of a network on which this rule decides.
+  func reach(_ rule: Int) -> [Formula.Goal] { (0..<rule).map { !taking($0) } + [taking(rule)] }
+
+  /// Keys of parts that cannot hold together, as few as will do.
+  mutating func conflict(in goal: Formula.Goal) -> [String] {
+    guard goal.holds, case .all(var parts) = formula.nodes[goal.node] else { return formula.keys(below: goal.node) }
+    for part in parts {
+      let fewer = parts.filter { $0 != part }
+      if isPossible(fewer.map { Formula.Goal(node: $0) }) == false { parts = fewer }
+    }
+    var keys: [String] = []
+    for part in parts {
+      if case .network = formula.nodes[part] {
+        if !keys.contains("network") { keys.append("network") }
+      } else {
+        let own = formula.keys(below: part).map { if case .not = formula.nodes[part] { "not: \($0)" } else { $0 } }
+        keys += own.filter { !keys.contains($0) }
+      }
+    }
+    return keys
+  }
+
+  /// The keys of every `not` that excludes nothing which the criteria beside it leave. Networks are not gone into.
+  mutating func pointlessNots(below goal: Formula.Goal) -> [[String]] {
+    var found: [[String]] = []
+    var rest = [goal.node]
+    while let node = rest.popLast() {
+      switch formula.nodes[node] {
+      case .all(let parts):
+        for part in parts {
+          guard case .not(let inner) = formula.nodes[part] else {
+            rest.append(part)
+            continue
+          }
+          let others = parts.filter { $0 != part }.map { Formula.Goal(node: $0) }
+          guard isPossible(others) == true else { continue }
+          // Neither turns what holds into less, nor what is unknown into what does not hold.
+          let excluded = Formula.Goal(node: inner)
+          if isPossible(others + [excluded.orUnknown(true)]) == false, isPossible(others.map { $0.orUnknown(true) } + [excluded]) == false {
+            found.append(formula.keys(below: inner))
+          }
+        }
+      case .any(let parts): rest += parts
+      case .constant, .test, .not, .network: break
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,40 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+extension TunnelPolicy {
+  /// The prefixes that go into the tunnel, as `tunnelRoutes` makes them; `nil` where only the provider knows.
+  var knownIncludes: [IPPrefix]? {
+    if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
+    if let include = routes?.include, !include.isEmpty { return include }
+    guard case .wireGuard(let provider) = provider else { return nil }
+    guard provider.configuration.routesFromAllowedIPs else { return nil }
+    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+  }
+
+  /// Whether the tunnel takes an address: the longest prefix that holds it decides, and an exclusion beats an equal inclusion.
+  func takes(_ address: IPAddress, within includes: [IPPrefix]) -> Bool {
+    let included = includes.filter { $0.contains(address) }.map(\.length).max() ?? -1
+    let excluded = (routes?.exclude ?? []).filter { $0.contains(address) }.map(\.length).max() ?? -1
+    return included > excluded
+  }
+
+  /// The domains that the policy names for the tunnel's servers; without `.`, which stands for every name.
+  var matchDomainNames: [DomainName] {
+    (dns?.matchDomains ?? []).compactMap { if case .within(let name) = $0 { name } else { nil } }
+  }
+}
+
+extension DomainName {
+  /// The name and every name above it, from the longest.
+  var selfAndParents: [DomainName] {
+    var names: [DomainName] = []
+    var rest = text[...]
+    while let name = DomainName(String(rest)) {
+      names.append(name)
+      guard let dot = rest.firstIndex(of: ".") else { break }
+      rest = rest[rest.index(after: dot)...]
+    }
+    return names
+  }
+}

@@ -1,0 +1,73 @@
+package import KernelModel
+import NetworkTypes
+
+extension DesiredState {
+  /// What the tunnels, at their levels, want of the machine on this underlay.
+  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
+    self.init()
+    firewall = FirewallTable(of: tunnels, on: underlay, portal: portal).map { .table($0) } ?? .open
+    let ordered = tunnels.sorted { $0.slot < $1.slot }
+    for tunnel in ordered where tunnel.level > .nothing {
+      if let refusal = tunnel.refusal(on: underlay) {
+        refusals[tunnel.policy.name] = refusal
+        continue
+      }
+      if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
+      guard tunnel.level == .full else { continue }
+      let (routes, notes) = tunnelRoutes(tunnel, on: underlay)
+      self.routes += routes
+      self.notes += notes
+      let families = Set(routes.map(\.destination.family)).sorted()
+      rules += families.map {
+        RoutingRule(
+          family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
+      }
+    }
+    addRulesForOthers(ordered, underlay.others)
+    let up = ordered.filter { $0.level == .full && refusals[$0.policy.name] == nil }
+    applyDNS(of: up, on: underlay)
+    refuseNames(of: ordered, down: ordered.filter { !up.contains($0) }, on: underlay)
+  }
+
+  /// Other VPNs' own packets go by the main table, as they would without our tunnels; but not where a tunnel has to keep everything inside.
+  private mutating func addRulesForOthers(_ tunnels: [TunnelSetup], _ others: OtherVPNs) {
+    let routing = tunnels.filter { $0.level == .full }
+    guard routing.allSatisfy(\.yieldsToOthers) else { return }
+    let marks = others.unservedMarks.prefix(Ownership.rules.count - Ownership.tables.count)
+    for family in Set(rules.map(\.family)).sorted() {
+      rules += marks.enumerated().map { i, mark in
+        RoutingRule(
+          family: family, priority: Ownership.rules.lowerBound + UInt32(i), table: Route.mainTable, mark: mark.value, mask: mark.mask)
+      }
+    }
+  }
+}
+
+extension DesiredLink {
+  fileprivate init?(_ tunnel: TunnelSetup, on underlay: UnderlayFit) {
+    guard let link = tunnel.link else { return nil }
+    switch (tunnel.device, tunnel.policy.provider) {
+    case (.wireGuard, .wireGuard(let provider)):
+      // 80 bytes: IPv6, UDP and WireGuard's own headers.
+      let usual = provider.configuration.mtu ?? underlay.mtu(afterOverhead: 80)
+      self.init(
+        name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
+        addresses: provider.configuration.addresses)
+    default:
+      self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu.map(underlay.mtu))
+    }
+  }
+}
+
+extension TunnelSetup {
+  var dns: DNSPolicy { policy.dnsInForce }
+}
+
+extension TunnelPolicy {
+  /// The policy's servers, else those of the provider's own configuration.
+  package var dnsInForce: DNSPolicy {
+    if let own = dns { return own }
+    guard case .wireGuard(let provider) = provider else { return DNSPolicy() }
+    return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+  }
+}

@@ -1,0 +1,52 @@
+package import KernelModel
+import NetworkTypes
+
+extension FirewallTable {
+  /// What the tunnels want held back on this underlay; `nil`: nothing.
+  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
+    // The order of slots is that of starts; the same wishes make the same table.
+    let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
+    let guarding = tunnels.filter(\.isGuarding)
+    self.init(
+      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
+      neighbours: underlay.attachedPrefixes.filter { prefix in
+        prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
+      },
+      allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
+    attached = underlay.attachedPrefixes
+    gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
+      .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
+    hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
+    if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
+    if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+  }
+}
+
+extension FirewallTable.Guard {
+  fileprivate init?(_ tunnel: TunnelSetup) {
+    let prefixes = tunnel.includedPrefixes
+    if prefixes.isEmpty { return nil }
+    let dns = tunnel.dns
+    self.init(
+      tunnel: tunnel.policy.name, prefixes: prefixes, excluded: tunnel.policy.routes?.exclude ?? [],
+      hasDNS: !dns.servers.isEmpty && !dns.isSplit)
+  }
+}
+
+extension FirewallTable.Inside {
+  /// A command's link has addresses that only the command knows.
+  fileprivate init?(_ tunnel: TunnelSetup) {
+    guard let link = tunnel.link else { return nil }
+    guard case .wireGuard(let provider) = tunnel.policy.provider else {
+      self.init(link: link, addresses: [])
+      return
+    }
+    self.init(link: link, addresses: provider.configuration.addresses.map(\.address))
+  }
+}
+
+extension TunnelSetup {
+  fileprivate var isOfKernel: Bool { if case .wireGuard(let device) = device { device.engine == .kernel } else { false } }
+
+  fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
+}

@@ -1,0 +1,105 @@
+import KernelModel
+package import NetworkTypes
+
+/// What becomes of a prefix that the machine is attached to, under a tunnel that would take it.
+struct PrefixStay: Hashable, Sendable {
+  let isOutside: Bool
+  /// For people, to follow "because".
+  let because: String
+
+  static func outside(because reason: String) -> PrefixStay { PrefixStay(isOutside: true, because: reason) }
+  static func inside(because reason: String) -> PrefixStay { PrefixStay(isOutside: false, because: reason) }
+}
+
+/// An attached prefix that stays outside a tunnel which includes it.
+package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
+  package let prefix: IPPrefix
+  /// For people, to follow "because".
+  package let because: String
+
+  package var description: String { "\(prefix) stays outside, because \(because)" }
+}
+
+extension TunnelSetup {
+  /// Whether an attached prefix stays outside this tunnel; `nil` where the tunnel includes no prefix that holds the whole of it.
+  ///
+  /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy names,
+  /// or one inside it, is never the local network; and the local network is private and of a usual size.
+  func stay(of attached: IPPrefix, on underlay: UnderlayFit) -> PrefixStay? {
+    guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
+    let isOwn = underlay.ownPrefixes.contains(attached)
+    if let named = namedPrefix(overlapping: attached) {
+      if isOwn { return .outside(because: "it is a network of this machine alone") }
+      return stay(of: attached, under: named)
+    }
+    if let refusal = lanRefusal { return .inside(because: refusal) }
+    if !attached.isPrivate { return .inside(because: "it is public, and any network can claim it") }
+    if !isOwn, !attached.isNeighbourhood { return .inside(because: "no local network is so wide or so narrow") }
+    return .outside(because: "this machine is attached to it, and lan is allow")
+  }
+
+  private func stay(of attached: IPPrefix, under named: IPPrefix) -> PrefixStay {
+    let name = policy.name
+    let choice = policy.routes?.onOverlap ?? .preferTunnel
+    guard named.contains(attached) else { return .inside(because: "it holds \(named), which \(name) includes") }
+    guard choice == .preferLocal else {
+      return .inside(because: "\(name) includes \(named), and on-overlap is \(choice.rawValue)")
+    }
+    if policy.guarding != .off { return .inside(because: "\(name) includes \(named), and has a kill switch") }
+    if policy.routes?.isEnforced ?? false { return .inside(because: "\(name) includes \(named) (routes: enforce)") }
+    if attached == named { return .outside(because: "this machine is attached to it, and on-overlap is prefer-local") }
+    if let refusal = lanRefusal { return .inside(because: refusal) }
+    if !attached.isNeighbourhood { return .inside(because: "no local network is so wide or so narrow") }
+    return .outside(because: "this machine is attached to it, and on-overlap is prefer-local")
+  }
+
+  /// Why no local network is reached outside; `nil` where credible ones are.
+  private var lanRefusal: String? {
+    if lan == .allow { return nil }
+    guard let routes = policy.routes else { return "include-all-networks is said" }
+    if routes.lan == .block { return "lan is block" }
+    return routes.lanNetworks.isEmpty ? "include-all-networks is said" : "this is none of the networks in lan-networks"
+  }
+
+  /// A prefix that the policy, or else the provider's own configuration, names, and that has addresses in common with this one. Pieces of everything
+  /// name nothing.
+  private func namedPrefix(overlapping prefix: IPPrefix) -> IPPrefix? {
+    (includedPrefixes + (policy.routes?.include ?? [])).first { !$0.isPieceOfEverything && $0.overlaps(prefix) }
+  }
+
+  /// Whether the firewall lets this attached prefix be reached although the tunnel guards.
+  func letsThrough(_ attached: IPPrefix, on underlay: UnderlayFit) -> Bool {
+    if let stay = stay(of: attached, on: underlay) { return stay.isOutside }
+    guard lan == .allow, namedPrefix(overlapping: attached) == nil else { return false }
+    return underlay.ownPrefixes.contains(attached) || attached.isNeighbourhood
+  }
+
+  /// The attached prefixes that stay outside although the tunnel includes them.
+  package func outsidePrefixes(on underlay: UnderlayFit) -> [OutsidePrefix] {
+    underlay.attachedPrefixes.compactMap { prefix in
+      stay(of: prefix, on: underlay).flatMap { $0.isOutside ? OutsidePrefix(prefix: prefix, because: $0.because) : nil }
+    }
+  }
+
+  /// Why the tunnel may not come up on this underlay: the machine is attached to a prefix that overlaps with a named one, and the policy says
+  /// `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts where it holds the whole named prefix: a bridge for
+  /// containers inside 172.16.0.0/12 is no conflict with another place.
+  func refusal(on underlay: UnderlayFit) -> String? {
+    guard let routes = policy.routes, routes.onOverlap == .refuse else { return nil }
+    for attached in underlay.attachedPrefixes where !routes.exclude.contains(where: { $0.contains(attached) }) {
+      guard let named = namedPrefix(overlapping: attached) else { continue }
+      if attached.contains(named) { return "this machine is attached to \(attached), which the tunnel includes, and on-overlap is refuse" }
+      if underlay.ownPrefixes.contains(attached) { continue }
+      return "this machine is attached to \(attached), which the tunnel includes in \(named), and on-overlap is refuse"
+    }
+    return nil
+  }
+
+  /// What other VPNs of this machine route stays theirs, unless the policy takes or holds back everything.
+  var yieldsToOthers: Bool { !(policy.routes?.isEnforced ?? false) && !isGuarding && !policy.includesAllNetworks }
+}
+
+extension IPPrefix {
+  /// Of a size that local networks have: /16 to /30, in IPv6 /48 to /64.
+  fileprivate var isNeighbourhood: Bool { family == .v4 ? (16...30).contains(length) : (48...64).contains(length) }
+}

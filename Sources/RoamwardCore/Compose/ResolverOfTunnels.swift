@@ -1,0 +1,132 @@
+import KernelModel
+import NetworkTypes
+
+extension DesiredState {
+  /// Name servers of the tunnels, which come in the order in which they win conflicts, by the way that this host takes them.
+  mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
+    let tunnels = tunnels.filter { !$0.dns.servers.isEmpty }
+    guard !tunnels.isEmpty else { return }
+    let choice = underlay.resolver
+    if let obstacle = choice.obstacle {
+      notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, "its name servers are not applied: \(obstacle)") }
+    }
+    if let remark = choice.remark { notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, remark) } }
+    for tunnel in tunnels { noteServersOutside(tunnel) }
+    switch choice.backend {
+    case .resolved: applyLinks(of: tunnels, beside: choice.rivals)
+    case .resolvconf(let program): applyRecord(of: tunnels, program, on: underlay)
+    case .file: applyFile(of: tunnels, on: underlay)
+    case .none: break
+    }
+  }
+
+  /// A server that no route of the tunnel covers is asked past the tunnel, in clear.
+  private mutating func noteServersOutside(_ tunnel: TunnelSetup) {
+    let included = tunnel.includedPrefixes
+    guard tunnel.link != nil, !included.isEmpty else { return }
+    let outside = tunnel.dns.servers.filter { server in
+      !included.contains { $0.contains(server) } || (tunnel.policy.routes?.exclude ?? []).contains { $0.contains(server) }
+    }
+    if !outside.isEmpty {
+      let names = outside.map(\.description).joined(separator: ", ")
+      notes.append(
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "its name server \(names) lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"))
+    }
+  }
+
+  // MARK: systemd-resolved
+
+  /// Each link has its own servers. Of two tunnels that claim the same names the first has them: the resolver would ask both, and believe whoever
+  /// answers first.
+  private mutating func applyLinks(of tunnels: [TunnelSetup], beside rivals: [String]) {
+    var claims: [LinkResolver.Domain: String] = [:]
+    for tunnel in tunnels {
+      let name = tunnel.policy.name
+      guard let link = tunnel.link else {
+        notes.append(Remark(.dnsLimited, of: name, "its name servers are not applied, because its provider names no interface"))
+        continue
+      }
+      let dns = tunnel.dns
+      var domains = dns.searchDomains.uniqued().map { LinkResolver.Domain($0) }
+      let searched = Set(dns.searchDomains)
+      for case .within(let domain) in dns.matchDomains.uniqued() where !searched.contains(domain) {
+        domains.append(LinkResolver.Domain(domain, isRoutingOnly: true))
+      }
+      if !dns.isSplit { domains.append(.root) }
+      var lost: [LinkResolver.Domain] = []
+      domains.removeAll { domain in
+        let key = LinkResolver.Domain(domain.name)
+        guard let other = claims[key] else {
+          claims[key] = name
+          return false
+        }
+        lost.append(domain)
+        notes.append(
+          Remark(
+            .dnsLimited, of: name, "its name servers are not asked for \(domain.name?.text ?? "every name"), because those of \(other) are")
+        )
+        return true
+      }
+      let takesAll = !dns.isSplit && !lost.contains(.root)
+      if takesAll, let rival = rivals.first {
+        notes.append(
+          Remark(
+            .dnsLimited, of: name,
+            "\(rival) claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain \(rival) \"\""))
+      }
+      resolvedLinks[link] = LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: takesAll)
+    }
+  }
+
+  // MARK: One list for all names
+
+  /// The first tunnel that brings servers gets the list: it knows no names apart.
+  private mutating func only(_ tunnels: [TunnelSetup], of keeper: String, cure: String) -> TunnelSetup? {
+    for tunnel in tunnels.dropFirst() {
+      notes.append(
+        Remark(.dnsLimited, of: tunnel.policy.name, "its name servers are not used, because \(keeper) serves another tunnel already"))
+    }
+    guard let tunnel = tunnels.first else { return nil }
+    let name = tunnel.policy.name
+    listOwner = name
+    if tunnel.dns.isSplit {
+      let names = tunnel.dns.matchDomains.map(\.description).joined(separator: ", ")
+      notes.append(
+        Remark(
+          .dnsLimited, of: name,
+          "split DNS is not possible with \(keeper), so its servers answer for all names, not for \(names) alone; cure: \(cure)"))
+    }
+    if tunnel.dns.servers.count > ResolvConf.maximumNameServers {
+      notes.append(
+        Remark(.dnsLimited, of: name, "resolv.conf takes \(ResolvConf.maximumNameServers) name servers; the others are left out"))
+    }
+    return tunnel
+  }
+
+  private mutating func applyFile(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
+    guard let tunnel = only(tunnels, of: "resolv.conf", cure: installResolved) else { return }
+    resolvConf = ResolvConf(
+      nameServers: Array(tunnel.dns.servers.prefix(ResolvConf.maximumNameServers)),
+      searchDomains: (tunnel.dns.searchDomains + underlay.searchDomains).uniqued())
+  }
+
+  private mutating func applyRecord(of tunnels: [TunnelSetup], _ program: ResolvconfProgram, on underlay: UnderlayFit) {
+    guard let tunnel = only(tunnels, of: program.rawValue, cure: installResolved) else { return }
+    let others = program == .openresolv ? underlay.searchDomains : []
+    let content = ResolvConf(
+      nameServers: Array(tunnel.dns.servers.prefix(ResolvConf.maximumNameServers)),
+      searchDomains: (tunnel.dns.searchDomains + others).uniqued())
+    record = ResolverRecord(tunnel: tunnel.policy.name, program: program, content: content)
+    if program == .debian, content.nameServers.count < ResolvConf.maximumNameServers {
+      notes.append(
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "resolvconf lists the network's own name servers after the tunnel's, so they are asked where those do not answer;"
+            + " cure: \(installResolved)"))
+    }
+  }
+}
+
+private let installResolved = "apt install systemd-resolved"

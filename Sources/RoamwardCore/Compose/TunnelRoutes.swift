@@ -1,0 +1,115 @@
+package import KernelModel
+import NetworkTypes
+
+/// The routes of one tunnel's own table, and what people should know about them.
+///
+/// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
+/// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a family,
+/// that family's included prefixes are `unreachable` rather than outside.
+func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [Remark]) {
+  let wanted = tunnel.includedPrefixes
+  guard !wanted.isEmpty else { return ([], []) }
+  let name = tunnel.policy.name
+  guard let link = tunnel.link else {
+    return ([], [Remark(.routesLimited, of: name, "its routes cannot be applied, because its provider names no interface")])
+  }
+  var notes: [Remark] = []
+  var kinds: [IPPrefix: Route.Kind] = [:]
+  for prefix in wanted { kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable }
+  let policy = tunnel.policy.routes ?? RoutePolicy()
+  for outside in tunnel.outsidePrefixes(on: underlay) {
+    if wanted.contains(outside.prefix) { notes.append(Remark(.routesLimited, of: name, "\(outside)")) }
+    kinds[outside.prefix] = .throw
+  }
+  if tunnel.yieldsToOthers, !underlay.others.mainPrefixes.isEmpty {
+    let index = PrefixIndex(wanted)
+    for prefix in underlay.others.mainPrefixes where kinds[prefix] == nil && index.longest(holding: prefix) != nil {
+      kinds[prefix] = .throw
+    }
+  }
+  // Link-local destinations never leave their link.
+  if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
+  for prefix in policy.exclude { kinds[prefix] = .throw }
+  if let family = tunnel.familyForParity, kinds[.everything(family)] == .unreachable {
+    let (number, other) = (family.rawValue, family == .v6 ? 4 : 6)
+    notes.append(
+      Remark(
+        .routesLimited, of: name,
+        "IPv\(number) is unreachable while the tunnel is up, because it takes all of IPv\(other) and has no IPv\(number) address"
+          + " (exclude \(IPPrefix.everything(family)) to leave IPv\(number) outside)"))
+  }
+  for endpoint in tunnel.endpointsPastTheTunnel(on: underlay) {
+    let only = policy.isEnforced ? "; the firewall lets nothing but the tunnel's own packets go there" : ""
+    notes.append(
+      Remark(
+        .routesLimited, of: name,
+        "all that goes to \(endpoint) stays outside, because this kernel checks return paths strictly (rp_filter is 1; 2 is enough)"
+          + only))
+    kinds[.host(endpoint)] = .throw
+  }
+  var routes = kinds.map { prefix, kind in
+    Route(
+      to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
+      metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
+  }
+  if policy.isEnforced {
+    // The last word, should the link go or not be the one that a program insists on: then nothing follows from the main table.
+    routes += kinds.filter { $0.value == .unicast }.map { prefix, _ in
+      Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)
+    }
+  }
+  return (routes.sorted { ($0.destination, $0.metric) < ($1.destination, $1.metric) }, notes)
+}
+
+extension TunnelSetup {
+  /// What goes into the tunnel or nowhere: what is named, and the other family too where everything of one is named and the tunnel has no
+  /// address of the other. Nobody means half of the internet by "everything".
+  var includedPrefixes: [IPPrefix] { namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
+
+  /// The policy's prefixes, else what the provider's own configuration routes.
+  private var namedPrefixes: [IPPrefix] {
+    if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
+    if let include = policy.routes?.include, !include.isEmpty { return include }
+    guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
+    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+  }
+
+  fileprivate var familyForParity: IPAddress.Family? {
+    let named = namedPrefixes
+    return IPAddress.Family.allCases.first { family in
+      !carries(family) && !named.contains { $0.family == family } && named.holdsEverything(of: family == .v4 ? .v6 : .v4)
+    }
+  }
+
+  /// Where its peers listen.
+  var endpoints: [IPAddress] {
+    guard case .wireGuard(let device) = device else { return [] }
+    return device.peers.compactMap { $0.endpoint?.address }.uniqued()
+  }
+
+  /// Endpoints that everything reaches outside the tunnel: where the kernel checks return paths strictly, it would drop the answers of one that
+  /// its tables send inside.
+  func endpointsPastTheTunnel(on underlay: UnderlayFit) -> [IPAddress] {
+    guard underlay.isReversePathStrict else { return [] }
+    let wanted = includedPrefixes
+    return endpoints.filter { endpoint in endpoint.family == .v4 && wanted.contains { $0.contains(endpoint) } }
+  }
+
+  /// Whether the tunnel has an address of the family; a command's link is taken to have both.
+  fileprivate func carries(_ family: IPAddress.Family) -> Bool {
+    guard case .wireGuard(let provider) = policy.provider else { return true }
+    return provider.configuration.addresses.contains { $0.address.family == family }
+  }
+}
+
+extension [IPPrefix] {
+  /// In one piece or in two halves, as some write it to be more specific than a default route.
+  fileprivate func holdsEverything(of family: IPAddress.Family) -> Bool {
+    contains(.everything(family)) || Set(lazy.filter { $0.family == family && $0.length == 1 }).count == 2
+  }
+}
+
+extension Route {
+  /// `IP6_RT_PRIO_USER`: what the kernel gives an IPv6 route for which no metric is asked.
+  package static let defaultIPv6Metric: UInt32 = 1024
+}

@@ -1,0 +1,105 @@
+import KernelModel
+package import NetworkTypes
+
+/// Whom a question for a name goes to, as what is wanted of this host has it, and why.
+package struct NameFate: Hashable, Sendable {
+  /// Servers that are asked together, or one after another.
+  package struct Askee: Hashable, Sendable {
+    /// Who brings them; `nil`: the network.
+    package var tunnel: String?
+    package var link: String?
+    package var servers: [IPAddress]
+    package var because: String
+
+    package init(tunnel: String? = nil, link: String? = nil, servers: [IPAddress], because: String) {
+      self.tunnel = tunnel
+      self.link = link
+      self.servers = servers
+      self.because = because
+    }
+  }
+
+  package var name: DomainName
+  /// Of several, systemd-resolved asks all at once, and believes who answers first; programs that read resolv.conf ask one after another.
+  package var askees: [Askee]
+  /// Nobody is asked, and why; `nil`: somebody is, or nobody could be.
+  package var refusal: String?
+
+  package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil) {
+    self.name = name
+    self.askees = askees
+    self.refusal = refusal
+  }
+}
+
+extension DesiredState {
+  /// `network`: the underlay, whose servers are asked where no tunnel's are.
+  package func fate(of name: DomainName, on network: NetworkSnapshot, by choice: ResolverChoice) -> NameFate {
+    switch choice.backend {
+    case .resolved where choice.obstacle == nil: fateByLinks(name, network, rivals: choice.rivals)
+    default: fateByList(name, network, choice)
+    }
+  }
+
+  /// The longest domain decides; with none, all that take the rest (systemd-resolved.service(8), "Protocols and routing").
+  private func fateByLinks(_ name: DomainName, _ network: NetworkSnapshot, rivals: [String]) -> NameFate {
+    let tunnels = Dictionary(links.map { ($0.name, $0.tunnel) }) { first, _ in first }
+    var claims: [(weight: Int, askee: NameFate.Askee)] = []
+    for (link, resolver) in resolvedLinks.sorted(by: { $0.key < $1.key }) {
+      let tunnel = tunnels[link] ?? link
+      let domains = resolver.domains.filter { domain in domain.name.map(name.isWithin) ?? true }
+      guard let best = domains.max(by: { $0.weight < $1.weight }) else { continue }
+      let because = best.name.map { "the servers of \(tunnel) answer for \($0.text)" } ?? "the servers of \(tunnel) answer for every name"
+      claims.append((best.weight, NameFate.Askee(tunnel: tunnel, link: link, servers: resolver.servers, because: because)))
+    }
+    for link in network.links {
+      guard let servers = link.dnsServers.value, !servers.isEmpty, let domains = link.searchDomains.value else { continue }
+      guard let best = domains.filter(name.isWithin).max(by: { $0.weight < $1.weight }) else { continue }
+      claims.append(
+        (best.weight, NameFate.Askee(link: link.name, servers: servers, because: "the network on \(link.name) is in \(best.text)")))
+    }
+    claims += rivals.map { (0, NameFate.Askee(link: $0, servers: [], because: "\($0) claims every name")) }
+    guard let longest = claims.map(\.weight).max() else {
+      let others = network.links.filter { $0.dnsServers.value?.isEmpty == false }
+      return NameFate(
+        name: name,
+        askees: others.map { NameFate.Askee(link: $0.name, servers: $0.dnsServers.value ?? [], because: "no tunnel answers for it") })
+    }
+    let askees = claims.filter { $0.weight == longest }.map(\.askee)
+    if askees.contains(where: { $0.link == Ownership.refusalLink }) {
+      let domain = refusedDomains.filter(name.isWithin).max { $0.weight < $1.weight }
+      return NameFate(
+        name: name, refusal: "names in \(domain?.text ?? "its domain") are refused while their tunnel is not up (`when-down: refuse`)")
+    }
+    return NameFate(name: name, askees: askees)
+  }
+
+  /// All names go to one list.
+  private func fateByList(_ name: DomainName, _ network: NetworkSnapshot, _ choice: ResolverChoice) -> NameFate {
+    let servers = network.primaryLink?.dnsServers.value ?? []
+    guard let own = resolvConf ?? record?.content else {
+      let because = choice.obstacle.map { "no tunnel's servers can be set: \($0)" } ?? "no tunnel that is up brings servers"
+      return NameFate(name: name, askees: [NameFate.Askee(link: network.primaryLink?.name, servers: servers, because: because)])
+    }
+    let keeper = choice.backend == .file ? "resolv.conf" : "\(choice.backend)"
+    var askees = [
+      NameFate.Askee(
+        tunnel: listOwner, servers: own.nameServers,
+        because: "\(keeper) knows no names apart, and names the servers of \(listOwner ?? "a tunnel")")
+    ]
+    if record?.program == .debian, own.nameServers.count < ResolvConf.maximumNameServers {
+      let because = "resolvconf lists the network's servers after the tunnel's, for when those do not answer"
+      askees.append(NameFate.Askee(link: network.primaryLink?.name, servers: servers, because: because))
+    }
+    return NameFate(name: name, askees: askees)
+  }
+}
+
+extension DomainName {
+  /// How many labels it has.
+  fileprivate var weight: Int { text.split(separator: ".").count }
+}
+
+extension LinkResolver.Domain {
+  fileprivate var weight: Int { name?.weight ?? 0 }
+}

@@ -1,0 +1,39 @@
+import KernelModel
+
+/// What the programs that keep the resolver have to be told.
+///
+/// What a link has goes with the link, so nothing is taken back from one that is going to be deleted.
+func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (make: [Step], unmake: [Step]) {
+  var make: [Step] = []
+  var unmake: [Step] = []
+  let resolver = observed.resolver
+  if case .said = resolver.facts.resolved {
+    let staying = Set(desired.links.filter { $0.device != .foreign }.map(\.name))
+    // A link that a command brings may not be there (yet).
+    for (link, wanted) in desired.resolvedLinks.sorted(by: { $0.key < $1.key })
+    where (staying.contains(link) || observed.kernel.link(named: link) != nil) && !(resolver.links[link]?.isSame(as: wanted) ?? false)
+      && link != Ownership.refusalLink
+    {
+      make.append(.setLinkResolver(wanted, link: link))
+    }
+    if let step = refusalStep(from: resolver, to: desired, others: make) { make.insert(step, at: 0) }
+    for (link, found) in resolver.links.sorted(by: { $0.key < $1.key })
+    where desired.resolvedLinks[link] == nil && !found.isEmpty && (staying.contains(link) || resolver.touched.contains(link)) {
+      unmake.append(.revertLinkResolver(link: link))
+    }
+  }
+  if let record = desired.record {
+    let isInForce = resolver.records[record.name] == record.content && resolver.effectiveServers.starts(with: record.content.nameServers)
+    if !isInForce { make.append(.setRecord(record)) }
+  }
+  unmake += resolver.records.keys.sorted().filter { $0 != desired.record?.name }.map { .removeRecord($0) }
+  return (make, unmake)
+}
+
+/// Names are refused before a tunnel lets go of them, and until another has them: what is let go of comes after all `others`, in a plan of its own.
+private func refusalStep(from resolver: ObservedResolver, to desired: DesiredState, others: [Step]) -> Step? {
+  guard var wanted = desired.resolvedLinks[Ownership.refusalLink] else { return nil }
+  let found = resolver.links[Ownership.refusalLink]
+  if !others.isEmpty { wanted.domains += (found?.domains ?? []).filter { !wanted.domains.contains($0) } }
+  return found?.isSame(as: wanted) ?? false ? nil : .setLinkResolver(wanted, link: Ownership.refusalLink)
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+/// Every Swift file below a folder.
+func swiftFiles(in folder: String) -> [String] {
+  guard let handle = opendir(folder) else { return [] }
+  defer { closedir(handle) }
+  var files: [String] = []
+  while let entry = readdir(handle) {
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    if name.hasPrefix(".") { continue }
+    let path = "\(folder)/\(name)"
+    if name.hasSuffix(".swift") { files.append(path) } else { files += swiftFiles(in: path) }
+  }
+  return files
+}
+
+/// The modules of `import` lines; attributes, access levels and kinds before or after the word do not hide them.
+func importedModules(in text: String) -> [String] {
+  text.split(whereSeparator: \.isNewline).compactMap { line in
+    let words = line.split { $0 == " " || $0 == "\t" }
+    guard let place = words.firstIndex(of: "import") else { return nil }
+    let before = words[..<place]
+    guard before.allSatisfy({ $0.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains($0) }) else {
+      return nil
+    }
+    let kinds = ["typealias", "struct", "class", "enum", "protocol", "let", "var", "func"]
+    let module = words[(place + 1)...].first { !kinds.contains(String($0)) }
+    return module?.split(separator: ".").first.map(String.init)
+  }
+}
