@@ -103,7 +103,7 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
 	install $(strip) -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
-	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
+	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(release)/roamward-probe $(DESTDIR)$(sbindir)/
 	$(if $(filter %/release,$(release)),install -d $(DESTDIR)$(libdir))
 	$(if $(filter %/release,$(release)),install --strip -m 755 $(runtime)/libswiftCore.so $(DESTDIR)$(libdir)/)
 	$(if $(filter %/release,$(release)),cp -P $$(find $(runtime)/ -type l) $(DESTDIR)$(libdir)/)

@@ -51,6 +51,7 @@ let package = Package(
     .executable(name: "roamwardd", targets: ["roamwardd"]),
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
+    .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
   ],
@@ -63,10 +64,11 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
     .target(name: "CWipingHeap", cSettings: strictC),
+    .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
     .target(
-      name: "CWireGuardConfinement", dependencies: ["CWireGuardIO"], path: "Packages/WireGuard/Sources/CWireGuardConfinement",
-      cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+      name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"], path: "Packages/WireGuard/Sources/CWireGuardConfinement",
+      cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CBlake2", path: "Packages/WireGuard/Sources/CBlake2", providers: [.apt(["libb2-dev"])]),
@@ -75,8 +77,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
-    // libcurl is loaded when the first probe is sent, so nothing links it (docs/decisions/0006).
-    .target(name: "CCurl", cSettings: strictC),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
@@ -104,7 +105,8 @@ let package = Package(
     engine(
       "WireGuardDataPath",
       uses: [
-        "NetworkTypes", "KeyMemory", "LinuxIO", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement", "CWireGuardIO",
+        "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
+        "CWireGuardIO",
       ]),
 
     // Text in, values out; and the words of the local socket.
@@ -120,12 +122,19 @@ let package = Package(
     rim("SignedMessages", uses: ["CCrypto"]),
     rim("PolicyFiles", uses: []),
 
+    // What the agent and `roamward-probe` say to each other.
+    rim("ProbeProtocol", uses: ["NetworkTypes", "RoamwardCore", "ControlProtocol"]),
+
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
     rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
+    rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
-    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "CAres", "CLinux"]),
-    rim("HostProbes", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "HostDNS", "CCurl"]),
+    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
+    rim(
+      "HostProbes",
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
     rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
     rim(
       "TunnelProviders",
@@ -167,6 +176,12 @@ let package = Package(
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
       path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
+
+    // What reads the answers of strangers: the only program that links libcurl and c-ares.
+    rim(
+      "ProbeWorker",
+      uses: ["NetworkTypes", "RoamwardCore", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
+    .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
@@ -222,6 +237,8 @@ let package = Package(
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "RoamwardCore", "SeededRandom"]),
+    tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "LinuxIO", "ProbeWorker"]),
     tests(
       "HostDNSTests",
       uses: [
@@ -230,7 +247,8 @@ let package = Package(
     tests(
       "HostProbesTests",
       uses: [
-        "HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+        "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "ProbeProtocol", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", "roamward-probe",
       ]),
     tests(
       "HostServicesTests",

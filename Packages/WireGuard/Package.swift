@@ -36,20 +36,22 @@ let package = Package(
     target("NetworkTypes"),
     target("KeyMemory", uses: ["CSodium"]),
     target("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
+    target("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
+    .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CLinux", cSettings: strictC),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
 
     .systemLibrary(name: "CBlake2", providers: [.apt(["libb2-dev"])]),
     .target(name: "CWireGuardIO", cSettings: strictC),
-    .target(
-      name: "CWireGuardConfinement", dependencies: ["CWireGuardIO"], cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"], cSettings: strictC),
     // Of libb2 what is needed is linked in: the shared library brings libgomp.
     target("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
     target("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
     target(
       "WireGuardDataPath",
       uses: [
-        "NetworkTypes", "KeyMemory", "LinuxIO", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement", "CWireGuardIO",
+        "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
+        "CWireGuardIO",
       ]),
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"], swiftSettings: strict),

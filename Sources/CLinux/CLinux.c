@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -87,6 +89,97 @@ int clinux_set_mark(int fd, uint32_t mark) { return setsockopt(fd, SOL_SOCKET, S
 
 int clinux_bind_to_device(int fd, const char *link) {
   return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, link, (socklen_t)strlen(link) + 1);
+}
+
+int clinux_connect(int fd, const uint8_t *address, int length, uint16_t port) {
+  struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+  struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  if (length == 4) {
+    memcpy(&v4.sin_addr, address, 4);
+    return connect(fd, (struct sockaddr *)&v4, sizeof v4);
+  }
+  memcpy(&v6.sin6_addr, address, 16);
+  return connect(fd, (struct sockaddr *)&v6, sizeof v6);
+}
+
+int clinux_local_address(int fd, uint8_t address[16]) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } own;
+  socklen_t length = sizeof own;
+  if (getsockname(fd, &own.any, &length) < 0) return -1;
+  if (own.any.sa_family == AF_INET) {
+    memcpy(address, &own.v4.sin_addr, 4);
+    return 4;
+  }
+  memcpy(address, &own.v6.sin6_addr, 16);
+  return 16;
+}
+
+int clinux_send_at_once(int fd) { return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)); }
+
+int clinux_message_pair(int ends[2]) {
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return -1;
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) return 0;
+  int error = errno;
+  close(ends[0]);
+  close(ends[1]);
+  errno = error;
+  return -1;
+}
+
+int clinux_send_message(int fd, const void *bytes, size_t count, int passed) {
+  ssize_t result;
+  if (passed < 0) {
+    do result = send(fd, bytes, count, MSG_NOSIGNAL);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? -1 : 0;
+  }
+  struct iovec piece = {(void *)bytes, count};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control = {.room = {0}};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &passed, sizeof(int));
+  do result = sendmsg(fd, &message, MSG_NOSIGNAL);
+  while (result < 0 && errno == EINTR);
+  return result < 0 ? -1 : 0;
+}
+
+ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed) {
+  struct iovec piece = {bytes, size};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control;
+  // Without room for them the kernel closes what came along; beyond the room as well.
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+  *passed = -1;
+  if (takes) {
+    message.msg_control = control.room;
+    message.msg_controllen = sizeof control.room;
+  }
+  ssize_t length;
+  do length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  while (length < 0 && errno == EINTR);
+  if (length < 0) return -1;
+  struct cmsghdr *header = takes ? CMSG_FIRSTHDR(&message) : NULL;
+  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(passed, CMSG_DATA(header), sizeof(int));
+  if ((message.msg_flags & MSG_TRUNC) == 0) return length;
+  if (*passed >= 0) {
+    close(*passed);
+    *passed = -1;
+  }
+  errno = EMSGSIZE;
+  return -1;
 }
 
 int clinux_exit_code(int code, int status) { return code == CLD_EXITED ? status : 128 + status; }

@@ -1,4 +1,3 @@
-internal import CAres
 internal import Glibc
 package import KernelModel
 internal import LinuxIO

@@ -46,6 +46,21 @@ import Testing
     }
   }
 
+  @Test("what reads strangers' bytes is in one target, which one program alone links") func strangers() throws {
+    let readers: Set<String> = ["CCurl", "CAres"]
+    for file in swiftFiles(in: "\(Self.root)/Sources") where !file.contains("/Sources/ProbeWorker/") {
+      #expect(readers.isDisjoint(with: importedModules(in: try text(file))), "\(file)")
+    }
+    let worker = try swiftFiles(in: "\(Self.root)/Sources/ProbeWorker").flatMap { importedModules(in: try text($0)) }
+    #expect(readers.isSubset(of: worker))
+    let declarations = try text("\(Self.root)/Package.swift").split(separator: "    .executableTarget(").dropFirst()
+    let users = declarations.filter { declaration in
+      let end = declaration.firstRange(of: "swiftSettings")?.lowerBound ?? declaration.endIndex
+      return declaration[..<end].contains("\"ProbeWorker\"")
+    }
+    #expect(users.count == 1 && users.allSatisfy { $0.contains("name: \"roamward-probe\"") }, "\(users)")
+  }
+
   @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {
     let manifest = try text("\(Self.root)/Package.swift").split(separator: ".executableTarget(")
     for program in ["roamwardd", "roamward"] {

@@ -4,6 +4,7 @@
 
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/types.h>
 
 /// SO_PEERCRED: who connected. 0, or -1 with errno.
@@ -26,6 +27,26 @@ int clinux_forbid_dumps(void);
 /// SO_MARK and SO_BINDTODEVICE of socket(7). 0, or -1 with errno.
 int clinux_set_mark(int fd, uint32_t mark);
 int clinux_bind_to_device(int fd, const char *link);
+
+/// Connects to an internet address of 4 or 16 bytes in network order. 0, or -1 with errno (EINPROGRESS: it has begun).
+int clinux_connect(int fd, const uint8_t *address, int length, uint16_t port);
+
+/// The address that a socket has here, in network order: 4 or 16 bytes into `address`; gives their count, or -1 with errno.
+int clinux_local_address(int fd, uint8_t address[16]);
+
+/// TCP_NODELAY. 0, or -1 with errno.
+int clinux_send_at_once(int fd);
+
+/// socketpair(2) of SOCK_SEQPACKET: close-on-exec; the first end is non-blocking. 0, or -1 with errno.
+int clinux_message_pair(int ends[2]);
+
+/// Sends one message; `passed` goes along (SCM_RIGHTS) where it is not -1. 0, or -1 with errno.
+int clinux_send_message(int fd, const void *bytes, size_t count, int passed);
+
+/// Takes one message, without waiting. `passed` gets a descriptor that came along, close-on-exec, where `takes` is not 0; else -1. What else came along is
+/// closed.
+/// Its length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
+ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed);
 
 /// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
 int clinux_pipe(int ends[2]);

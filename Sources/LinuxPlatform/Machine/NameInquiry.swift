@@ -1,5 +1,5 @@
 package import AgentCore
-internal import HostDNS
+internal import HostProbes
 internal import LinuxIO
 package import NetworkTypes
 package import RoamwardCore

@@ -52,8 +52,9 @@ extension MachinePlatform {
 
 extension NetworkPlatform {
   fileprivate static func linux(_ machine: LinuxMachine, _ loop: EventLoop) -> NetworkPlatform {
-    let resolver = EndpointResolver(on: loop)
-    let probes = ProbeRunner(on: loop, resolver: resolver)
+    let helper = ProbeHelper(on: loop)
+    let resolver = EndpointResolver(on: loop, helper)
+    let probes = ProbeRunner(on: loop, helper, resolver: resolver)
     return NetworkPlatform(
       resolve: { name, servers, link, done in
         let lookUp = resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in

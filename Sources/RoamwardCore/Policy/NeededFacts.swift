@@ -6,10 +6,13 @@ extension PolicySet {
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.kind { needed.insert(fact) } }
-    if tunnels.contains(where: \.provider.needsLookup) || keys.contains(where: { $0.evidence != nil }) { needed.insert(.dnsServers) }
+    if asksTheNetwork { needed.insert(.dnsServers) }
     if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty }) { needed.insert(.searchDomains) }
     return needed
   }
+
+  /// Whether the agent may have to look up a name or send a probe.
+  package var asksTheNetwork: Bool { tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } }
 
   /// All windows of the clock that rules or networks ask for.
   package var timeWindows: [TimeWindow] {

@@ -58,15 +58,5 @@ package struct InterfaceProcess {
     }
   }
 
-  /// Beside the running program, where all of ours are installed or built; else to be found on PATH.
-  package static var path: String {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = buffer.withUnsafeMutableBytes {
-      guard let base = $0.assumingMemoryBound(to: CChar.self).baseAddress else { return 0 }
-      return readlink("/proc/self/exe", base, $0.count)
-    }
-    guard count > 0 else { return program }
-    let beside = Folder.parent(of: String(decoding: buffer.prefix(count), as: UTF8.self)) + "/" + program
-    return access(beside, X_OK) == 0 ? beside : program
-  }
+  package static var path: String { programBeside(program) }
 }

@@ -171,18 +171,6 @@ int cwg_deletion_watch(const char *folder);
 /// Reads what it tells: 1 where the file of this name, or the folder, has gone.
 int cwg_deletion_read(int fd, const char *name);
 
-/// Takes the user and the group for good, with no others. 0, or -1 with errno (EPERM: without CAP_SETUID and CAP_SETGID).
-int cwg_become(uid_t user, gid_t group);
-
-/// Empties the bounding set, as far as there is CAP_SETPCAP: so before `cwg_become`, which takes it away.
-void cwg_drop_bounds(void);
-
-/// Drops every capability for good. 0, or -1 with errno.
-int cwg_drop_capabilities(void);
-
-/// No new privileges by exec, no core file, no tracing by others of the same user. 0, or -1 with errno.
-int cwg_forbid_privileges(void);
-
 /// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. No new socket, file, thread or
 /// program, and no memory that becomes executable. 0, or a negative errno value.
 int cwg_confine(void);

@@ -1,5 +1,6 @@
 internal import CWireGuardConfinement
 internal import CWireGuardIO
+internal import ProcessConfinement
 internal import Glibc
 package import LinuxIO
 package import WireGuardControl
@@ -13,7 +14,7 @@ package enum InterfaceAtWork {
     let folder = FileDescriptor(owning: InterfaceProcess.folder)
     let channel = FileDescriptor(owning: InterfaceProcess.channel)
     for descriptor in [tun.descriptor, listener, folder, channel] { _ = fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) }
-    try giveUpPrivileges()
+    try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
     cwg_name_thread(pthread_self(), "roamward-wg")
 
     let loop = try DescriptorLoop()
@@ -32,19 +33,5 @@ package enum InterfaceAtWork {
     guard result == 0 else { throw SystemError(code: -result, operation: "confine system calls") }
     _ = try loop.run()
     withExtendedLifetime((interface, sources, folder)) {}
-  }
-
-  /// Becomes a user without rights, where root started it; drops all capabilities in any case, and leaves the starter's folder.
-  private static func giveUpPrivileges() throws(SystemError) {
-    guard chdir("/") == 0 else { throw .last("go to /") }
-    cwg_drop_bounds()
-    if getuid() == 0 {
-      let account = getpwnam(InterfaceProcess.program) ?? getpwnam("nobody")
-      let (user, group) = account.map { ($0.pointee.pw_uid, $0.pointee.pw_gid) } ?? (65_534, 65_534)
-      // In a user namespace or under a service manager's limits there may be no other user to become: then no capabilities it is.
-      guard cwg_become(user, group) == 0 || errno == EPERM || errno == EINVAL else { throw .last("become another user") }
-    }
-    guard cwg_drop_capabilities() == 0 else { throw .last("drop capabilities") }
-    guard cwg_forbid_privileges() == 0 else { throw .last("forbid privileges") }
   }
 }

@@ -27,7 +27,7 @@ package final class NameQuestion {
   package init(_ name: DomainName, on loop: EventLoop) {
     self.name = name
     self.loop = loop
-    resolver = EndpointResolver(on: loop)
+    resolver = EndpointResolver(on: loop, ProbeHelper(on: loop))
   }
 
   /// The first of the servers that answers at all, asked one after another.

@@ -1,5 +1,5 @@
 import Glibc
-import HostDNS
+import HostProbes
 import LinuxIO
 import NetworkTypes
 import SystemdIO
@@ -31,7 +31,7 @@ struct EndpointResolverTests {
     try inNamespaces {
       try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop, answer: answer)
-        let resolver = EndpointResolver(on: loop, port: server.port, limit: limit)
+        let resolver = EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: limit)
         let lookup = resolver.resolve(name ?? self.name, servers: [loopback], link: link, mark: mark) { done(($0, server.questions)) }
         return (server, lookup)
       }
@@ -84,7 +84,9 @@ struct EndpointResolverTests {
     let result: Outcome = try inNamespaces {
       try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
-        return (server, EndpointResolver(on: loop, port: server.port).resolve(name, servers: [dead, loopback], then: done))
+        return (
+          server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [dead, loopback], then: done)
+        )
       }
     }
     #expect(result == .success([v4]))
@@ -102,7 +104,7 @@ struct EndpointResolverTests {
   func noServers() throws {
     var isLater = false
     let result: Outcome = try onLoop { loop, done in
-      let lookup = EndpointResolver(on: loop).resolve(name, servers: []) {
+      let lookup = EndpointResolver(on: loop, ProbeHelper(on: loop)).resolve(name, servers: []) {
         #expect(isLater)
         done($0)
       }
@@ -129,7 +131,10 @@ struct EndpointResolverTests {
       return try marks.map { mark in
         try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
-          return (server, EndpointResolver(on: loop, port: server.port).resolve(name, servers: [loopback], mark: mark, then: done))
+          return (
+            server,
+            EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], mark: mark, then: done)
+          )
         }
       }
     }
@@ -143,7 +148,8 @@ struct EndpointResolverTests {
       for delay in [0, 1, 5, 50] {
         let _: Bool = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, _ in .silence }
-          var lookup: Lookup? = EndpointResolver(on: loop, port: server.port).resolve(name, servers: [loopback]) { _ in
+          var lookup: Lookup? = EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback]) {
+            _ in
             Issue.record("called back")
           }
           let stop = try loop.at(.now + .milliseconds(delay)) {
@@ -163,7 +169,9 @@ struct EndpointResolverTests {
       for _ in 0..<100 {
         let result: Outcome = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, kind in kind == .a ? .addresses([v4]) : .noData }
-          return (server, EndpointResolver(on: loop, port: server.port).resolve(name, servers: [loopback], then: done))
+          return (
+            server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], then: done)
+          )
         }
         #expect(result == .success([v4]))
       }
@@ -172,7 +180,11 @@ struct EndpointResolverTests {
       let processor = processorTime()
       let _: Outcome = try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .silence }
-        return (server, EndpointResolver(on: loop, port: server.port, limit: .seconds(4)).resolve(name, servers: [loopback], then: done))
+        return (
+          server,
+          EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: .seconds(4)).resolve(
+            name, servers: [loopback], then: done)
+        )
       }
       #expect(processorTime() - processor < .seconds(2))
     }
