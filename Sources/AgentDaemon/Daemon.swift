@@ -28,13 +28,13 @@ package struct AgentSettings: Sendable {
   package init() {}
 }
 
-/// The agent as a process: wires the reconciler to the kernel's events, files, signals and the local socket.
+/// The agent as a process: wires the agent to the kernel's events, files, signals and the local socket.
 package final class Daemon {
   private let settings: AgentSettings
   private let logger: Logger
   private let loop: EventLoop
   private let machine: LinuxMachine
-  private let reconciler: Reconciler
+  private let agent: Agent
   private var watch: KernelWatch?
   private var server: ControlServer?
   private var sources: [EventSource] = []
@@ -48,7 +48,7 @@ package final class Daemon {
   private let namespaceLock: NamespaceLock
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
-  package init(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+  package init(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
     self.settings = settings
     self.logger = logger
     do {
@@ -56,16 +56,16 @@ package final class Daemon {
       state = try StateFolder(path: settings.stateDirectory)
       namespaceLock = try NamespaceLock()
     } catch {
-      throw WorldError("\(error)")
+      throw PlatformError("\(error)")
     }
     machine = try LinuxMachine(
       ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
-    let world = World.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
-    reconciler = Reconciler(world: world, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
+    let platform = Platform.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
+    agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
 
   /// Runs until SIGTERM or SIGINT, takes everything down, and gives the exit status. A second signal does not wait for that.
-  package func run() throws(WorldError) -> Int32 {
+  package func run() throws(PlatformError) -> Int32 {
     do throws(SystemError) {
       try listen()
       try guardLock()
@@ -74,17 +74,17 @@ package final class Daemon {
       try watchFiles()
       try watchSignals()
     } catch {
-      throw WorldError("\(error)")
+      throw PlatformError("\(error)")
     }
-    reconciler.tellOfWake = { [weak self] reason, tunnel in
+    agent.announcer.publishWake = { [weak self] reason, tunnel in
       self?.logger.debug(
         "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
-    reconciler.tell = { [weak self] in self?.happened($0) }
+    agent.announcer.publish = { [weak self] in self?.happened($0) }
     recover()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
-    reconciler.start()
+    agent.start()
     ServiceManager.ready(status: summary)
     let code = try runLoop()
     recoverResolvConf()
@@ -92,10 +92,10 @@ package final class Daemon {
   }
 
   /// Removes what an agent that was killed has left, and returns.
-  package func cleanUp() throws(WorldError) -> Int32 {
+  package func cleanUp() throws(PlatformError) -> Int32 {
     recover()
-    reconciler.tell = { [weak self] in self?.logger.tell($0) }
-    reconciler.cleanUp { [loop] in loop.stop() }
+    agent.announcer.publish = { [weak self] in self?.logger.tell($0) }
+    agent.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
     recoverResolvConf()
     for path in ControlSocket.paths(of: settings.socket) { FileDescriptor.removeDeadSocket(path) }
@@ -104,10 +104,10 @@ package final class Daemon {
 
   /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that goes on would undo what follows.
   private func recover() {
-    let notes = state.journal
+    let notes = state.recoveryLog
     let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())
     if !links.isEmpty || !commands.isEmpty {
-      let known = (try? machine.observe(Need(facts: [])).state.kernel) ?? KernelState()
+      let known = (try? machine.observe(ObservationRequest(facts: [])).state.kernel) ?? KernelState()
       MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
     }
     recoverResolvConf()
@@ -117,8 +117,8 @@ package final class Daemon {
     do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
   }
 
-  private func runLoop() throws(WorldError) -> Int32 {
-    do throws(SystemError) { return try loop.run() } catch { throw WorldError("\(error)") }
+  private func runLoop() throws(PlatformError) -> Int32 {
+    do throws(SystemError) { return try loop.run() } catch { throw PlatformError("\(error)") }
   }
 
   // MARK: Events
@@ -131,15 +131,15 @@ package final class Daemon {
       throw SystemError(code: error.code, operation: "listen to the kernel's events")
     }
     self.watch = watch
-    let host = HostWatch(loop) { [weak self] in self?.reconciler.networkChanged() }
+    let host = HostWatch(loop) { [weak self] in self?.agent.networkChanged() }
     hostWatch = host
     machine.needChanged = { host.need($0) }
-    machine.hostChanged = { [weak self] isFirst in isFirst ? self?.reconciler.factsCame() : self?.reconciler.networkChanged() }
-    machine.resolver.changed = { [weak self] in self?.reconciler.factsCame() }
+    machine.hostChanged = { [weak self] isFirst in isFirst ? self?.agent.factsCame() : self?.agent.networkChanged() }
+    machine.resolver.changed = { [weak self] in self?.agent.factsCame() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
-      if !isAsleep { self?.reconciler.woke() }
+      if !isAsleep { self?.agent.woke() }
     }
     for descriptor in watch.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
@@ -149,15 +149,15 @@ package final class Daemon {
   /// A kernel without nftables announces nothing, and has nothing of ours to change.
   private func watchFirewall() throws(SystemError) {
     guard let events = try? FirewallEvents() else { return }
-    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.reconciler.damaged() } })
+    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.agent.damaged() } })
   }
 
   private func kernelSpoke(_ watch: KernelWatch) {
     switch watch.change() {
     case .none: break
-    case .underlay: reconciler.networkChanged()
-    case .ours: reconciler.damaged()
-    case .way: reconciler.wayLost()
+    case .underlay: agent.networkChanged()
+    case .ours: agent.damaged()
+    case .way: agent.networkLost()
     }
   }
 
@@ -166,13 +166,13 @@ package final class Daemon {
     factWatcher = FileWatcher(loop: loop) { [weak self] in
       self?.watchFacts()
       self?.machine.filesChanged()
-      self?.reconciler.networkChanged()
+      self?.agent.networkChanged()
     }
     // Programs read what another has written there until it is ours again.
     resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
       guard let self else { return }
       watchFacts()
-      reconciler.resolverFileChanged(to: machine.resolvConf.observe())
+      agent.resolverFileChanged(to: machine.resolvConf.observe())
     }
     machine.deafness = { [weak self] in self?.deafness }
     watchPolicies()
@@ -186,7 +186,7 @@ package final class Daemon {
     return "changes of \(deaf.map(\.what).joined(separator: ", ")) are not noticed: \(first.because)"
   }
 
-  private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: reconciler.policyDependencies) }
+  private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
 
   private func watchFacts() {
     let places = machine.resolvConf.watchPaths
@@ -211,7 +211,7 @@ package final class Daemon {
   private func reloadPolicies() {
     // Watched before they are read: a change in between is seen.
     watchPolicies()
-    reconciler.policiesChanged()
+    agent.policiesChanged()
     watchPolicies()
   }
 
@@ -231,7 +231,7 @@ package final class Daemon {
     job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: .seconds(1)) { [weak self] type in
       guard let self else { return }
       logger.notice("roamwardd stops", metadata: type.map { ["job": "\($0)"] } ?? [:])
-      reconciler.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
+      agent.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
     }
     // A provider that does not end cannot keep the machine from shutting down.
     if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
@@ -250,7 +250,7 @@ package final class Daemon {
   }
 
   private var summary: String {
-    let up = reconciler.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    let up = agent.status(at: 0, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
 
@@ -277,18 +277,18 @@ package final class Daemon {
     do throws(RequestError) {
       switch request {
       case .status:
-        reconciler.refresh()
-        var report = reconciler.status(at: Int64(time(nil)), process: Int(getpid()))
+        agent.refresh()
+        var report = agent.status(at: Int64(time(nil)), process: Int(getpid()))
         report.counters.events = watch?.counters.events ?? 0
         report.counters.overflows = watch?.counters.overflows ?? 0
         return .done(report.json)
       case .network:
-        reconciler.refresh()
-        return .done(["network": reconciler.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
+        agent.refresh()
+        return .done(["network": agent.lastUnderlay.json, "time": .integer(Int64(time(nil)))])
       case .monitor(let snapshots):
-        if snapshots { return .done(["network": reconciler.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
-      case .hold(let tunnel, let hold): try reconciler.hold(tunnel, hold)
-      case .resume(let tunnel): try reconciler.resume(tunnel)
+        if snapshots { return .done(["network": agent.lastSnapshot.json, "time": .integer(Int64(time(nil)))]) }
+      case .hold(let tunnel, let hold): try agent.hold(tunnel, hold)
+      case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
         let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
         logger.warning(
@@ -296,19 +296,19 @@ package final class Daemon {
           metadata: [
             "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
           ])
-        try reconciler.release(release)
+        try agent.release(release)
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(
           "policies are applied by hand",
           metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
-        try reconciler.apply(request)
+        try agent.apply(request)
         watchPolicies()
       case .confirm:
-        try reconciler.confirmTrial()
+        try agent.confirmTrial()
         watchPolicies()
       case .revert:
-        try reconciler.revertTrial()
+        try agent.revertTrial()
         watchPolicies()
       }
       return .done([:])

@@ -11,14 +11,14 @@ internal import RoamwardCore
 
 /// Puts up the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known: for the time
 /// before there is an agent. A table that is there already stays.
-package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(WorldError) {
+package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
   let loaded = loadPolicies(
     layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
     at: Int64(time(nil)))
   for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
   for words in loaded.fallback?.words ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
   if loaded.hasErrors, loaded.fallback == nil {
-    throw WorldError("the policies have errors, so that nobody knows what to hold back (roamward check)")
+    throw PlatformError("the policies have errors, so that nobody knows what to hold back (roamward check)")
   }
   let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
     TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
@@ -31,7 +31,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
     guard backend.observe() == .absent else { return logger.info("firewall", metadata: ["situation": "guarded already"]) }
     try backend.replace(table)
   } catch {
-    throw WorldError("what must not flow cannot be held back: \(error)")
+    throw PlatformError("what must not flow cannot be held back: \(error)")
   }
   let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
   BlockedTrafficRecord().write(status)
@@ -39,19 +39,19 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Worl
 }
 
 /// Does what `roamwardd --release` does, for callers without a logger. An agent that runs in this network namespace is an error.
-package func releaseMachine() throws(WorldError) {
+package func releaseMachine() throws(PlatformError) {
   if let agent = NamespaceLock.holder {
-    throw WorldError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
+    throw PlatformError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
   }
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
 
 /// Removes the firewall's table, whether the agent or the early lock made it. An agent that runs makes it again: ask the agent instead.
-package func releaseFirewall(logger: Logger) throws(WorldError) {
+package func releaseFirewall(logger: Logger) throws(PlatformError) {
   do throws(NftablesError) {
     try NftablesBackend().remove()
   } catch {
-    throw WorldError("the firewall cannot be opened: \(error)")
+    throw PlatformError("the firewall cannot be opened: \(error)")
   }
   BlockedTrafficRecord().write(nil)
   logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])

@@ -71,6 +71,15 @@ package struct KernelApplier: Sendable {
     case .addDummyLink(let name): return try addLink(name, kind: "dummy", step, &links)
     case .configureWireGuard(let name, let device) where device.engine == .kernel:
       return try wireGuard.configure(link: name, device) ? .done : .alreadySo
+    case .renewSessions(let name, let device) where device.engine == .kernel:
+      do throws(NetlinkError) {
+        try wireGuard.configureAnew(link: name, device)
+        return .done
+      } catch {
+        // One that is not there yet begins with nothing anyway.
+        guard error.code == ENODEV else { throw error }
+        return .alreadySo
+      }
     case .deleteLink(let name, _): return try deleteLink(name, step, &links)
     default: throw NetlinkError(code: ENOTSUP, what: step.description, kernelText: "not a step for the kernel")
     }
@@ -134,7 +143,8 @@ extension Step {
   fileprivate var isBatched: Bool {
     switch self {
     case .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .addRoute, .removeRoute, .addRule, .removeRule: true
-    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall,
+    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .renewSessions, .deleteLink, .writeResolvConf, .restoreResolvConf,
+      .replaceFirewall,
       .removeFirewall,
       .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
       false

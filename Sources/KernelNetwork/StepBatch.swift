@@ -127,7 +127,8 @@ extension NetlinkWriter {
     case .removeRoute(let route): removeRoute(route, linkIndex: link, sequence: sequence, flags: flags)
     case .addRule(let rule): addRule(rule, sequence: sequence, flags: flags)
     case .removeRule(let rule): removeRule(rule, sequence: sequence, flags: flags)
-    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .deleteLink, .writeResolvConf, .restoreResolvConf, .replaceFirewall,
+    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .renewSessions, .deleteLink, .writeResolvConf, .restoreResolvConf,
+      .replaceFirewall,
       .removeFirewall,
       .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
       return

@@ -57,7 +57,7 @@ package final class SimulatedMachine {
   package var stagedPolicies: PolicySet?
   private var trial: PolicyTrial?
   private var isKept = false
-  /// Where the agent dies. Then nothing that it began goes on, until there is another one (`world`).
+  /// Where the agent dies. Then nothing that it began goes on, until there is another one (`platform`).
   package var fuse: Fuse?
   /// Places that agents have come to.
   package private(set) var places: [String] = []
@@ -135,87 +135,101 @@ package final class SimulatedMachine {
     while !later.isEmpty { later.removeFirst()() }
   }
 
-  // MARK: The world
+  // MARK: The platform
 
   /// For a new agent; one before it is as good as dead.
-  package var world: World {
+  package var platform: Platform {
     life.isDead = true
     let life = SimulatedLife()
     self.life = life
     later = []
     alarm = nil
-    var world = World(
-      now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock },
-      observe: { [unowned self] _ throws(WorldError) in observe() },
+    return Platform(
+      clock: clock(of: life), machine: machine(of: life), network: network(of: life),
+      commands: CommandPlatform(
+        run: { [unowned self] action, tunnel, command, done in run(action, tunnel, command, by: life, then: done) }, end: { _ in },
+        cut: { _ in }),
+      policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)), recoveryLog: recoveryLog(of: life),
+      recordBlocking: { _ in })
+  }
+
+  private func clock(of life: SimulatedLife) -> ClockPlatform {
+    ClockPlatform(
+      now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock }, timeAsleep: { [unowned self] in asleep },
+      wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
+  }
+
+  private func machine(of life: SimulatedLife) -> MachinePlatform {
+    MachinePlatform(
+      observe: { [unowned self] _ throws(PlatformError) in observe() },
+      observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
       apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },
-      startUserspaceLink: { [unowned self] link, done in
-        pass("start the engine of \(link)", by: life) {
-          soon(life) { [self] in
-            pass("the engine of \(link) starts", by: life) { state.apply([.addWireGuardLink(link, .userspace)]) }
-            if !life.isDead { done(nil) }
-          }
-        }
-      }, endUserspaceLink: { _ in },
-      renewSessions: { [unowned self] link, device in
-        pass("renew the sessions of \(link)", by: life) {
-          renewals += 1
-          state.configure(link, device, anew: true)
-          peers?.configure(link, device, anew: true, at: now)
-        }
-        return nil
-      }, wireGuardEngine: { [unowned self] in engine },
+      begin: { [unowned self] step, done in begin(step, by: life, then: done) }, endUserspaceLink: { _ in },
+      wireGuardEngine: { [unowned self] in engine },
+      readDevice: { [unowned self] link in
+        samples += 1
+        answerDevices()
+        return state.observed.wireGuard[link]
+      }, controlGroup: { _ in nil })
+  }
+
+  private func network(of life: SimulatedLife) -> NetworkPlatform {
+    NetworkPlatform(
       resolve: { [unowned self] name, servers, link, done in
         lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
         if servers.contains(where: silentServers.contains) {
           let run = ProbeInFlight()
           arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(because: "no name server answered in time")) }))
-          return run
+          return Cancellation(run)
         }
         let addresses = names[name] ?? otherNames.map { [$0] }
         soon(life) { done(addresses.map { .addresses($0) } ?? .failed(because: "no such name")) }
         return nil
-      }, run: { [unowned self] action, tunnel, command, done in run(action, tunnel, command, by: life, then: done) },
-      loadPolicies: { [unowned self] in
-        var loaded = LoadedPolicies()
-        loaded.policies = (trial != nil || isKept ? stagedPolicies : nil) ?? policies
-        loaded.diagnostics = problems
-        return loaded
-      }, journal: journal(of: life),
-      wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
-    world.changeResolver = { [unowned self] step, done in
-      resolverChanges.append(step)
-      if let reason = failingSteps(step) { return soon(life) { done(reason) } }
-      // One that never answers.
-      if resolverIsDeaf { return }
-      soon(life) { [self] in
-        pass("\(step)", by: life) { _ = apply(step) }
-        guard let time = resolverTime else {
-          if !life.isDead { done(nil) }
-          return
+      },
+      probe: { [unowned self] request, link, done in
+        probes.append("\(request.url) on \(link.name)")
+        guard let reply = probeReplies[request.url] else { return nil }
+        let run = ProbeInFlight()
+        arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
+        return Cancellation(run)
+      },
+      resolveNeighbour: { [unowned self] address, link in
+        neighbourRequests.append("\(address) on \(link.name)")
+        whenNeighbourIsAsked(address)
+      })
+  }
+
+  /// What another program does takes a moment.
+  private func begin(_ step: Step, by life: SimulatedLife, then done: @escaping (Result<Void, PlatformError>) -> Void) {
+    if case .addWireGuardLink(let link, _) = step {
+      pass("start the engine of \(link)", by: life) {
+        soon(life) { [self] in
+          pass("the engine of \(link) starts", by: life) { state.apply([step]) }
+          if !life.isDead { done(.success(())) }
         }
-        let program = ProbeInFlight()
-        arrivals.append((at: now + time, Arrival(program) { withExtendedLifetime(program) { if !life.isDead { done(nil) } } }))
       }
+      return
     }
-    world.probe = { [unowned self] request, link, done in
-      probes.append("\(request.url) on \(link.name)")
-      guard let reply = probeReplies[request.url] else { return nil }
-      let run = ProbeInFlight()
-      arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
-      return run
+    resolverChanges.append(step)
+    if let reason = failingSteps(step) { return soon(life) { done(.failure(PlatformError(reason))) } }
+    // One that never answers.
+    if resolverIsDeaf { return }
+    soon(life) { [self] in
+      pass("\(step)", by: life) { _ = apply(step) }
+      guard let time = resolverTime else {
+        if !life.isDead { done(.success(())) }
+        return
+      }
+      let program = ProbeInFlight()
+      arrivals.append((at: now + time, Arrival(program) { withExtendedLifetime(program) { if !life.isDead { done(.success(())) } } }))
     }
-    world.timeAsleep = { [unowned self] in asleep }
-    world.readDevice = { [unowned self] link in
-      samples += 1
-      answerDevices()
-      return state.observed.wireGuard[link]
-    }
-    world.resolveNeighbour = { [unowned self] address, link in
-      neighbourRequests.append("\(address) on \(link.name)")
-      whenNeighbourIsAsked(address)
-    }
-    world.trials = trials(of: life)
-    return world
+  }
+
+  private var loaded: LoadedPolicies {
+    var loaded = LoadedPolicies()
+    loaded.policies = (trial != nil || isKept ? stagedPolicies : nil) ?? policies
+    loaded.diagnostics = problems
+    return loaded
   }
 
   /// One effect of an agent, with a place to die before and after it; `nil` where there was none, because it was dead.
@@ -241,8 +255,8 @@ package final class SimulatedMachine {
 
   private func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { later.append { if !life.isDead { body() } } }
 
-  private func journal(of life: SimulatedLife) -> Journal {
-    Journal(
+  private func recoveryLog(of life: SimulatedLife) -> RecoveryLog {
+    RecoveryLog(
       unfinishedLinks: { [unowned self] in unfinishedLinks },
       noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = unfinishedLinks.insert(link) } },
       forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = unfinishedLinks.remove(link) } },
@@ -250,30 +264,26 @@ package final class SimulatedMachine {
       noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { startedCommands[tunnel] = command }
       },
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { startedCommands[tunnel] = nil } },
-      holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] holds in pass("note holds", by: life) { savedHolds = holds } })
+      holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] holds in pass("note holds", by: life) { savedHolds = holds } },
+      troubles: { [] })
   }
 
   private func trials(of life: SimulatedLife) -> PolicyTrials {
-    var trials = PolicyTrials()
-    trials.current = { [unowned self] in trial }
-    trials.stage = { [unowned self] _ in
-      var loaded = LoadedPolicies()
-      loaded.policies = stagedPolicies ?? policies
-      return loaded
-    }
-    trials.begin = { [unowned self] moment in
-      pass("begin a trial", by: life) { trial = PolicyTrial(until: moment) }
-      return nil
-    }
-    trials.keep = { [unowned self] in
-      pass("keep what is on trial", by: life) {
-        isKept = true
-        trial = nil
-      }
-      return nil
-    }
-    trials.drop = { [unowned self] in pass("end the trial", by: life) { trial = nil } }
-    return trials
+    PolicyTrials(
+      current: { [unowned self] in trial },
+      stage: { [unowned self] _ in
+        var loaded = LoadedPolicies()
+        loaded.policies = stagedPolicies ?? policies
+        return loaded
+      },
+      begin: { [unowned self] moment throws(PlatformError) in pass("begin a trial", by: life) { trial = PolicyTrial(until: moment) } },
+      keep: { [unowned self] () throws(PlatformError) in
+        pass("keep what is on trial", by: life) {
+          isKept = true
+          trial = nil
+        }
+      },
+      drop: { [unowned self] in pass("end the trial", by: life) { trial = nil } })
   }
 
   private func observe() -> Observation {
@@ -308,6 +318,9 @@ package final class SimulatedMachine {
     state.apply([step])
     switch step {
     case .configureWireGuard(let link, let device): peers?.configure(link, device, anew: false, at: now)
+    case .renewSessions(let link, let device):
+      renewals += 1
+      peers?.configure(link, device, anew: true, at: now)
     case .deleteLink(let link, _): peers?.remove(link)
     default: break
     }

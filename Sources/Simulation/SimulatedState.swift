@@ -52,6 +52,7 @@ package struct SimulatedState {
       nextIndex += 1
     case .setAlias(let link, let alias): change(link) { $0.alias = alias }
     case .configureWireGuard(let link, let device): configure(link, device, anew: false)
+    case .renewSessions(let link, let device): configure(link, device, anew: true)
     case .setMTU(let link, let mtu, _): change(link) { $0.mtu = mtu }
     case .addAddress(let address, let link): observed.kernel.addresses.append(LinkAddress(link: link, address: address))
     case .removeAddress(let address, let link): observed.kernel.addresses.removeAll { $0.link == link && $0.address == address }

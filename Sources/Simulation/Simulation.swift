@@ -21,7 +21,7 @@ package final class Simulation {
 
   private let machine = SimulatedMachine()
   private let timeline: Timeline
-  private let agent: Reconciler
+  private let agent: Agent
   private var failures: [Failure] = []
   private let tell: (Entry) -> Void
 
@@ -32,12 +32,12 @@ package final class Simulation {
     machine.policies = policies
     machine.start = timeline.start
     machine.otherNames = IPAddress("192.0.2.254")
-    agent = Reconciler(world: machine.world, settle: settle)
+    agent = Agent(platform: machine.platform, settle: settle)
   }
 
   /// Runs to the timeline's last step, and gives the expectations that were not met.
   package func run() -> [Failure] {
-    agent.tell = { [unowned self] event in
+    agent.announcer.publish = { [unowned self] event in
       let elapsed = machine.now - Moment(nanoseconds: 0)
       tell(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
     }

@@ -44,7 +44,7 @@ extension ObservedState {
 }
 
 extension NameFate {
-  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> String {
+  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) -> String {
     var lines = [name.text]
     if let refusal { lines.append("  asked nowhere: \(refusal)") }
     lines += askees.map { askee in
@@ -62,7 +62,7 @@ extension NameFate {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  fileprivate func json(by choice: ResolverChoice, _ outcome: Result<[String], WorldError>?) -> JSON {
+  fileprivate func json(by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) -> JSON {
     let asked = askees.map { askee -> JSON in
       [
         "tunnel": JSON(askee.tunnel), "link": JSON(askee.link), "servers": JSON(askee.servers.map(\.description)),

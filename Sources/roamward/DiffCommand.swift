@@ -36,7 +36,7 @@ struct Diff: ParsableCommand {
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
     let preview: PlanPreview
-    do throws(WorldError) {
+    do throws(PlatformError) {
       preview = try facts.preview(of: loaded.policies, on: snapshot, machine: machine)
     } catch {
       throw trouble("\(error)")

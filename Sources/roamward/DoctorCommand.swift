@@ -57,7 +57,7 @@ struct Doctor: ParsableCommand {
     let snapshot = try sources.snapshot()
     var notes: [String: [String]] = [:]
     for tunnel in set.tunnels where tunnel.isEnabled {
-      do throws(WorldError) {
+      do throws(PlatformError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
         notes[tunnel.name] = preview.notes + preview.plan.conflicts.map(\.description)
       } catch {

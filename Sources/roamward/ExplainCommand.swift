@@ -43,7 +43,7 @@ struct Explain: ParsableCommand {
   private func claims(on policy: TunnelPolicy, of set: PolicySet, _ snapshot: NetworkSnapshot) throws -> [RouteClaim] {
     guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
     let machine = try facts.sources.machine()
-    do throws(WorldError) {
+    do throws(PlatformError) {
       return try facts.preview(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
     } catch {
       writeError("roamward: its routes cannot be told: \(error)\n")

@@ -68,8 +68,8 @@ struct SourceOptions: ParsableArguments {
   func observation() throws -> Observation {
     let machine = try machine()
     machine.settle(.all)
-    do throws(WorldError) {
-      return try machine.observe(Need())
+    do throws(PlatformError) {
+      return try machine.observe(ObservationRequest())
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
@@ -80,7 +80,7 @@ struct SourceOptions: ParsableArguments {
   var areUsual: Bool { ssidFile == nil && resolvConf == "/etc/resolv.conf" && stateDir == "/var/lib/roamward" }
 
   func machine() throws -> LinuxMachine {
-    do throws(WorldError) {
+    do throws(PlatformError) {
       return try LinuxMachine(ssidFile: ssidFile, resolvConf: resolvConf, stateDirectory: stateDir)
     } catch {
       writeError("roamward: \(error)\n")

@@ -16,7 +16,7 @@ struct PreviewOptions: ParsableArguments {
     if let up { _ = try set.described(up) }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
-    do throws(WorldError) {
+    do throws(PlatformError) {
       return (try facts.preview(of: set, on: snapshot, up: up, machine: machine), snapshot)
     } catch {
       writeError("roamward: \(error)\n")
@@ -29,7 +29,7 @@ extension FactOptions {
   /// The plan under the overrides and the suspension that hold now.
   func preview(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine
-  ) throws(WorldError) -> PlanPreview {
+  ) throws(PlatformError) -> PlanPreview {
     try PlanPreview(of: policies, on: snapshot, up: up, machine: machine, orders: agent.standingOrders(on: snapshot, sources))
   }
 }

@@ -42,7 +42,7 @@ struct Release: ParsableCommand {
   /// The table goes, and there is nobody who would put it up again.
   private func releaseWithoutAgent() throws {
     try requireRoot("to open the firewall")
-    do throws(WorldError) {
+    do throws(PlatformError) {
       try releaseMachine()
     } catch {
       writeError("roamward: \(error)\n")

@@ -25,7 +25,7 @@ struct State: ParsableCommand {
     let report = status
     let machine = try sources.machine()
     let objects: [OwnedObject]
-    do throws(WorldError) {
+    do throws(PlatformError) {
       objects = try machine.ownedObjects(stateDirectory: sources.stateDir, socket: agent.socket)
     } catch {
       writeError("roamward: \(error)\n")
@@ -87,7 +87,7 @@ struct Cleanup: ParsableCommand {
 
   func run() throws {
     try requireRoot("to remove links, routes and rules")
-    do throws(WorldError) {
+    do throws(PlatformError) {
       let machine = try LinuxMachine(ssidFile: nil, resolvConf: sources.resolvConf, stateDirectory: sources.stateDir)
       let lines = try machine.cleanupForecast(stateDirectory: sources.stateDir, socket: agent.socket)
       if !dryRun {

@@ -78,7 +78,7 @@ struct Roamwardd: ParsableCommand {
       }
       let daemon = try Daemon(settings, logger: logger)
       throw ExitCode(cleanup ? try daemon.cleanUp() : try daemon.run())
-    } catch let error as WorldError {
+    } catch let error as PlatformError {
       logger.critical("roamwardd cannot run", metadata: ["reason": "\(error)"])
       throw ExitCode(1)
     }

@@ -123,8 +123,8 @@ final class DayOutRun {
   var isGuarding: Bool { if case .table(_, _, isGuarding: true) = machine.state.observed.firewall { true } else { false } }
 
   /// A new agent on the same machine.
-  func restart() -> Reconciler {
-    let agent = Reconciler(world: machine.world, settle: .milliseconds(500))
+  func restart() -> Agent {
+    let agent = Agent(platform: machine.platform, settle: .milliseconds(500))
     agent.start()
     machine.run(for: .seconds(30))
     return agent
@@ -139,7 +139,7 @@ final class DayOutRun {
     return other.machine.state.observed.comparable
   }
 
-  func stop(_ agent: Reconciler) -> Bool {
+  func stop(_ agent: Agent) -> Bool {
     var isDone = false
     agent.stop { isDone = true }
     machine.run(for: .seconds(30))
@@ -209,7 +209,7 @@ extension ObservedState {
       let where_ = "place \(place): \(run.machine.places.last ?? "")"
       let wasGuarding = run.isGuarding
       var isDone = false
-      let agent = Reconciler(world: run.machine.world, settle: .milliseconds(500))
+      let agent = Agent(platform: run.machine.platform, settle: .milliseconds(500))
       agent.cleanUp { isDone = true }
       run.machine.run(for: .seconds(30))
       #expect(isDone && run.isClean, "\(where_): left \(run.machine.state.observed)")

@@ -154,7 +154,7 @@ import Testing
     let looks = life.machine.observations
     var looksBefore: Int?
     life.machine.whenApplied = { if case .replaceFirewall = $0 { looksBefore = looksBefore ?? life.machine.observations } }
-    life.agent.wayLost()
+    life.agent.networkLost()
     #expect(try isGuarded(life) && life.tunnel().state == "disconnected")
     #expect(looksBefore == looks, "nothing is looked at first")
     life.machine.whenApplied = { #expect($0 != .removeFirewall) }
@@ -168,7 +168,7 @@ import Testing
     for _ in 0..<20 {
       var steps: [Step] = []
       life.machine.whenApplied = { steps.append($0) }
-      life.agent.wayLost()
+      life.agent.networkLost()
       #expect(!isGuarded(life) && steps.count == 2)
       life.machine.run(for: .milliseconds(700))
     }
@@ -177,7 +177,7 @@ import Testing
       let other = WatchedAgent(tunnel(killSwitch), on: home)
       other.start()
       other.machine.whenApplied = { _ in Issue.record("a step") }
-      other.agent.wayLost()
+      other.agent.networkLost()
       other.machine.run(for: .seconds(1))
     }
   }

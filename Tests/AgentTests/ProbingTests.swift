@@ -121,7 +121,7 @@ import Testing
     machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: rules)])
     machine.network = cafe
     machine.probeReplies = ["http://check.example/": .response(status: 302)]
-    let agent = Reconciler(world: machine.world, settle: .zero, connectivityCheck: ConnectivityCheck(url: "http://check.example/"))
+    let agent = Agent(platform: machine.platform, settle: .zero, connectivityCheck: ConnectivityCheck(url: "http://check.example/"))
     agent.start()
     machine.run(for: .seconds(60))
     #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == ["disconnect"])
@@ -144,7 +144,7 @@ import Testing
     machine.network = cafe
     machine.network.portalAPI = "https://portal.example/api"
     machine.probeReplies = ["https://portal.example/api": .response(status: 200, body: Array(body.utf8))]
-    let agent = Reconciler(world: machine.world, settle: .zero)
+    let agent = Agent(platform: machine.platform, settle: .zero)
     agent.start()
     machine.run(for: .milliseconds(500))
     #expect(agent.lastSnapshot.captivePortal == .known(isCaptive))

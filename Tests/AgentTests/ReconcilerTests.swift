@@ -271,7 +271,7 @@ import Testing
     try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
     #expect(life.machine.savedHolds["corp"]?.reason == "printer")
     life.machine.run(for: .seconds(30))
-    let next = Reconciler(world: life.machine.world, settle: .zero)
+    let next = Agent(platform: life.machine.platform, settle: .zero)
     next.start()
     life.machine.run(for: .seconds(1))
     #expect(next.status(at: 0, process: 1).tunnels.first?.hold == "down")

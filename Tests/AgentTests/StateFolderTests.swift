@@ -12,7 +12,7 @@ import Testing
   private let hold = Hold(wantsUp: true, since: 5, lifetime: .time(99), reason: "why not")
 
   private func fill(_ path: String) throws {
-    let journal = try StateFolder(path: path).journal
+    let journal = try StateFolder(path: path).recoveryLog
     journal.noteLink("corp")
     journal.noteCommand("vpn", command)
     journal.saveHolds(["corp": hold])
@@ -22,7 +22,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.path + "/state"
     try fill(path)
-    let journal = try StateFolder(path: path).journal
+    let journal = try StateFolder(path: path).recoveryLog
     #expect(journal.unfinishedLinks() == ["corp"] && journal.startedCommands() == ["vpn": command] && journal.holds() == ["corp": hold])
     #expect(journal.troubles() == [])
     journal.forgetLink("corp")
@@ -49,7 +49,7 @@ import Testing
       flock(number, LOCK_UN)
       usleep(1000)
     }
-    #expect(try StateFolder(path: folder.path).journal.unfinishedLinks() == ["corp"])
+    #expect(try StateFolder(path: folder.path).recoveryLog.unfinishedLinks() == ["corp"])
     waitpid(child, nil, 0)
     withExtendedLifetime(held) {}
   }
@@ -72,7 +72,7 @@ import Testing
     versions.append([UInt8](repeating: 0, count: whole.count))
     for version in versions {
       try TextFile.overwrite("\(path)/\(name)", with: version)
-      let journal = try StateFolder(path: path).journal
+      let journal = try StateFolder(path: path).recoveryLog
       let (links, commands, holds) = (journal.unfinishedLinks(), journal.startedCommands(), journal.holds())
       #expect(links == (name == "link-corp" ? [] : ["corp"]))
       #expect(commands == (name == "command-vpn" ? [:] : ["vpn": command]))
@@ -89,7 +89,7 @@ import Testing
     let path = folder.path + "/state"
     try fill(path)
     rename("\(path)/link-corp", "\(path)/link-home")
-    let journal = try StateFolder(path: path).journal
+    let journal = try StateFolder(path: path).recoveryLog
     #expect(journal.unfinishedLinks() == [] && journal.troubles().count == 1)
   }
 
@@ -111,7 +111,7 @@ import Testing
     try Folder.make(path, mode: 0o700)
     let text = #"{"corp": {"up": true, "since": 5, "until": {"time": 99}, "reason": "why not"}}"#
     try TextFile.replace("\(path)/holds.json", with: Array(text.utf8), mode: 0o600)
-    let journal = try StateFolder(path: path).journal
+    let journal = try StateFolder(path: path).recoveryLog
     #expect(journal.holds() == ["corp": hold] && journal.troubles() == [])
   }
 
@@ -140,7 +140,7 @@ import Testing
       while write(filler, block, block.count) > 0 {}
       close(filler)
       do {
-        let journal = try StateFolder(path: path + "/state").journal
+        let journal = try StateFolder(path: path + "/state").recoveryLog
         #expect(journal.unfinishedLinks() == ["corp"] && journal.troubles() == [])
         journal.noteLink("home")
         #expect(journal.unfinishedLinks() == ["corp", "home"])
@@ -148,17 +148,17 @@ import Testing
         unlink(path + "/filler")
         #expect(journal.troubles() == [])
       }
-      #expect(try StateFolder(path: path + "/state").journal.unfinishedLinks() == ["corp", "home"])
+      #expect(try StateFolder(path: path + "/state").recoveryLog.unfinishedLinks() == ["corp", "home"])
       // Read-only, with a lock file and without, and without a folder.
       try #require(mount(nil, path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
       let first = try StateFolder(path: path + "/state")
-      first.journal.noteLink("more")
-      #expect(first.journal.unfinishedLinks() == ["corp", "home", "more"])
-      #expect(first.journal.troubles().first?.contains("Read-only file system") == true)
+      first.recoveryLog.noteLink("more")
+      #expect(first.recoveryLog.unfinishedLinks() == ["corp", "home", "more"])
+      #expect(first.recoveryLog.troubles().first?.contains("Read-only file system") == true)
       #expect(throws: SystemError.self) { try StateFolder(path: path + "/state") }
       let other = try StateFolder(path: path + "/other")
-      other.journal.noteLink("x")
-      #expect(other.journal.troubles().first?.contains("Read-only file system") == true)
+      other.recoveryLog.noteLink("x")
+      #expect(other.recoveryLog.troubles().first?.contains("Read-only file system") == true)
     }
   }
 }

@@ -59,9 +59,9 @@ final class WatchedAgent {
   /// Forgets what was told.
   func forget() { events = [] }
 
-  private func make() -> Reconciler {
-    let agent = Reconciler(world: machine.world, settle: .milliseconds(500))
-    agent.tell = { [unowned self] in
+  private func make() -> Agent {
+    let agent = Agent(platform: machine.platform, settle: .milliseconds(500))
+    agent.announcer.publish = { [unowned self] in
       events.append($0)
       whenTold($0)
     }

@@ -152,7 +152,7 @@ import Testing
 @Suite struct PaceTests {
   @Test("never more than ten looks in a second, and always one after the last change") func capped() {
     for settle in [Duration.zero, .milliseconds(1), .milliseconds(90), .milliseconds(500)] {
-      var pace = Pace()
+      var pace = ObservationRateLimit()
       var now = Moment(nanoseconds: 0)
       var looks: [Moment] = []
       var pending: Moment?
@@ -166,12 +166,12 @@ import Testing
       }
       if let pending { looks.append(pending) }
       #expect(pending.map { $0 >= now } ?? (looks.last == now) || looks.last.map { $0 >= now } ?? false)
-      for (a, b) in zip(looks, looks.dropFirst(Pace.looksPerSecond)) { #expect(b >= a + .seconds(1)) }
+      for (a, b) in zip(looks, looks.dropFirst(ObservationRateLimit.looksPerSecond)) { #expect(b >= a + .seconds(1)) }
     }
   }
 
   @Test("a quiet network is looked at without delay") func quiet() {
-    var pace = Pace()
+    var pace = ObservationRateLimit()
     for second in 0..<100 {
       let now = Moment(nanoseconds: 0) + .seconds(second)
       for _ in 0..<5 { #expect(pace.look(after: .zero, at: now) == now) }

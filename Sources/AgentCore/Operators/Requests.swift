@@ -1,77 +1,84 @@
 package import ControlProtocol
+import KernelModel
 import NetworkTypes
 import PolicySource
 package import RoamwardCore
 
 /// What a person asks of the agent.
-extension Reconciler {
+extension Agent {
   /// Brings a tunnel up or down by hand, whatever the rules say.
   package func hold(_ tunnel: String, _ request: HoldRequest) throws(RequestError) {
-    guard let policy = policies.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
+    guard let policy = state.set.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
     guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
-    observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
+    reconciler.observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
     let cure = "`--even-ssh` does it all the same, and with `--for 5m` it ends by itself"
-    try refuseToCut(request.sessions, under: prospect(of: policies, holding: tunnel, up: request.wantsUp), cure: cure)
-    let now = world.wallClock()
+    try refuseToCut(request.sessions, under: prospect(of: state.set, holding: tunnel, up: request.wantsUp), cure: cure)
+    let now = platform.clock.wallClock()
     let lifetime: Hold.Lifetime =
       switch request.until {
-      case .networkChange: .network(network)
+      case .networkChange: .network(state.seen.network)
       case .resume: .resume
       case .seconds(let seconds): .time(now + seconds)
       }
     let hold = Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
-    let superseded = deliberation.hold(tunnel, hold, of: policies)
-    world.journal.saveHolds(deliberation.holds)
-    tellOfEndedHolds(superseded)
-    tell(.hold(tunnel: tunnel, request, isSaid: true))
-    pass()
+    let superseded = reconciler.change { $0.deliberation.hold(tunnel, hold, of: $0.set) }
+    platform.recoveryLog.saveHolds(state.deliberation.holds)
+    for other in superseded { announcer.publish(.hold(tunnel: other, nil, isSaid: false)) }
+    announcer.publish(.hold(tunnel: tunnel, request, isSaid: true))
+    reconciler.pass()
   }
 
   /// Ends the hold on one tunnel, or on all.
   package func resume(_ tunnel: String?) throws(RequestError) {
-    if let tunnel, policies.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
-    if tunnel == nil { _ = guarding.close() }
-    tellOfEndedHolds(deliberation.resume(tunnel), areSaid: true)
-    pass()
+    if let tunnel, state.set.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
+    let ended = reconciler.change { state in
+      if tunnel == nil { _ = state.killSwitch.machine.close() }
+      return state.deliberation.resume(tunnel)
+    }
+    if !ended.isEmpty { platform.recoveryLog.saveHolds(state.deliberation.holds) }
+    for name in ended { announcer.publish(.hold(tunnel: name, nil, isSaid: true)) }
+    reconciler.pass()
   }
 
   /// The network as the last pass saw it.
-  package var lastSnapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
+  package var lastSnapshot: NetworkSnapshot { state.seen.snapshot }
 
   /// The same, with where its facts come from.
-  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: observation?.provenance ?? Provenance()) }
+  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance()) }
 
   /// Files beside the policies that they are made of.
-  package var policyDependencies: [String] { inForce.loaded.dependencies }
+  package var policyDependencies: [String] { state.policies.loaded.dependencies }
 
-  /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
-  ///
-  /// Every user may ask for a report, as often as they like; the machine is observed at most ten times a second.
-  package func refresh() {
-    guard observation == nil || world.now() >= observedAt + .milliseconds(100) else { return }
-    let before = observation
-    observe()
-    let isNew = before?.snapshot.isSameButForTime(as: lastSnapshot) != true || before?.state.kernel != observation?.state.kernel
-    guard isNew else { return }
-    // The kernel need not tell of it once more.
-    isObservationStale = true
-    settleUntil = settleUntil ?? world.now()
-    schedule()
-  }
-
-  func tellOfEndedHolds(_ tunnels: [String], areSaid: Bool = false) {
-    if areSaid, !tunnels.isEmpty { world.journal.saveHolds(deliberation.holds) }
-    for tunnel in tunnels { tell(.hold(tunnel: tunnel, nil, isSaid: areSaid)) }
+  /// Opens the firewall, wholly or for a portal, for a while.
+  package func release(_ request: ReleaseRequest) throws(RequestError) {
+    var programs: ControlGroup?
+    if let name = request.programs {
+      guard let group = platform.machine.controlGroup(name) else {
+        throw RequestError(code: .failed, message: "no program runs in a control group (version 2) named \(name)")
+      }
+      programs = group
+    }
+    let now = platform.clock.wallClock()
+    var lifetime: Hold.Lifetime =
+      switch request.until {
+      case .networkChange: .network(NetworkIdentity(of: state.seen.snapshot))
+      case .resume: .resume
+      case .seconds(let seconds): .time(now + seconds)
+      }
+    if request.isPortal { lifetime = .time(min(lifetime.end ?? .max, now + FirewallRelease.longestPortal)) }
+    let release = FirewallRelease(since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, reason: request.reason)
+    reconciler.change { $0.killSwitch.machine.open(release) }
+    reconciler.pass()
   }
 
   func noSuchTunnel(_ name: String) -> RequestError {
-    guard inForce.isLoaded else {
+    guard state.policies.isLoaded else {
       let words = "the agent has just started, and still ends what the one before it had begun (a tunnel's `down`): ask again in a moment"
       return RequestError(code: .starting, message: words)
     }
-    let known = policies.tunnels.map(\.name).joined(separator: ", ")
+    let known = state.set.tunnels.map(\.name).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
   }
 }

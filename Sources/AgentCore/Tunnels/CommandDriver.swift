@@ -6,7 +6,7 @@ internal import RoamwardCore
 final class CommandDriver: TunnelDriver {
   private let command: CommandProviderConfiguration
   private let tunnel: String
-  private let world: World
+  private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
   private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
@@ -17,12 +17,12 @@ final class CommandDriver: TunnelDriver {
   private var life = 0
 
   init(
-    _ command: CommandProviderConfiguration, tunnel: String, world: World, report: @escaping (TunnelMachine.Event) -> Void,
+    _ command: CommandProviderConfiguration, tunnel: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void,
     changed: @escaping () -> Void
   ) {
     self.command = command
     self.tunnel = tunnel
-    self.world = world
+    self.platform = platform
     self.report = report
     self.changed = changed
   }
@@ -65,12 +65,12 @@ final class CommandDriver: TunnelDriver {
     life += 1
     isStatusDue = false
     queue.removeAll { $0.0 != .down }
-    if let running, running != .down { world.endRun(tunnel) }
+    if let running, running != .down { platform.commands.end(tunnel) }
     guard isDownOwed, running != .down, !queue.contains(where: { $0.0 == .down }) else { return }
     run(.down) { [weak self] _ in
       guard let self else { return }
       isDownOwed = false
-      world.journal.forgetCommand(tunnel)
+      platform.recoveryLog.forgetCommand(tunnel)
     }
   }
 
@@ -78,7 +78,7 @@ final class CommandDriver: TunnelDriver {
   func cutShort() {
     queue = []
     if running != .down { isDownOwed = false }
-    if running != nil { world.cutRun(tunnel) }
+    if running != nil { platform.commands.cut(tunnel) }
   }
 
   private func run(_ action: CommandAction, then done: @escaping (CommandOutcome) -> Void) {
@@ -92,9 +92,9 @@ final class CommandDriver: TunnelDriver {
     running = action
     if action == .up {
       isDownOwed = true
-      world.journal.noteCommand(tunnel, command)
+      platform.recoveryLog.noteCommand(tunnel, command)
     }
-    world.run(action, tunnel, command) { [weak self] outcome in
+    platform.commands.run(action, tunnel, command) { [weak self] outcome in
       guard let self else { return }
       running = nil
       done(outcome)

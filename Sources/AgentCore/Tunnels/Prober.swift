@@ -2,31 +2,30 @@ internal import ControlProtocol
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Drives the probe machine: puts its questions to the world, and brings the answers back.
+/// Drives the probe machine: puts its questions to the network, and brings the answers back.
 final class Prober {
   private(set) var machine: ProbeMachine
-  private let world: World
-  private let whenAnswered: () -> Void
-  private var runs: [ProbeMachine.Token: AnyObject] = [:]
+  private let platform: Platform
+  var whenAnswered: () -> Void = {}
+  private var runs: [ProbeMachine.Token: Cancellation] = [:]
   /// Where requests leave.
   private var link: LinkFacts?
 
-  init(world: World, check: ConnectivityCheck?, whenAnswered: @escaping () -> Void) {
+  init(_ platform: Platform, check: ConnectivityCheck?) {
     machine = ProbeMachine(check: check)
-    self.world = world
-    self.whenAnswered = whenAnswered
+    self.platform = platform
   }
 
   /// The network as the host's own sources see it, before what was found out about it is added.
   func attach(to network: NetworkSnapshot) {
     link = network.primaryLink
-    perform(machine.attach(to: network, at: world.now()))
+    perform(machine.attach(to: network, at: platform.clock.now()))
   }
 
   /// The machine has slept: nothing that was answered before is believed until it is answered anew.
-  func wake() { perform(machine.wake(at: world.now())) }
+  func wake() { perform(machine.wake(at: platform.clock.now())) }
 
-  func want(_ evidence: Set<Evidence>) { perform(machine.want(evidence, at: world.now())) }
+  func want(_ evidence: Set<Evidence>) { perform(machine.want(evidence, at: platform.clock.now())) }
 
   private func perform(_ effects: [ProbeMachine.Effect]) {
     for effect in effects {
@@ -39,10 +38,10 @@ final class Prober {
 
   private func send(_ token: ProbeMachine.Token, _ inquiry: Inquiry) {
     guard let link else { return }
-    runs[token] = world.probe(inquiry.request, link) { [weak self] reply in
+    runs[token] = platform.network.probe(inquiry.request, link) { [weak self] reply in
       guard let self else { return }
       runs[token] = nil
-      if machine.take(reply.read(as: inquiry), for: token, at: world.now()) { whenAnswered() }
+      if machine.take(reply.read(as: inquiry), for: token, at: platform.clock.now()) { whenAnswered() }
     }
   }
 }

@@ -20,6 +20,10 @@ protocol TunnelDriver: AnyObject {
   func reassert(on underlay: LinkFacts?)
   /// Begins new sessions, with the endpoints that are known; resolves them again meanwhile.
   func renewSessions(on underlay: LinkFacts?)
+  /// Peers are to be given new sessions: a step of the next plan does that. Until then nothing that the device shows is an answer.
+  var wantsNewSessions: Bool { get }
+  /// The step was made, or was needless.
+  func sessionsBegan()
   /// The families in which its peers are reached; `nil`: not known.
   var endpointFamilies: Set<IPAddress.Family>? { get }
   /// The same network is known better: name servers that were awaited, say.
@@ -44,6 +48,8 @@ extension TunnelDriver {
   func cutShort() {}
   func reassert(on underlay: LinkFacts?) { probePeer(on: underlay) }
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
+  var wantsNewSessions: Bool { false }
+  func sessionsBegan() {}
   var endpointFamilies: Set<IPAddress.Family>? { nil }
   func learn(_ underlay: LinkFacts?) {}
   func readDevice() -> WireGuardState? { nil }
@@ -53,13 +59,13 @@ extension TunnelDriver {
 
 extension ProviderConfiguration {
   func driver(
-    of tunnel: String, world: World, report: @escaping (TunnelMachine.Event) -> Void, changed: @escaping () -> Void
+    of tunnel: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void, changed: @escaping () -> Void
   ) -> any TunnelDriver {
     switch self {
     case .wireGuard(let provider):
       WireGuardDriver(
-        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), world: world, report: report, changed: changed)
-    case .command(let command): CommandDriver(command, tunnel: tunnel, world: world, report: report, changed: changed)
+        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, report: report, changed: changed)
+    case .command(let command): CommandDriver(command, tunnel: tunnel, platform: platform, report: report, changed: changed)
     }
   }
 

@@ -11,7 +11,7 @@ final class TunnelSupervisor {
   /// Seconds since 1970 at which the state, as people know it, was entered.
   private(set) var stateSince: Int64
   private var connectedSince: Int64 = 0
-  private let world: World
+  private let platform: Platform
   private let changed: () -> Void
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
@@ -23,12 +23,12 @@ final class TunnelSupervisor {
   private var isToComeBack = false
 
   /// `changed` is called when something outside has moved the machine: a pass is due.
-  init(policy: TunnelPolicy, world: World, changed: @escaping () -> Void) {
+  init(policy: TunnelPolicy, platform: Platform, changed: @escaping () -> Void) {
     self.policy = policy
     slot = TunnelSetup.slots(for: policy.precedence).lowerBound
-    self.world = world
+    self.platform = platform
     self.changed = changed
-    stateSince = world.wallClock()
+    stateSince = platform.clock.wallClock()
     makeDriver()
   }
 
@@ -47,8 +47,24 @@ final class TunnelSupervisor {
   /// How the tunnel stands towards the kernel.
   var setup: TunnelSetup {
     let device = driver?.device(whileAwaiting: machine.state.isAwaitingAnswer)
-    return TunnelSetup(
+    var setup = TunnelSetup(
       policy: policy, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
+    setup.renewsSessions = wantsNewSessions
+    return setup
+  }
+
+  /// Its peers are to be given new sessions.
+  var wantsNewSessions: Bool { driver?.wantsNewSessions ?? false }
+
+  /// They have been given them, or there is no device that could have had others.
+  func sessionsBegan() { driver?.sessionsBegan() }
+
+  /// Whether a step is one of its own: of its link, or of its table.
+  func owns(_ step: Step) -> Bool { step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot) }
+
+  /// Whether it is down and only there because another pass has to replace it, or to remove it from `policies`.
+  func isReadyToGo(_ policies: PolicySet) -> Bool {
+    machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
   }
 
   var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
@@ -88,7 +104,7 @@ final class TunnelSupervisor {
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
     let before = machine.state
-    let effects = machine.handle(event, at: world.now())
+    let effects = machine.handle(event, at: platform.clock.now())
     noteTime(before)
     if case .backingOff = machine.state, before.isAwaitingAnswer, event == .tick { driver?.noteAnswer(false) }
     if machine.state != before { liveness = nil }
@@ -106,7 +122,7 @@ final class TunnelSupervisor {
   /// A tunnel that asserts itself on another network has been connected all along.
   private func noteTime(_ before: TunnelMachine.State) {
     guard machine.state.status != before.status else { return }
-    let now = world.wallClock()
+    let now = platform.clock.wallClock()
     if machine.state == .connected {
       if case .reasserting = before {} else { connectedSince = now }
       stateSince = connectedSince
@@ -115,8 +131,8 @@ final class TunnelSupervisor {
     }
   }
 
-  /// Tells the machine what the kernel shows of the device.
-  func hear(_ state: WireGuardState?) {
+  /// Takes in what the kernel shows of the device: an answer that is awaited.
+  func observe(_ state: WireGuardState?) {
     guard machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true else { return }
     driver?.noteAnswer(true)
     handle(.peerAnswered, on: underlay)
@@ -125,20 +141,26 @@ final class TunnelSupervisor {
   /// The families in which its peers are reached while it is connected; `nil`: not known, or not connected.
   var endpointFamilies: Set<IPAddress.Family>? { machine.state == .connected ? driver?.endpointFamilies : nil }
 
+  /// The other family's path is not this tunnel's.
+  func isConcerned(by news: (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)) -> Bool {
+    guard news.event == .underlayChanged, let families = endpointFamilies else { return true }
+    return !families.isDisjoint(with: news.paths)
+  }
+
   /// When to sample its device; `nil`: not at all.
   var nextSample: Moment? { liveness?.nextSample }
 
   /// Looks whether the peer still answers what is sent to it. How long it has not, where that is a reason to doubt the tunnel.
   func samplePeer() -> Duration? {
     guard machine.state == .connected, let device = driver?.readDevice() else { return nil }
-    return liveness?.take(device, at: world.now())
+    return liveness?.take(device, at: platform.clock.now())
   }
 
   /// From now on it is sampled, where its device tells anything.
   func beginSampling() {
     guard machine.state == .connected, liveness == nil, let device = driver?.readDevice() else { return }
     var liveness = TunnelLiveness()
-    _ = liveness.take(device, at: world.now())
+    _ = liveness.take(device, at: platform.clock.now())
     self.liveness = liveness
   }
 
@@ -179,7 +201,7 @@ final class TunnelSupervisor {
 
   private func makeDriver() {
     driver = policy.provider.driver(
-      of: policy.name, world: world,
+      of: policy.name, platform: platform,
       report: { [weak self] event in
         guard let self else { return }
         handle(event, on: underlay)

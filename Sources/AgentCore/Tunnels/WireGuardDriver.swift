@@ -6,13 +6,13 @@ internal import RoamwardCore
 final class WireGuardDriver: TunnelDriver {
   private let configuration: WireGuardQuickConfiguration
   private let link: String
-  private let world: World
+  private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
   /// With its endpoints resolved.
   private var device: WireGuardDevice?
   private var preparedOn: LinkFacts?
-  private var lookups: [AnyObject] = []
+  private var lookups: [Cancellation] = []
   private var choice = EndpointChoice()
   /// Until then name servers are awaited.
   private var serversDue: Moment?
@@ -20,16 +20,17 @@ final class WireGuardDriver: TunnelDriver {
   private var renewals: SessionRenewals?
   /// Peers are being given new sessions: until then a handshake is the last network's.
   private var isRenewing = false
+  private(set) var wantsNewSessions = false
   /// Answers of an older life are dropped.
   private var life = 0
 
   init(
-    _ configuration: WireGuardQuickConfiguration, link: String, world: World, report: @escaping (TunnelMachine.Event) -> Void,
+    _ configuration: WireGuardQuickConfiguration, link: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void,
     changed: @escaping () -> Void
   ) {
     self.configuration = configuration
     self.link = link
-    self.world = world
+    self.platform = platform
     self.report = report
     self.changed = changed
   }
@@ -52,7 +53,7 @@ final class WireGuardDriver: TunnelDriver {
     lookups = []
     // Name servers that are not known yet are awaited, as by a rule.
     if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
-      serversDue = world.now() + Timing().decideWithin
+      serversDue = platform.clock.now() + Timing().decideWithin
     } else {
       begin(on: underlay)
     }
@@ -60,14 +61,14 @@ final class WireGuardDriver: TunnelDriver {
 
   func learn(_ underlay: LinkFacts?) {
     guard let due = serversDue else { return }
-    if let underlay, underlay.isAwaiting(.dnsServers), world.now() < due { return }
+    if let underlay, underlay.isAwaiting(.dnsServers), platform.clock.now() < due { return }
     begin(on: underlay)
   }
 
   private func begin(on underlay: LinkFacts?) {
     serversDue = nil
     if underlay != preparedOn { choice.forgetSilence() }
-    switch world.wireGuardEngine() {
+    switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
       resolveEndpoints(on: underlay) { [weak self] peers in
@@ -123,27 +124,28 @@ final class WireGuardDriver: TunnelDriver {
     changed()
   }
 
-  /// What of the device's sessions was there before is gone, so every handshake from here on is an answer.
+  /// What there is of the device's sessions goes with the next plan, so every handshake from there on is an answer.
   private func beginSessions() {
-    renewals = (renewals ?? SessionRenewals()).next(at: world.now())
-    guard case .wireGuard(let asked)? = device(whileAwaiting: true), let failure = world.renewSessions(link, asked) else { return }
-    report(.failed(TunnelFailure(.engineFailed, failure)))
+    renewals = (renewals ?? SessionRenewals()).next(at: platform.clock.now())
+    wantsNewSessions = device != nil
   }
+
+  func sessionsBegan() { wantsNewSessions = false }
 
   var endpointFamilies: Set<IPAddress.Family>? {
     let families = Set(device?.peers.compactMap { $0.endpoint?.address?.family } ?? [])
     return families.isEmpty ? nil : families
   }
 
-  func readDevice() -> WireGuardState? { device == nil ? nil : world.readDevice(link) }
+  func readDevice() -> WireGuardState? { device == nil ? nil : platform.machine.readDevice(link) }
 
   var nextQuestion: Moment? { serversDue }
 
   /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict takes more than a few of them.
   func askAgain() {
-    guard let due = renewals?.due, due <= world.now(), !isRenewing else { return }
+    guard let due = renewals?.due, due <= platform.clock.now(), !isRenewing else { return }
     // One that has just been answered is not thrown away.
-    if isAnswered(by: world.readDevice(link)) { return }
+    if isAnswered(by: platform.machine.readDevice(link)) { return }
     beginSessions()
   }
 
@@ -152,13 +154,14 @@ final class WireGuardDriver: TunnelDriver {
     for peer in device?.peers ?? [] { if let address = peer.endpoint?.address { choice.note(address, isAnswered: isAnswered) } }
   }
 
-  func isAnswered(by state: WireGuardState?) -> Bool { !isRenewing && state?.lastHandshake != nil }
+  func isAnswered(by state: WireGuardState?) -> Bool { !isRenewing && !wantsNewSessions && state?.lastHandshake != nil }
 
   func release() {
     life += 1
     lookups = []
     renewals = nil
     isRenewing = false
+    wantsNewSessions = false
     serversDue = nil
     device = nil
   }
@@ -172,7 +175,7 @@ final class WireGuardDriver: TunnelDriver {
     guard open > 0 else { return done(peers) }
     for i in peers.indices {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
-      let lookup = world.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
+      let lookup = platform.network.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
         guard let self, life == asked else { return }
         switch address(in: resolution, of: name, on: underlay) {
         case .found(let address):

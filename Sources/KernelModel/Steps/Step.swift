@@ -10,6 +10,8 @@ package enum Step: Hashable, Sendable {
   case setAlias(link: String, alias: String)
   /// Sets the device's key, port, mark and peers, all of them.
   case configureWireGuard(link: String, WireGuardDevice)
+  /// Sets the same from nothing, so that every peer gets a new session and has to answer once more.
+  case renewSessions(link: String, WireGuardDevice)
   /// Sets the link's MTU in bytes; `was` takes it back.
   case setMTU(link: String, mtu: UInt32, was: UInt32)
   /// Gives the link an address.
@@ -50,7 +52,7 @@ package enum Step: Hashable, Sendable {
     switch self {
     case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
     case .addDummyLink(let link): .deleteLink(link, .kernel)
-    case .setAlias, .configureWireGuard, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
+    case .setAlias, .configureWireGuard, .renewSessions, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
       .removeRecord:
       nil
     case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
@@ -76,6 +78,7 @@ extension Step: CustomStringConvertible {
     case .addDummyLink(let link): "ip link add dev \(link) type dummy"
     case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
     case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
+    case .renewSessions(let link, let device): "wg setconf \(link) \(Self.words(device))"
     case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"
     case .addAddress(let address, let link): "ip address add \(address) dev \(link)"
     case .removeAddress(let address, let link): "ip address del \(address) dev \(link)"

@@ -15,7 +15,7 @@ extension Step {
     switch self {
     case .replaceFirewall: .firewall
     case .addWireGuardLink, .addDummyLink, .setAlias: .links
-    case .configureWireGuard, .setMTU, .addAddress, .removeAddress, .setUp: .settings
+    case .configureWireGuard, .renewSessions, .setMTU, .addAddress, .removeAddress, .setUp: .settings
     // A route that takes another's place travels with its removal.
     case .addRoute, .removeRoute: .routes
     case .addRule: .rules

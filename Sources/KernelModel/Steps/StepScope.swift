@@ -3,6 +3,7 @@ extension Step {
   package var link: String? {
     switch self {
     case .addWireGuardLink(let link, _), .addDummyLink(let link), .setAlias(let link, _), .configureWireGuard(let link, _),
+      .renewSessions(let link, _),
       .setMTU(let link, _, _),
       .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link), .deleteLink(let link, _):
       link
@@ -41,6 +42,9 @@ extension Step {
     default: false
     }
   }
+
+  /// Whether another program makes the change, and says later that it has: a resolver's, or the engine of a userspace device.
+  package var isMadeByAnotherProgram: Bool { if case .addWireGuardLink(_, .userspace) = self { true } else { isOfResolverProgram } }
 
   /// Whether it takes back name servers that are no longer wanted.
   package var isResolverRemoval: Bool {

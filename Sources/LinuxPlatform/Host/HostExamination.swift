@@ -26,7 +26,7 @@ extension HostCondition {
     enabledUnits = files.enabledUnits
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
-    let addresses = (try? machine.observe(Need(facts: [])).state.kernel.addresses) ?? []
+    let addresses = (try? machine.observe(ObservationRequest(facts: [])).state.kernel.addresses) ?? []
     // What containers that nobody runs were given does not matter; podman's are gone when they are not running.
     containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
     }

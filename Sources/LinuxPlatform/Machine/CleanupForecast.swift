@@ -9,7 +9,7 @@ internal import TunnelProviders
 
 extension LinuxMachine {
   /// What `roamwardd --cleanup` would do, in its order, a line each. Changes nothing.
-  package func cleanupForecast(stateDirectory: String, socket: String) throws(WorldError) -> [String] {
+  package func cleanupForecast(stateDirectory: String, socket: String) throws(PlatformError) -> [String] {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)

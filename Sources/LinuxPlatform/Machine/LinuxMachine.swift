@@ -38,7 +38,7 @@ package final class LinuxMachine {
   private var busFacts: [DeviceIdentity: BusFacts] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has its own, which runs in `settle`.
-  package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(WorldError) {
+  package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(PlatformError) {
     self.ssidFile = ssidFile
     do {
       self.loop = try loop ?? EventLoop()
@@ -49,7 +49,7 @@ package final class LinuxMachine {
       wireGuard = try WireGuardKernel()
       applier = try KernelApplier()
     } catch {
-      throw WorldError("the kernel cannot be asked: \(error)")
+      throw PlatformError("the kernel cannot be asked: \(error)")
     }
   }
 
@@ -92,8 +92,8 @@ package final class LinuxMachine {
   }
 
   /// Reads everything anew. Short of descriptors it reads nothing: what could not be opened would look like what is not there.
-  package func observe(_ need: Need) throws(WorldError) -> Observation {
-    if let shortage = FileDescriptor.shortage() { throw WorldError(shortage.reason) }
+  package func observe(_ need: ObservationRequest) throws(PlatformError) -> Observation {
+    if let shortage = FileDescriptor.shortage() { throw PlatformError(shortage.reason) }
     if need.facts != needed {
       needed = need.facts
       needChanged(need.facts)
@@ -119,7 +119,7 @@ package final class LinuxMachine {
 
   /// What is listened to follows from what is seen. Where that is more than before, a change may have gone unheard between the look and the
   /// listening: then it is looked at again.
-  private func readKernel(_ need: Need) throws(WorldError) -> KernelState {
+  private func readKernel(_ need: ObservationRequest) throws(PlatformError) -> KernelState {
     do throws(NetlinkError) {
       var kernel = KernelState()
       for _ in 0..<3 {
@@ -132,7 +132,7 @@ package final class LinuxMachine {
       lastRead = kernel
       return kernel
     } catch {
-      throw WorldError(error.description, isTransient: error.isTransient)
+      throw PlatformError(error.description, isTransient: error.isTransient)
     }
   }
 
@@ -170,22 +170,29 @@ package final class LinuxMachine {
     return failures
   }
 
-  /// Configures the device from nothing, so that every peer has to answer anew. Gives what went wrong.
-  package func renewSessions(_ link: String, _ device: WireGuardDevice) -> String? {
-    do {
-      switch device.engine {
-      case .kernel: try wireGuard.configureAnew(link: link, device)
-      // One that is only being started begins with nothing anyway; to ask it would be to wait for it.
-      case .userspace where userspace.isStarting(link): return nil
-      case .userspace: try userspace.configure(link, device, observed: nil, settingEndpoints: true)
-      }
-      return nil
-    } catch let error as NetlinkError where error.code == ENODEV {
-      // One that is not there yet begins with nothing anyway.
-      return nil
-    } catch {
-      return "\(error)"
+  /// Begins a change that another program makes: starts a userspace WireGuard device, or asks the program that keeps the resolver.
+  func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
+    FaultPoint.pass("before \(step)")
+    let finish = { (problem: String?) in
+      FaultPoint.pass("after \(step)")
+      done(problem.map { .failure(PlatformError($0)) } ?? .success(()))
     }
+    if case .addWireGuardLink(let link, .userspace) = step {
+      userspace.start(link: link) { [userspace] result in
+        guard case .failure(let error) = result else { return finish(nil) }
+        userspace.stop(link: link)
+        finish(error.description)
+      }
+    } else {
+      resolver.change(step, then: finish)
+    }
+    FaultPoint.pass("during \(step)")
+  }
+
+  /// Reads who keeps the resolver, its file, and what it has for these links.
+  func observeResolver(_ links: Set<String>?) -> ResolverObservation {
+    let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }
+    return ResolverObservation(file: resolvConf.observe(), resolver: resolver.observe(links))
   }
 
   private func applyOutsideKernel(_ step: Step) -> String? {
@@ -193,6 +200,9 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         try userspace.configure(link, device, observed: try userspace.read(link))
+      // One that is only being started begins with nothing anyway; to ask it would be to wait for it.
+      case .renewSessions(let link, let device):
+        if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
       case .writeResolvConf(let file): try resolvConf.write(file)
       case .restoreResolvConf: try resolvConf.restore()
       case .replaceFirewall(let table): try requiredFirewall.replace(table)
@@ -307,7 +317,7 @@ extension Step {
   fileprivate var isOutsideKernel: Bool {
     switch self {
     case .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall, .addWireGuardLink(_, .userspace): true
-    case .configureWireGuard(_, let device): device.engine == .userspace
+    case .configureWireGuard(_, let device), .renewSessions(_, let device): device.engine == .userspace
     default: false
     }
   }

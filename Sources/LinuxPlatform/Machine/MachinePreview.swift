@@ -8,7 +8,7 @@ extension PlanPreview {
   package init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     orders: (ObservedState) -> StandingOrders
-  ) throws(WorldError) {
+  ) throws(PlatformError) {
     let observed = try machine.observeForPreview(of: policies)
     var orders = orders(observed)
     if let up { orders.overrides[up] = Hold(wantsUp: true, since: .max, lifetime: .resume) }
@@ -23,11 +23,11 @@ extension PlanPreview {
 
 extension LinuxMachine {
   /// All that a plan compares with. Waits for the DNS backend, where a tunnel brings name servers.
-  fileprivate func observeForPreview(of policies: PolicySet) throws(WorldError) -> ObservedState {
+  fileprivate func observeForPreview(of policies: PolicySet) throws(PlatformError) -> ObservedState {
     let served = policies.tunnels.compactMap(\.linkName) + [Ownership.refusalLink]
     let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }
     if bringsDNS { settleResolver(served) }
-    let need = Need(
+    let need = ObservationRequest(
       facts: [], everywhere: true, wireGuardLinks: policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName), firewall: .name,
       resolverLinks: bringsDNS ? Set(served) : nil)
     return try observe(need).state

@@ -7,8 +7,8 @@ internal import SystemdIO
 
 /// Asks for a name as programs of this host do now, waits for it, and says in words who answered, or what went wrong. `servers`: those that resolv.conf
 /// names.
-package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [IPAddress]) -> Result<[String], WorldError> {
-  guard let loop = try? EventLoop() else { return .failure(WorldError("there is no event loop")) }
+package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [IPAddress]) -> Result<[String], PlatformError> {
+  guard let loop = try? EventLoop() else { return .failure(PlatformError("there is no event loop")) }
   let question = NameQuestion(fate.name, on: loop)
   var outcome: Result<NameQuestion.Answer, ResolveError>?
   let begun = Moment.now
@@ -23,7 +23,7 @@ package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [
   _ = try? loop.run()
   withExtendedLifetime((limit, beginning, question)) {}
   switch outcome ?? .failure(.timedOut(fate.name)) {
-  case .failure(let error): return .failure(WorldError("\(error)"))
+  case .failure(let error): return .failure(PlatformError("\(error)"))
   case .success(let answer):
     let time = words(for: .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1)))))
     let addresses = answer.addresses.map(\.description).joined(separator: ", ")

@@ -24,7 +24,7 @@ package struct OwnedObject: Hashable, Sendable {
 
 extension LinuxMachine {
   /// Everything of ours: what an agent that runs has made, and what one that is gone has left. Takes root.
-  package func ownedObjects(stateDirectory: String, socket: String) throws(WorldError) -> [OwnedObject] {
+  package func ownedObjects(stateDirectory: String, socket: String) throws(PlatformError) -> [OwnedObject] {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
@@ -40,10 +40,12 @@ extension LinuxMachine {
   }
 
   /// All that may be ours, with what the resolver's programs have; waits for those a second or two.
-  func observeForLeftOvers() throws(WorldError) -> ObservedState {
-    let links = try observe(Need(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name)
+  func observeForLeftOvers() throws(PlatformError) -> ObservedState {
+    let links = try observe(ObservationRequest(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(
+      \.name)
     if !links.isEmpty { settleResolver(links) }
-    return try observe(Need(facts: [], everywhere: true, firewall: .name, resolverLinks: links.isEmpty ? nil : Set(links))).state
+    return try observe(ObservationRequest(facts: [], everywhere: true, firewall: .name, resolverLinks: links.isEmpty ? nil : Set(links)))
+      .state
   }
 
   private func ownedFiles(_ notes: NotesOnDisk, _ folder: String, _ socket: String, resolvConf: ObservedResolvConf) -> [OwnedObject] {

@@ -143,17 +143,15 @@ package final class StateFolder {
 
   func isWritten(_ name: String) -> Bool { !unwritten.contains(name) && lock != nil }
 
-  package var journal: Journal {
-    var journal = Journal(
+  package var recoveryLog: RecoveryLog {
+    RecoveryLog(
       unfinishedLinks: { [self] in Set(notes.names(withPrefix: "link-")) },
       noteLink: { [self] in put("link-\($0)", ["boot": .string(boot)]) },
       forgetLink: { [self] in if notes["link-\($0)"] != nil { drop("link-\($0)") } }, startedCommands: { [self] in startedCommands },
       noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
       forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
       holds: { [self] in HoldNote.holds(in: notes["holds.json"] ?? .null) },
-      saveHolds: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", HoldNote.note(of: $0)) })
-    journal.troubles = { [self] in troubles }
-    return journal
+      saveHolds: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", HoldNote.note(of: $0)) }, troubles: { [self] in troubles })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }

@@ -32,22 +32,19 @@ final class TrialFolder {
   var isInForce: Bool { state.trialNote != nil }
 
   var trials: PolicyTrials {
-    var trials = PolicyTrials()
-    trials.current = { [self] in
-      guard let note = state.trialNote, case .until(let moment) = note else { return nil }
-      return PolicyTrial(until: moment)
-    }
-    trials.stage = { [self] in stage($0) }
-    trials.begin = { [self] moment in put(.until(moment)) }
-    trials.keep = { [self] in keep() }
-    trials.drop = { [self] in drop() }
-    return trials
+    PolicyTrials(
+      current: { [self] in
+        guard let note = state.trialNote, case .until(let moment) = note else { return nil }
+        return PolicyTrial(until: moment)
+      },
+      stage: { [self] in stage($0) }, begin: { [self] moment throws(PlatformError) in try put(.until(moment)) },
+      keep: { [self] () throws(PlatformError) in try keep() }, drop: { [self] in drop() })
   }
 
   private func recover() {
     switch state.trialNote {
     case nil: drop()
-    case .keep: _ = keep()
+    case .keep: try? keep()
     case .until(let moment): if moment <= .now { drop() }
     }
   }
@@ -55,9 +52,13 @@ final class TrialFolder {
   private func stage(_ files: [ApplyRequest.File]) -> LoadedPolicies {
     var loaded = LoadedPolicies()
     // What was confirmed and is not yet in its place comes first.
-    if state.trialNote == .keep, let failure = keep() {
-      loaded.diagnostics = [Diagnostic(.error, failure, at: SourceLocation(file: path, line: 1, column: 1))]
-      return loaded
+    if state.trialNote == .keep {
+      do throws(PlatformError) {
+        try keep()
+      } catch {
+        loaded.diagnostics = [Diagnostic(.error, error.description, at: SourceLocation(file: path, line: 1, column: 1))]
+        return loaded
+      }
     }
     do throws(SystemError) {
       removeFolder()
@@ -78,18 +79,22 @@ final class TrialFolder {
     return loaded
   }
 
-  private func put(_ note: TrialNote) -> String? {
+  private func put(_ note: TrialNote) throws(PlatformError) {
     state.put(note)
-    return state.isWritten(TrialNote.name) ? nil : "that the policies are on trial cannot be written down in \(state.path)"
+    guard state.isWritten(TrialNote.name) else {
+      throw PlatformError("that the policies are on trial cannot be written down in \(state.path)")
+    }
   }
 
   /// File by file into the topmost layer; the folder, which says the same, stays in force until all are there.
-  private func keep() -> String? {
-    guard let top = layers.last else { return "there is no folder of policies to keep them in" }
+  private func keep() throws(PlatformError) {
+    guard let top = layers.last else { throw PlatformError("there is no folder of policies to keep them in") }
     let before = state.trialNote
-    if let failure = put(.keep) {
+    do throws(PlatformError) {
+      try put(.keep)
+    } catch {
       state.put(before)
-      return failure
+      throw error
     }
     do throws(SystemError) {
       try Folder.make(top, mode: 0o755)
@@ -97,10 +102,9 @@ final class TrialFolder {
       let names = Folder.names(in: path).sorted { (isPolicy($0) ? 1 : 0, $0) < (isPolicy($1) ? 1 : 0, $1) }
       for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: 0o600) }
     } catch {
-      return "the policies stay in force, and cannot be kept in \(top) yet: \(error); it is tried again at the next start"
+      throw PlatformError("the policies stay in force, and cannot be kept in \(top) yet: \(error); it is tried again at the next start")
     }
     drop()
-    return nil
   }
 
   private func drop() {

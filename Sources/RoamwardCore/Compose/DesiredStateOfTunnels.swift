@@ -53,6 +53,7 @@ extension DesiredLink {
       self.init(
         name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
         addresses: provider.configuration.addresses)
+      renewsSessions = tunnel.renewsSessions
     default:
       self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu.map(underlay.mtu))
     }

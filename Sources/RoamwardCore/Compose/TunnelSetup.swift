@@ -16,6 +16,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var isOnLANNetwork = false
   /// Its names are not to be asked elsewhere while it is not up.
   package var refusesNames = false
+  /// Peers of its WireGuard device are to be given new sessions, so that each has to answer once more.
+  package var renewsSessions = false
 
   package init(
     policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false

@@ -56,6 +56,8 @@ package struct DesiredLink: Hashable, Sendable {
   package var device: Device
   package var mtu: UInt32?
   package var addresses: [InterfaceAddress]
+  /// Peers of a WireGuard device that is there get new sessions.
+  package var renewsSessions = false
 
   package init(name: String, tunnel: String, device: Device, mtu: UInt32? = nil, addresses: [InterfaceAddress] = []) {
     self.name = name

@@ -43,7 +43,7 @@ package struct AppliedState: Sendable {
     switch step {
     case .addWireGuardLink(let link, _), .addDummyLink(let link): links[link] = Settings(isMade: true)
     case .setAlias(let link, let alias): links[link, default: Settings()].alias = alias
-    case .configureWireGuard(let link, let device): links[link, default: Settings()].device = device
+    case .configureWireGuard(let link, let device), .renewSessions(let link, let device): links[link, default: Settings()].device = device
     case .setMTU(let link, let mtu, _): links[link, default: Settings()].mtu = mtu
     case .addAddress(let address, let link): links[link, default: Settings()].addresses.insert(address)
     case .removeAddress(let address, let link):
@@ -147,7 +147,7 @@ package struct AppliedState: Sendable {
     case .addRule(let rule): return rules.contains(rule) ? .rules : nil
     case .removeRule(let rule): return rules.contains(rule) ? nil : .rules
     case .replaceFirewall(let table): return firewallDigest != nil && firewallDigest == table.digest ? .firewall : nil
-    case .deleteLink, .removeFirewall: return nil
+    case .renewSessions, .deleteLink, .removeFirewall: return nil
     case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord: return nil
     }
   }

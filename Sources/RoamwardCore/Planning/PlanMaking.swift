@@ -59,7 +59,11 @@ private struct Changes {
     if existing?.alias != alias { make.append(.setAlias(link: link.name, alias: alias)) }
     if case .wireGuard(let device) = link.device {
       let isConfigured = existing != nil && observed.wireGuard[link.name].map(device.isSatisfied) ?? false
-      if !isConfigured { make.append(.configureWireGuard(link: link.name, device)) }
+      if link.renewsSessions, existing != nil {
+        make.append(.renewSessions(link: link.name, device))
+      } else if !isConfigured {
+        make.append(.configureWireGuard(link: link.name, device))
+      }
     }
     if let mtu = link.mtu, mtu != existing?.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing?.mtu ?? mtu)) }
     let present = Set(observed.kernel.addresses.lazy.filter { $0.link == link.name }.map(\.address))

@@ -38,7 +38,7 @@ extension Step {
     case .addDummyLink(let link): return Discrepancy(.kernel, wanted: ["link \(link) (dummy)"])
     case .setAlias(let link, let alias):
       return setting(link, "alias \(alias)", observed.kernel.link(named: link)?.alias.map { "alias \($0)" })
-    case .configureWireGuard(let link, _):
+    case .configureWireGuard(let link, _), .renewSessions(let link, _):
       let words = description.split(separator: " ", maxSplits: 3).last.map(String.init) ?? ""
       return setting(link, "wireguard \(words)", "wireguard with other settings")
     case .setMTU(let link, let mtu, let was): return setting(link, "mtu \(mtu)", "mtu \(was)")

@@ -1,0 +1,35 @@
+package import RoamwardCore
+
+/// Notes on disk about what is being made, written before it is made: for the agent that comes after a crash.
+package struct RecoveryLog {
+  /// Links whose making has begun and that are not gone yet; after a crash they are ours though they may carry no alias (`KernelState.unfinished`).
+  package var unfinishedLinks: () -> Set<String>
+  package var noteLink: (String) -> Void
+  package var forgetLink: (String) -> Void
+  /// Commands whose `up` has begun: `down` is owed.
+  package var startedCommands: () -> [String: CommandProviderConfiguration]
+  package var noteCommand: (String, CommandProviderConfiguration) -> Void
+  package var forgetCommand: (String) -> Void
+  /// Manual overrides, which outlive the agent and the boot.
+  package var holds: () -> [String: Hold]
+  package var saveHolds: ([String: Hold]) -> Void
+  /// What is wrong with the notes now, for people.
+  package var troubles: () -> [String]
+
+  package init(
+    unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
+    startedCommands: @escaping () -> [String: CommandProviderConfiguration],
+    noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
+    holds: @escaping () -> [String: Hold], saveHolds: @escaping ([String: Hold]) -> Void, troubles: @escaping () -> [String]
+  ) {
+    self.unfinishedLinks = unfinishedLinks
+    self.noteLink = noteLink
+    self.forgetLink = forgetLink
+    self.startedCommands = startedCommands
+    self.noteCommand = noteCommand
+    self.forgetCommand = forgetCommand
+    self.holds = holds
+    self.saveHolds = saveHolds
+    self.troubles = troubles
+  }
+}

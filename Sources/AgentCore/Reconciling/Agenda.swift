@@ -1,0 +1,72 @@
+import ControlProtocol
+import NetworkTypes
+import RoamwardCore
+
+/// A moment at which the agent acts though nothing happens, and why.
+struct Deadline: Hashable, Sendable {
+  /// What is done when it comes, from the least to the most.
+  enum Action: Int, Hashable, Sendable, Comparable {
+    case sample, poll
+    /// A pass, with the machine as it was seen last.
+    case pass
+    /// A pass that observes the machine first.
+    case look
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  let reason: WakeReason
+  let at: Moment
+  /// `nil`: it is of no single tunnel.
+  var tunnel: String?
+
+  var action: Action {
+    switch reason {
+    case .sample: .sample
+    case .poll: .poll
+    case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep: .look
+    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies:
+      .pass
+    }
+  }
+}
+
+/// What the agent waits for though nothing happens, and what it last woke for.
+struct Agenda {
+  private(set) var deadlines: [Deadline] = []
+  var lastWake: Deadline?
+  var polling = Polling()
+  var sleep = SleepWatch()
+  var counters = StatusReport.Counters()
+
+  var next: Deadline? { deadlines.min { $0.at < $1.at } }
+
+  /// No pass and no poll is due: only samples of connected tunnels are taken.
+  var isAtRest: Bool { deadlines.allSatisfy { $0.action == .sample } }
+
+  mutating func set(_ deadlines: [Deadline]) { self.deadlines = deadlines }
+
+  /// Those that have come, the first one first.
+  func due(at now: Moment) -> [Deadline] { deadlines.filter { $0.at <= now }.sorted { $0.at < $1.at } }
+}
+
+extension AgentState {
+  /// Everything that is waited for, as of now.
+  mutating func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Int64) -> [Deadline] {
+    let awaiting = tunnels.ordered.filter(\.machine.state.isAwaitingAnswer)
+    agenda.polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
+    let moments: [(WakeReason, Moment?)] =
+      schedule.deadlines + repairs.deadlines(at: now) + [
+        (.resolver, resolver.nextDeadline(at: now)), (.portal, killSwitch.portalDeadline(at: now)), (.trial, trial),
+        (.suspensionOver, killSwitch.machine.release?.lifetime.end.map { now + .seconds(max(0, $0 - wallClock)) }),
+        (.rules, deliberation.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
+        (.stop, stop.cutAt), (.underlay, seen.underlayNews.event.map { _ in now }), (.poll, agenda.polling.next),
+      ]
+    let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
+    return common
+      + tunnels.ordered.flatMap { tunnel in
+        [(WakeReason.tunnel, tunnel.machine.nextDeadline), (.nameServers, tunnel.nextQuestion), (.sample, tunnel.nextSample)]
+          .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
+      }
+  }
+}

@@ -1,0 +1,175 @@
+import ControlProtocol
+import KernelModel
+import NetworkTypes
+import PolicySource
+import RoamwardCore
+
+/// All that the agent knows and remembers, a value for each concern. Reports and requests read it; `Reconciler` alone changes it.
+struct AgentState {
+  var policies = PoliciesInForce()
+  var seen = ObservedMachine()
+  var schedule = ObservationSchedule()
+  var deliberation = Deliberation()
+  var killSwitch = KillSwitch()
+  var resolver = ResolverCoordinator()
+  var repairs = RepairSchedule()
+  var inProgress = StepsInProgress()
+  var stop = StopSequence()
+  var agenda = Agenda()
+  let tunnels: TunnelSet
+  /// The control group of a name, if there is one with a program in it.
+  let controlGroup: (String) -> ControlGroup?
+
+  init(tunnels: TunnelSet, controlGroup: @escaping (String) -> ControlGroup?) {
+    self.tunnels = tunnels
+    self.controlGroup = controlGroup
+  }
+
+  var set: PolicySet { policies.set }
+}
+
+/// Steps that were begun and that other programs have not finished.
+struct StepsInProgress {
+  /// Userspace devices that are being started.
+  var links = Set<String>()
+  /// The change that a resolver program makes now.
+  var resolver: Step?
+
+  /// Gives false where it is under way already.
+  mutating func begin(_ step: Step) -> Bool {
+    if let link = step.link, !step.isOfResolverProgram { return links.insert(link).inserted }
+    defer { resolver = resolver ?? step }
+    return resolver == nil
+  }
+
+  mutating func end(_ step: Step) {
+    if let link = step.link, !step.isOfResolverProgram { links.remove(link) } else { resolver = nil }
+  }
+
+  /// Whether the step has to wait for one of them.
+  func block(_ step: Step) -> Bool { links.contains { step.needs(link: $0) } || step.isOfResolver && resolver != nil }
+}
+
+// MARK: What is wanted
+
+extension AgentState {
+  /// What the agent knows of its tunnels, as the one builder takes it.
+  var desiredTunnels: DesiredTunnels {
+    DesiredTunnels(
+      set, decisions: deliberation.decisions, overrides: deliberation.holds, killSwitch: killSwitch.machine,
+      standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping)
+  }
+
+  var desiredState: DesiredState {
+    var desired = DesiredState(of: desiredTunnels.setups, on: underlayFit, portal: portalWindow)
+    if policies.generation == 0 {
+      desired.firewall = .asItIs
+      if let state = seen.state, !stop.isStopping { desired.keepRefusal(of: state) }
+    }
+    return desired
+  }
+
+  var underlayFit: UnderlayFit {
+    UnderlayFit(
+      seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice)
+  }
+
+  /// By which way name servers are set on this host now.
+  var resolverChoice: ResolverChoice { seen.state.map { ResolverChoice($0.resolver.facts, file: $0.resolvConf) } ?? .file }
+
+  /// Who the web and DNS are open to.
+  var portalWindow: PortalWindow? { killSwitch.machine.portalWindow(controlGroup) }
+
+  /// Whether something is open on this network that would have to be blocked at once on another one.
+  var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, holds: deliberation.holds) }
+}
+
+// MARK: What is observed
+
+extension AgentState {
+  func observationRequest(adding extra: Set<FactKind>) -> ObservationRequest {
+    let all = tunnels.ordered
+    return ObservationRequest(
+      facts: neededFacts.union(extra), tables: all.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
+      everywhere: seen.observation == nil, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
+      foreignLinks: all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallDetail,
+      resolverLinks: resolverLinks)
+  }
+
+  /// What policies and overrides need; an override that ends with the network tells networks apart by their gateways.
+  private var neededFacts: Set<FactKind> {
+    let isHeld = deliberation.holds.values.contains { if case .network = $0.lifetime { true } else { false } }
+    return isHeld ? set.neededFacts.union([.gatewayMAC]) : set.neededFacts
+  }
+
+  /// Whether a policy or a table concerns the firewall here: then it is looked at.
+  private var firewallDetail: FirewallDetail {
+    let isThere = seen.state.map { $0.firewall != .absent } ?? true
+    return isThere || set.tunnels.contains { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }
+      ? .whole : .nothing
+  }
+
+  /// Links whose name servers are ours to set; `nil` where no tunnel brings any, and no resolver is asked.
+  var resolverLinks: Set<String>? {
+    let brings = set.tunnels.contains { $0.bringsServers } || tunnels.ordered.contains { $0.policy.bringsServers }
+    // What was set is still to be taken back.
+    let isLeft = inProgress.resolver != nil || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
+    let refusals = seen.state.map { $0.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
+    return brings || isLeft ? Set(tunnels.ordered.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
+  }
+}
+
+extension TunnelPolicy {
+  var bringsServers: Bool { !dnsInForce.servers.isEmpty }
+
+  fileprivate var takesEverything: Bool {
+    if includesAllNetworks || (routes?.include ?? []).contains(where: { $0.length == 0 }) { return true }
+    guard routes?.include.isEmpty ?? true, case .wireGuard(let provider) = provider else { return false }
+    return provider.configuration.peers.contains { $0.allowedIPs.contains { $0.length == 0 } }
+  }
+}
+
+// MARK: Why a tunnel is as it is
+
+extension AgentState {
+  /// The override, or the rule, or what is in doubt, in a line; and as a code, which names what failed as well.
+  func reason(for tunnel: TunnelSupervisor, at now: Moment, wallClock: Int64) -> (code: ReasonCode, description: String) {
+    if let doubt = tunnel.machine.doubt { return (doubt.code, "\(doubt)") }
+    let name = tunnel.policy.name
+    let reason = StateReason(
+      set.tunnel(named: name), deliberation.decisions[name], override: deliberation.holds[name], isWanted: tunnel.isWanted,
+      timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
+    return (tunnel.machine.trouble ?? reason.code, reason.description)
+  }
+
+  /// What will happen to a tunnel by itself, the next first.
+  func timers(of tunnel: TunnelSupervisor, at now: Moment, wallClock: Int64) -> [TunnelTimer] {
+    let timers = deliberation.timers(of: tunnel.policy.name, at: now, time: wallClock) + [tunnel.machine.timer].compactMap { $0 }
+    return timers.sorted { $0.at < $1.at }
+  }
+
+  var firewallStatus: FirewallStatus {
+    let guards = guards.map(\.policy.name)
+    guard let release = killSwitch.machine.release else {
+      return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards, blocking: blocking)
+    }
+    return FirewallStatus(
+      situation: release.isPortal ? .portal : .released, guards: guards, blocking: release.isPortal ? blocking : [],
+      until: release.lifetime.end, programs: release.programs?.name, reason: release.reason, lifetime: release.lifetime.kind)
+  }
+
+  /// Tunnels whose kill switch is active.
+  private var guards: [TunnelSupervisor] { tunnels.ordered.filter { killSwitch.machine.isGuarding($0.policy) } }
+
+  /// Without a network nothing flows anyway: what may be wanted on the next one is not reported there.
+  private var blocking: [String] {
+    guards.filter { $0.machine.level != .full && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
+  }
+
+  /// The programs that a portal's opening is for have ended, or every tunnel is up.
+  var isPortalNeedless: Bool {
+    guard let portal = killSwitch.machine.portal else { return false }
+    let haveEnded = portal.programs.map { controlGroup($0.name) == nil } ?? false
+    return haveEnded || !guards.isEmpty && blocking.isEmpty
+  }
+}

@@ -1,0 +1,90 @@
+package import ControlProtocol
+import NetworkTypes
+package import RoamwardCore
+
+/// Publishes what happens, each thing once: states, failures, timers, the kill switch, repairs and problems.
+package final class Announcer {
+  /// Is given everything that happens, for logs and monitors.
+  package var publish: (Event.Kind) -> Void = { _ in }
+  /// Is given why the agent wakes, and for which tunnel, for the log.
+  package var publishWake: (WakeReason, String?) -> Void = { _, _ in }
+
+  private(set) var problems: [Remark] = []
+  private var states: [String: String] = [:]
+  private var failures: [String: PublishedFailure] = [:]
+  private var timers: [String: [TunnelTimer]] = [:]
+  private var firewall = FirewallStatus()
+
+  func warn(_ remark: Remark) { publish(.warning(remark)) }
+
+  /// What people should know now; what is new among it is published.
+  func note(_ new: [Remark]) {
+    for problem in new where !problems.contains(problem) { warn(problem) }
+    problems = new
+  }
+
+  /// The state that a tunnel has come to, and what has failed of it: each failed attempt once, though the next one is under way, or fails for the
+  /// same reason.
+  func follow(_ tunnel: TunnelSupervisor, reason: () -> (code: ReasonCode, description: String)) {
+    let name = tunnel.policy.name
+    let (before, failure) = (failures[name], PublishedFailure(tunnel.machine))
+    failures[name] = failure
+    if let failure, failure != before, failure.retry != nil || failure.reason != before?.reason {
+      publish(.failure(tunnel: name, failure.reason))
+    }
+    let (old, new) = (states[name] ?? "disconnected", tunnel.machine.state.status)
+    guard old != new else { return }
+    states[name] = new
+    let why = reason()
+    publish(.state(tunnel: name, from: old, to: new, reason: why.code, because: why.description))
+  }
+
+  func follow(_ status: FirewallStatus) {
+    guard status != firewall else { return }
+    firewall = status
+    publish(.firewall(status))
+  }
+
+  /// Timers that have been set since this was called last, and those that will not come any more where no other event says so.
+  func follow(_ all: [String: [TunnelTimer]], at now: Moment, wallClock: Int64) {
+    for (name, after) in all.sorted(by: { $0.key < $1.key }) {
+      let before = timers[name] ?? []
+      for timer in before where now < timer.at && timer.what.wordsOfEnd != nil && !after.contains(where: { $0.what == timer.what }) {
+        publish(.timer(tunnel: name, timer.what.rawValue, at: nil, inMilliseconds: nil))
+      }
+      for timer in after where !before.contains(where: { $0.isSame(as: timer) }) {
+        publish(
+          .timer(
+            tunnel: name, timer.what.rawValue, at: wallClock + max(0, (timer.at - now).components.seconds),
+            inMilliseconds: (timer.at - now).milliseconds))
+      }
+    }
+    timers = all.filter { !$0.value.isEmpty }
+  }
+
+  /// Bursts of repairs that are over.
+  func follow(_ ended: [(subject: RepairPace.Subject, count: Int)], tunnel: (String) -> String?) {
+    for (subject, count) in ended { publish(.repair(tunnel: subject.link.flatMap(tunnel), reason: subject.reason, count: count)) }
+  }
+}
+
+/// What has failed of a tunnel, told apart from the same failure of its next attempt.
+private struct PublishedFailure: Equatable {
+  let reason: TunnelFailure
+  /// While it waits for its next attempt: when that comes.
+  var retry: Moment?
+
+  init?(_ machine: TunnelMachine) {
+    guard let failure = machine.failure else { return nil }
+    reason = failure
+    if case .backingOff(_, let until) = machine.state { retry = until }
+  }
+}
+
+extension TunnelTimer {
+  /// The end of an override is a time on the wall clock, in whole seconds: seen from two moments it differs by up to one.
+  fileprivate func isSame(as other: TunnelTimer) -> Bool {
+    let difference = max(at, other.at) - min(at, other.at)
+    return what == other.what && (what == .holdEnd ? difference < .seconds(2) : difference == .zero)
+  }
+}

@@ -1,0 +1,27 @@
+import ControlProtocol
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+extension Event.Kind {
+  /// Which network the machine is on now.
+  static func network(of snapshot: NetworkSnapshot) -> Event.Kind {
+    let primary = snapshot.primaryLink
+    return .network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description)
+  }
+
+  static func decision(_ order: TunnelOrder) -> Event.Kind {
+    let decision = order.decision
+    return .decision(
+      tunnel: order.tunnel, outcome: decision.outcome.rawValue, rule: decision.rule?.index, name: decision.rule?.name,
+      reason: decision.code, because: decision.reason)
+  }
+}
+
+extension Step {
+  /// A route that could not be added, because its link went down meanwhile.
+  func lostItsLink(between before: ObservedState, _ after: ObservedState) -> Bool {
+    guard case .addRoute(let route) = self, let link = route.link else { return false }
+    return before.kernel.link(named: link)?.isUp == true && after.kernel.link(named: link)?.isUp == false
+  }
+}

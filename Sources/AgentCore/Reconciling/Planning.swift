@@ -1,0 +1,92 @@
+import ControlProtocol
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// What is to be made now, and what people should know.
+struct PlannedWork {
+  var steps: [Step]
+  var problems: [Remark]
+}
+
+extension AgentState {
+  /// The steps from what was seen last to what is wanted, without those that have to wait. `troubles`: what keeps notes from being kept.
+  mutating func plan(_ scope: (Step) -> Bool, troubles: [String], at now: Moment) -> PlannedWork? {
+    guard let observed = seen.state else { return nil }
+    let desired = desiredState
+    let plan = Plan(from: observed, to: desired)
+    agenda.counters.plans += 1
+    if inProgress.resolver == nil {
+      resolver.judge(plan, desired, in: observed, resolverChoice, bringsServers: resolverLinks != nil, at: now)
+    }
+    let possible = plan.steps.filter {
+      scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)
+    }
+    repairs.follow(observed, towards: desired)
+    let (steps, repaired) = repairs.pace(possible, at: now)
+    agenda.counters.repairs += repaired
+    if plan.isEmpty { repairs.settled = desired }
+    let conflicts = (repairs.words(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
+    let limits = [resolver.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
+    return PlannedWork(
+      steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
+  }
+
+  private func isHeldBack(_ step: Step, at now: Moment) -> Bool { step.isOfResolver && !resolver.mayAct(at: now) }
+
+  /// Whether it takes away what leads names into a tunnel, and has to wait until they are refused in its place; not where that does not succeed.
+  private func isAwaitingRefusal(_ step: Step, in plan: Plan, at now: Moment) -> Bool {
+    switch step {
+    case .deleteLink(let link, _), .revertLinkResolver(let link): if link == Ownership.refusalLink { return false }
+    default: return false
+    }
+    guard let refusal = plan.steps.first(where: { $0.refusesNames }) else { return false }
+    return inProgress.resolver != nil || !isHeldBack(refusal, at: now)
+  }
+
+  /// Routes of the network that would lead past a tunnel.
+  private mutating func pushedClaims() -> [String] {
+    guard let kernel = seen.state?.kernel else { return [] }
+    let setups = desiredTunnels.setups.filter { $0.level == .full }
+    if setups.isEmpty { return [] }
+    let found = seen.claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isNews)
+    seen.claims = found
+    return found.map(\.description)
+  }
+
+  /// What each tunnel's machine is told after steps were made: that its part is done, or cannot be.
+  func verdicts(_ failures: [StepFailure]) -> [(tunnel: TunnelSupervisor, event: TunnelMachine.Event)] {
+    guard let observed = seen.state else { return [] }
+    let open = Plan(from: observed, to: desiredState)
+    return tunnels.ordered.flatMap { tunnel -> [(TunnelSupervisor, TunnelMachine.Event)] in
+      let failure = failures.first { tunnel.owns($0.step) }.map {
+        TunnelFailure($0.step.isOfSessions ? .engineFailed : .stepFailed, $0.description)
+      }
+      if let obstacle = failure ?? open.obstacles[tunnel.policy.name], tunnel.machine.level > .nothing {
+        return [(tunnel, .failed(obstacle))]
+      }
+      if open.steps.contains(where: tunnel.owns) { return [] }
+      return (tunnel.setup.level == .full && !isAwaitingResolver(tunnel) ? [(tunnel, .applied)] : [])
+        + (tunnel.machine.level == .nothing && tunnel.isReleased ? [(tunnel, .removed)] : [])
+    }
+  }
+
+  /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is bounded, and any result ends the wait.
+  private func isAwaitingResolver(_ tunnel: TunnelSupervisor) -> Bool {
+    guard case .applying = tunnel.machine.state else { return false }
+    return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policy.bringsServers
+  }
+
+  /// Whether nothing of ours is left, so that the agent may end. What a resolver program does not take back is reported, and awaited for a bounded time.
+  var isEmpty: Bool {
+    guard let observed = seen.state else { return false }
+    let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }
+    return isEmpty && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected } && inProgress.links.isEmpty
+  }
+}
+
+extension Step {
+  fileprivate var refusesNames: Bool { if case .setLinkResolver(_, Ownership.refusalLink) = self { true } else { false } }
+
+  fileprivate var isOfSessions: Bool { if case .renewSessions = self { true } else { false } }
+}

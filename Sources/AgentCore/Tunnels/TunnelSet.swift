@@ -1,0 +1,51 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// The tunnels that the agent looks after: one for each policy, and those without a policy until they are down.
+final class TunnelSet {
+  private let platform: Platform
+  private var byName: [String: TunnelSupervisor] = [:]
+  /// What last carried each tunnel.
+  private var devices: [String: DeviceIdentity] = [:]
+  /// Called when something outside has moved a tunnel: a pass is due.
+  var changed: () -> Void = {}
+
+  init(_ platform: Platform) { self.platform = platform }
+
+  subscript(name: String) -> TunnelSupervisor? { byName[name] }
+
+  /// In the order of slots and names.
+  var ordered: [TunnelSupervisor] { byName.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) } }
+
+  var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
+
+  func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
+
+  /// Makes a tunnel of each policy, or has the one that is there follow it.
+  func follow(_ policies: PolicySet) {
+    for policy in policies.tunnels {
+      if let existing = byName[policy.name] {
+        existing.update(policy)
+      } else {
+        byName[policy.name] = TunnelSupervisor(policy: policy, platform: platform) { [weak self] in self?.changed() }
+      }
+    }
+  }
+
+  func withoutPolicy(_ policies: PolicySet) -> [TunnelSupervisor] {
+    byName.keys.sorted().filter { policies.tunnel(named: $0) == nil }.compactMap { byName[$0] }
+  }
+
+  func remove(_ name: String) { byName[name] = nil }
+
+  /// Has `lose` called for each tunnel whose device has gone, or is another one, since this was asked last.
+  func noteDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
+    for tunnel in ordered {
+      let name = tunnel.policy.name
+      let device = tunnel.linkName.flatMap { kernel.link(named: $0)?.device }
+      if tunnel.setup.level == .full, let before = devices[name], before != device { lose(tunnel) }
+      devices[name] = tunnel.setup.level > .nothing ? device : nil
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package import AgentCore
+internal import Glibc
+internal import HostDNS
+internal import HostProbes
+import KernelModel
+package import LinuxIO
+internal import NetworkTypes
+internal import PolicySource
+import RoamwardCore
+package import SystemdIO
+internal import TunnelProviders
+
+extension Platform {
+  /// The real machine, on this event loop.
+  package static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, policyLayers: [String]) -> Platform {
+    let trial = TrialFolder(state, layers: policyLayers)
+    let lastGood = LastGoodPolicies(state)
+    var log = state.recoveryLog
+    log.troubles = { [notes = log.troubles] in
+      notes() + machine.resolvConf.troubles + [machine.deafness()].compactMap { $0 }
+    }
+    let record = BlockedTrafficRecord()
+    return Platform(
+      clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
+      commands: .linux(loop),
+      policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
+      recoveryLog: log, recordBlocking: record.write)
+  }
+}
+
+extension ClockPlatform {
+  fileprivate static func linux(_ loop: EventLoop) -> ClockPlatform {
+    let alarm = Alarm(loop)
+    return ClockPlatform(
+      now: { .now }, wallClock: { Int64(time(nil)) }, timeAsleep: { LinuxIO.timeAsleep }, wake: { alarm.set($0, $1) })
+  }
+}
+
+extension MachinePlatform {
+  fileprivate static func linux(_ machine: LinuxMachine, unfinishedLinks: @escaping () -> Set<String>) -> MachinePlatform {
+    MachinePlatform(
+      observe: { request throws(PlatformError) in
+        var observation = try machine.observe(request)
+        observation.state.unfinishedLinks = observation.state.kernel.unfinished(among: unfinishedLinks())
+        return observation
+      },
+      observeResolver: machine.observeResolver, apply: machine.apply, begin: machine.begin,
+      endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine }, readDevice: machine.readDevice,
+      controlGroup: populatedControlGroup)
+  }
+}
+
+extension NetworkPlatform {
+  fileprivate static func linux(_ machine: LinuxMachine, _ loop: EventLoop) -> NetworkPlatform {
+    let resolver = EndpointResolver(on: loop)
+    let probes = ProbeRunner(on: loop, resolver: resolver)
+    return NetworkPlatform(
+      resolve: { name, servers, link, done in
+        let lookUp = resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in
+          switch result {
+          case .success(let addresses): done(.addresses(addresses))
+          case .failure(let error): done(.failed(because: error.description))
+          }
+        }
+        return Cancellation(lookUp)
+      },
+      probe: { request, link, done in
+        Cancellation(probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done))
+      },
+      resolveNeighbour: machine.resolveNeighbour)
+  }
+}
+
+extension CommandPlatform {
+  fileprivate static func linux(_ loop: EventLoop) -> CommandPlatform {
+    let commands = CommandProvider(on: loop)
+    return CommandPlatform(
+      run: { action, tunnel, configuration, done in
+        commands.run(action.providerAction, tunnel: tunnel, configuration) { result in
+          if case .failure(let error) = result { done(.failed(because: error.description)) } else { done(.succeeded) }
+        }
+      },
+      end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) })
+  }
+}
+
+extension CommandAction {
+  fileprivate var providerAction: CommandProvider.Action {
+    switch self {
+    case .up: .up
+    case .down: .down
+    case .status: .status
+    }
+  }
+}
+
+/// One timer of the loop, set anew each time.
+private final class Alarm {
+  private let loop: EventLoop
+  private var source: EventSource?
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  func set(_ moment: Moment?, _ handler: @escaping () -> Void) {
+    source = moment.flatMap { try? loop.at($0, handler) }
+  }
+}
