@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind values, in
+/// targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -18,7 +19,7 @@ let strictC: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
 ]
 
-/// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
+/// A target of values and functions, without an import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: safe)
 }
@@ -107,9 +108,17 @@ let package = Package(
       ]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "CYAML", "CSodium"]),
+    pure("PolicySource", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     rim("ControlProtocol", uses: ["NetworkTypes", "RoamwardCore", "CJansson"]),
-    rim("PolicyImport", uses: ["NetworkTypes", "RoamwardCore", "PolicySource", "ControlProtocol", "CExpat", "CCrypto"]),
+    pure(
+      "PolicyImport",
+      uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "ControlProtocol", "XMLEvents", "SignedMessages"]),
+
+    // What the readers above stand on: one C library each, behind values; and the files.
+    rim("YAMLEvents", uses: ["CYAML"]),
+    rim("XMLEvents", uses: ["CExpat"]),
+    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("PolicyFiles", uses: []),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
@@ -120,13 +129,11 @@ let package = Package(
     rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
     rim(
       "TunnelProviders",
-      uses: [
-        "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "KernelNetwork", "WireGuardControl", "CLinux",
-      ]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "AgentCore", uses: ["Doctor", "ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     rim(
       "LinuxPlatform",
       uses: [
@@ -141,11 +148,11 @@ let package = Package(
         "NetworkTypes",
         "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ]),
-    rim("ControlClient", uses: ["ControlProtocol", "LinuxIO"]),
+    rim("ControlClient", uses: ["NetworkTypes", "ControlProtocol", "LinuxIO"]),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore",
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         argumentParser, logging,
       ],
       swiftSettings: strict),
@@ -153,8 +160,7 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO", "KernelNetwork",
-        "HostDNS",
-        "TunnelProviders", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
@@ -182,24 +188,26 @@ let package = Package(
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
-      "PolicySourceTests", uses: ["PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+      "PolicySourceTests",
+      uses: ["PolicyFiles", "PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom"],
+      uses: [
+        "PolicyFiles", "ControlProtocol", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
+        "SeededRandom",
+      ],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
-        "KernelModel", "RoamwardCore", "Simulation",
-        "TestKit",
-        "SystemdIO", "SystemdTestSupport", "TestSupport", logging, "SeededRandom",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "LinuxIO", "NetworkTypes", "PolicySource",
+        "KernelModel", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging, "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
-      uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
+      uses: ["ControlProtocol", "NetworkTypes", "PolicySource", "RoamwardCore", "TestKit", "SeededRandom"]),
     tests(
       "ScenarioTests", uses: ["CLinux", "LinuxIO", "NetworkTypes"],
       resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
@@ -248,7 +256,8 @@ let package = Package(
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
     tests(
-      "KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
-    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
+      "KernelNetworkTests",
+      uses: ["LinuxIO", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import Glibc
 import LinuxIO
+import PolicyFiles
 import PolicyImport
 
 struct Import: ParsableCommand {

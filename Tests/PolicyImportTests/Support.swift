@@ -1,6 +1,7 @@
 import ControlProtocol
 import LinuxIO
 import NetworkTypes
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 import Testing

@@ -46,62 +46,108 @@ package enum Step: Hashable, Sendable {
   case setRecord(ResolverRecord)
   /// Takes a record of ours back, whichever resolvconf(8) has it.
   case removeRecord(String)
-
-  /// What takes the step back; `nil` where removing the link does.
-  package var undo: Step? {
-    switch self {
-    case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
-    case .addDummyLink(let link): .deleteLink(link, .kernel)
-    case .setAlias, .configureWireGuard, .renewSessions, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
-      .removeRecord:
-      nil
-    case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
-    case .addAddress(let address, let link): .removeAddress(address, link: link)
-    case .removeAddress(let address, let link): .addAddress(address, link: link)
-    case .addRoute(let route): .removeRoute(route)
-    case .removeRoute(let route): .addRoute(route)
-    case .addRule(let rule): .removeRule(rule)
-    case .removeRule(let rule): .addRule(rule)
-    case .writeResolvConf: .restoreResolvConf
-    case .replaceFirewall: .removeFirewall
-    case .setLinkResolver(_, let link): .revertLinkResolver(link: link)
-    case .setRecord(let record): .removeRecord(record.name)
-    }
-  }
 }
 
-extension Step: CustomStringConvertible {
-  package var description: String {
+extension Step {
+  package var traits: StepTraits {
     switch self {
-    case .addWireGuardLink(let link, .kernel): "ip link add dev \(link) type wireguard"
-    case .addWireGuardLink(let link, .userspace): "roamward-wireguard \(link)"
-    case .addDummyLink(let link): "ip link add dev \(link) type dummy"
-    case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
-    case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
-    case .renewSessions(let link, let device): "wg setconf \(link) \(Self.words(device))"
-    case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"
-    case .addAddress(let address, let link): "ip address add \(address) dev \(link)"
-    case .removeAddress(let address, let link): "ip address del \(address) dev \(link)"
-    case .setUp(let link): "ip link set dev \(link) up"
-    case .deleteLink(let link, _): "ip link del dev \(link)"
-    case .addRoute(let route): "ip \(Self.family(route.destination.family))route add \(route)"
-    case .removeRoute(let route): "ip \(Self.family(route.destination.family))route del \(route)"
-    case .addRule(let rule): "ip \(Self.family(rule.family))rule add \(rule)"
-    case .removeRule(let rule): "ip \(Self.family(rule.family))rule del \(rule)"
+    case .addWireGuardLink(let link, let engine):
+      StepTraits(
+        stage: .links, executor: engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: { engine == .kernel ? "ip link add dev \(link) type wireguard" : "roamward-wireguard \(link)" },
+        undo: { .deleteLink(link, engine) }, object: { "link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))" })
+    case .addDummyLink(let link):
+      StepTraits(
+        stage: .links, executor: .kernel, link: link, device: link, words: { "ip link add dev \(link) type dummy" },
+        undo: { .deleteLink(link, .kernel) }, object: { "link \(link) (dummy)" })
+    case .setAlias(let link, let alias):
+      StepTraits(
+        stage: .links, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) alias \(alias)" },
+        object: { "link \(link) alias \(alias)" })
+    case .configureWireGuard(let link, let device):
+      StepTraits(
+        stage: .settings, executor: device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: { "wg set \(link) \(Self.words(device))" }, object: { "link \(link) wireguard \(Self.words(device))" },
+        before: { "link \(link) wireguard with other settings" })
+    case .renewSessions(let link, let device):
+      StepTraits(
+        stage: .settings, executor: device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: { "wg setconf \(link) \(Self.words(device))" }, object: { "link \(link) wireguard \(Self.words(device))" },
+        before: { "link \(link) wireguard with older sessions" })
+    case .setMTU(let link, let mtu, let was):
+      StepTraits(
+        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) mtu \(mtu)" },
+        undo: { was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu) }, object: { "link \(link) mtu \(mtu)" },
+        before: { "link \(link) mtu \(was)" })
+    case .addAddress(let address, let link):
+      StepTraits(
+        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip address add \(address) dev \(link)" },
+        undo: { .removeAddress(address, link: link) }, object: { "address \(address) dev \(link)" })
+    case .removeAddress(let address, let link):
+      StepTraits(
+        stage: .settings, executor: .kernelInBatches, link: link, device: link, takesAway: true,
+        words: { "ip address del \(address) dev \(link)" }, undo: { .addAddress(address, link: link) },
+        object: { "address \(address) dev \(link)" })
+    case .setUp(let link):
+      StepTraits(
+        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) up" },
+        object: { "link \(link) up" }, before: { "link \(link) down" })
+    case .deleteLink(let link, _):
+      StepTraits(
+        stage: .removal, executor: .kernel, link: link, device: link, takesAway: true, words: { "ip link del dev \(link)" },
+        object: { "link \(link)" })
+    case .addRoute(let route):
+      StepTraits(
+        stage: .routes, executor: .kernelInBatches, device: route.link, table: route.table,
+        words: { "ip \(Self.family(route.destination.family))route add \(route)" }, undo: { .removeRoute(route) },
+        object: { "route \(route)" })
+    case .removeRoute(let route):
+      // One that makes room for another travels with it.
+      StepTraits(
+        stage: .routes, executor: .kernelInBatches, device: route.link, table: route.table, takesAway: true,
+        words: { "ip \(Self.family(route.destination.family))route del \(route)" }, undo: { .addRoute(route) },
+        object: { "route \(route)" })
+    case .addRule(let rule):
+      StepTraits(
+        stage: .rules, executor: .kernelInBatches, table: rule.table, words: { "ip \(Self.family(rule.family))rule add \(rule)" },
+        undo: { .removeRule(rule) }, object: { "\(Self.family(rule.family))rule \(rule)" })
+    case .removeRule(let rule):
+      StepTraits(
+        stage: .removal, executor: .kernelInBatches, table: rule.table, takesAway: true,
+        words: { "ip \(Self.family(rule.family))rule del \(rule)" }, undo: { .addRule(rule) },
+        object: { "\(Self.family(rule.family))rule \(rule)" })
+    case .replaceFirewall(let table):
+      StepTraits(
+        stage: .firewall, executor: .firewall, words: { "nft table \(FirewallTable.name): \(table)" }, undo: { .removeFirewall },
+        object: { "table \(FirewallTable.name): \(table)" })
+    case .removeFirewall:
+      StepTraits(
+        stage: .removal, executor: .firewall, takesAway: true, words: { "nft delete table \(FirewallTable.name)" },
+        object: { "table \(FirewallTable.name)" })
     case .writeResolvConf(let file):
-      "resolv.conf: " + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
-    case .replaceFirewall(let table): "nft table \(FirewallTable.name): \(table)"
-    case .removeFirewall: "nft delete table \(FirewallTable.name)"
-    case .restoreResolvConf: "resolv.conf: put back the file that stood there"
+      StepTraits(
+        stage: .resolver, executor: .resolverFile,
+        words: {
+          "resolv.conf: "
+            + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
+        }, undo: { .restoreResolvConf })
+    case .restoreResolvConf:
+      StepTraits(
+        stage: .removal, executor: .resolverFile, takesAway: true, words: { "resolv.conf: put back the file that stood there" })
     case .setLinkResolver(let resolver, let link):
-      "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
-        + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
-        + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
-    case .revertLinkResolver(let link): "resolvectl revert \(link)"
+      StepTraits(
+        stage: .resolver, executor: .resolverProgram, words: { Self.words(resolver, link) }, undo: { .revertLinkResolver(link: link) })
+    case .revertLinkResolver(let link):
+      StepTraits(stage: .removal, executor: .resolverProgram, takesAway: true, words: { "resolvectl revert \(link)" })
     case .setRecord(let record):
-      "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
-        + record.text.split(separator: "\n").joined(separator: ", ")
-    case .removeRecord(let name): "resolvconf -d \(name)"
+      StepTraits(
+        stage: .resolver, executor: .resolverProgram,
+        words: {
+          "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
+            + record.text.split(separator: "\n").joined(separator: ", ")
+        }, undo: { .removeRecord(record.name) })
+    case .removeRecord(let name):
+      StepTraits(stage: .removal, executor: .resolverProgram, takesAway: true, words: { "resolvconf -d \(name)" })
     }
   }
 
@@ -119,5 +165,11 @@ extension Step: CustomStringConvertible {
       words.append("allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))")
     }
     return words.joined(separator: " ")
+  }
+
+  private static func words(_ resolver: LinkResolver, _ link: String) -> String {
+    "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
+      + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
+      + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
   }
 }

@@ -255,8 +255,8 @@ package final class LinuxMachine {
     var sources = UnderlaySources(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
       ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
-    if facts.contains(.time) { sources.time = .known(.now) }
-    if facts.contains(.power) { sources.power = powerSource() }
+    if facts.contains(.time) { sources.direct.time = .known(.now) }
+    if facts.contains(.power) { sources.direct.power = powerSource() }
     if !facts.isDisjoint(with: .ofHostServices) {
       sources.host = host.words(about: kernel.linksInUse, resolvConf: underlayResolver)
     }
@@ -315,10 +315,10 @@ extension KernelState {
 extension Step {
   /// Whether something else than the kernel has to carry it out.
   fileprivate var isOutsideKernel: Bool {
-    switch self {
-    case .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall, .addWireGuardLink(_, .userspace): true
-    case .configureWireGuard(_, let device), .renewSessions(_, let device): device.engine == .userspace
-    default: false
+    switch traits.executor {
+    case .firewall, .resolverFile, .userspaceEngine: true
+    // One that programs of the resolver take comes another way; the applier refuses it.
+    case .kernelInBatches, .kernel, .resolverProgram: false
     }
   }
 }

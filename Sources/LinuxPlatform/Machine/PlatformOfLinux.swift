@@ -3,7 +3,7 @@ internal import Glibc
 internal import HostDNS
 internal import HostProbes
 import KernelModel
-internal import LinuxIO
+import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 import RoamwardCore

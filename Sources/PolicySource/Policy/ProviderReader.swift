@@ -1,4 +1,5 @@
 import NetworkTypes
+import PolicyFiles
 import RoamwardCore
 
 /// What stands under `provider`, while it is being read.

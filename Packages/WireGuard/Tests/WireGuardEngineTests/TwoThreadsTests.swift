@@ -46,6 +46,19 @@ import Testing
     let bAddress: DatagramAddress
   }
 
+  /// Seals a packet into the slab's record, for the peer that its address leads to. How long it is; 0 where nothing was sealed.
+  private static func seal(_ packet: [UInt8], by engine: Engine, at now: Moment, into slab: Slab) -> Int {
+    var length = 0
+    _ = engine.send(at: now, mtu: 1420) { batch in
+      guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
+        case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
+      else { return }
+      slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
+      length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+    }
+    return length
+  }
+
   @Test("sealing, opening and control at the same time: handshakes, new peers, new allowed IPs, look-ups of state") func threads() {
     let pair = Pair()
     pair.connect()
@@ -154,14 +167,7 @@ import Testing
       let slab = Slab()
       for round in 1...rounds {
         let now = start + .microseconds(round)
-        var length = 0
-        _ = ends.a.send(at: now, mtu: 1420) { batch in
-          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
-            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
-          else { return }
-          slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
-          length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
-        }
+        let length = Self.seal(packet, by: ends.a, at: now, into: slab)
         let source = DatagramAddress(ends.aAddress.address, port: UInt16(1_000 + round))
         _ = ends.b.receive(at: now) { batch in
           if case .packet = batch.open(slab.record.address(48), count: length, from: source, into: slab.plaintext.address(64)) {
@@ -237,14 +243,7 @@ import Testing
           _ = message.withUnsafeBytes { engine.receiveHandshake($0, from: from, at: SimulatedNode.time(now), effects: &effects) }
         }
         let begun = ends.a.control { ends.a.peers[ends.bKey]?.current?.localIndex ?? 0 }
-        var length = 0
-        _ = ends.a.send(at: now, mtu: 1420) { batch in
-          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
-            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
-          else { return }
-          slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
-          length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
-        }
+        let length = Self.seal(packet, by: ends.a, at: now, into: slab)
         _ = ends.b.receive(at: now) { batch in
           if case .packet = batch.open(slab.record.address(48), count: length, from: ends.aAddress, into: slab.plaintext.address(64)) {
             index.number.store(Int(begun), ordering: .relaxed)

@@ -11,45 +11,41 @@ package indirect enum Condition: Hashable, Sendable {
   /// A network named in any file.
   case network([String])
 
-  /// The primary link is of one of these types.
-  case interface([InterfaceType])
-  /// The primary link's name matches one of these patterns (`*` and `?`).
-  case interfaceName([Glob])
-  /// The primary link is Wi-Fi and its SSID is one of these, byte for byte.
-  case ssid([SSID])
-  /// The primary link is Wi-Fi and its SSID matches one of these patterns.
-  case ssidGlob([Glob])
-  /// The primary link is Wi-Fi and its access point has one of these hardware addresses.
-  case bssid([MACAddress])
-  /// The primary link is Wi-Fi and its SSID is on the list in this file.
-  case ssidFile(SSIDFile)
-  /// The primary link is Wi-Fi and is protected in one of these ways.
-  case wifiSecurity([WiFiSecurity])
-  /// One of the primary link's search domains matches the list.
-  case dnsDomain(DomainList)
-  /// The primary link's name servers, each or any of them, match one of these patterns.
-  case dnsServer([DNSServerPattern], DNSServerQuantifier)
-  /// The primary link has an address in one of these prefixes.
-  case subnet([IPPrefix])
-  /// A default gateway of the primary link has one of these addresses.
-  case gateway([IPAddress])
-  /// A default gateway of the primary link has one of these hardware addresses.
-  case gatewayMAC([MACAddress])
-  /// The probe was answered as the policy asks.
-  case probe(Probe)
-  /// The network holds the machine at a captive portal.
-  case captivePortal(Bool)
-  /// The internet is reached.
-  case internet(Bool)
-  /// The network is metered, by the word of this host's network manager.
-  case metered(Bool)
-  /// The clock is in the window.
-  case time(TimeWindow)
-  /// The machine runs on one of these sources of power.
-  case power([PowerSource])
+  /// One key of a match, as the table of facts declares it.
+  case criterion(Key)
 
   package static let always = Condition.all([])
   package static let never = Condition.not(.always)
+
+  /// One key with what stands behind it.
+  package struct Key: Sendable {
+    package let criterion: any AnyCriterion
+
+    init(_ criterion: any AnyCriterion) { self.criterion = criterion }
+  }
+
+  /// The fact that a key asks for; `nil` for what every look brings, and for what is no key.
+  var kind: FactKind? { if case .criterion(let key) = self { key.criterion.key.kind } else { nil } }
+
+  /// What a key asks the network for; `nil` for keys that cost nothing, and for what is made of other keys.
+  var evidence: Evidence? { if case .criterion(let key) = self { key.criterion.evidence } else { nil } }
+
+  /// The key's name in the policy language.
+  package var key: String {
+    switch self {
+    case .all: "match"
+    case .any: "any-of"
+    case .not: "not"
+    case .network: "network"
+    case .criterion(let key): key.criterion.key.name
+    }
+  }
+}
+
+extension Condition.Key: Hashable {
+  package static func == (a: Self, b: Self) -> Bool { a.criterion.isEqual(to: b.criterion) }
+
+  package func hash(into hasher: inout Hasher) { criterion.hash(into: &hasher) }
 }
 
 /// Whether each of the link's name servers has to be listed, or one is enough.

@@ -1,9 +1,19 @@
 import KernelModel
 import NetworkTypes
 
-/// Puts the facts of links together, and keeps note of where each comes from.
-struct FactGathering {
-  private let sources: UnderlaySources
+/// A link while its facts are put together.
+struct GatheredLink: Sendable {
+  let link: Link
+  let isPrimary: Bool
+  /// Default gateways, best first.
+  var gateways: [IPAddress] = []
+  /// As the programs of the host are asked about it.
+  let question: LinkInQuestion
+}
+
+/// Puts facts together, each as its declaration says, and keeps note of where it comes from.
+struct FactGathering: Sendable {
+  let sources: UnderlaySources
   private let names: Set<String>
   private(set) var provenance = Provenance()
   /// Facts that no source can give, of the machine; those of a link are noted with it.
@@ -16,63 +26,45 @@ struct FactGathering {
   }
 
   mutating func link(_ link: Link, isPrimary: Bool, addresses: [InterfaceAddress], gateways: [IPAddress]) -> LinkFacts {
-    let question = question(about: link, isPrimary: isPrimary)
-    let (type, ssid) = medium(of: link, isPrimary: isPrimary)
-    let wifi = sources.wifi[carrier(of: link)]
-    let isNamedByFile = wifi == nil && type.fact == .known(.wifi)
-    let name = link.name
+    var gathered = self.gathered(link, isPrimary: isPrimary)
+    gathered.gateways = gateways
     unavailableOfLink = []
-    var facts = LinkFacts(
-      name: name, type: note(.type, name, type), ssid: note(.ssid, name, ssid),
-      bssid: note(.bssid, name) { $0.radio(wifi?.bssid, isNamedByFile, "access point") { $0?.description ?? "none" } },
-      wifiSecurity: note(.wifiSecurity, name) { $0.radio(wifi?.security, isNamedByFile, "security") { $0?.rawValue ?? "none" } },
-      metered: note(.metered, name) { $0.sources.host.metered(question, type.fact.value, at: $0.sources.lookedAt) }, addresses: addresses,
-      gateways: gateways, gatewayMAC: note(.gatewayMAC, name) { $0.hardwareAddress(of: gateways.first, on: link) },
-      dnsServers: note(.dnsServers, name) { $0.sources.host.servers(of: question, at: $0.sources.lookedAt) },
-      searchDomains: note(.searchDomains, name) { $0.sources.host.domains(of: question, at: $0.sources.lookedAt) }, mtu: link.mtu,
-      device: link.device)
+    var facts = LinkFacts(name: link.name, addresses: addresses, gateways: gateways, mtu: link.mtu, device: link.device)
+    for case .link(let access) in FactTable.ofLinks.lazy.map(\.place) { access.gather(&self, gathered, &facts) }
     facts.unavailable = unavailableOfLink
     return facts
+  }
+
+  /// The facts of the machine as a whole; `snapshot` has the links.
+  mutating func machine(primary: Link?, _ snapshot: inout NetworkSnapshot) {
+    let gathered = primary.map { self.gathered($0, isPrimary: true) }
+    for case .machine(let access) in FactTable.ofMachine.lazy.map(\.place) { access.gather(&self, gathered, &snapshot) }
+    snapshot.unavailable = unavailable
   }
 
   /// The portal API that the network told the DHCP client of; asked for together with the fact that it is for.
   func portalAPI(of primary: Link) -> String? {
     guard sources.needed.contains(.captivePortal) || sources.needed.contains(.internet) else { return nil }
-    return sources.host.lease(of: question(about: primary, isPrimary: true))?.portalAPI
+    return sources.host.lease(of: gathered(primary, isPrimary: true).question)?.portalAPI
   }
 
-  mutating func captivePortal(of primary: Link?) -> Fact<Bool> {
-    note(.captivePortal) { facts in
-      primary.map { facts.sources.host.captivePortal(facts.question(about: $0, isPrimary: true)) } ?? withoutNetwork
-    }
-  }
-
-  mutating func internet(of primary: Link?) -> Fact<Bool> {
-    note(.internet) { facts in
-      primary.map { facts.sources.host.internet(facts.question(about: $0, isPrimary: true)) } ?? withoutNetwork
-    }
-  }
-
-  var time: Fact<LocalTime> {
-    mutating get { note(.time) { $0.direct("clock and time zone", $0.sources.time) { "\($0.day) \(clockText(minute: $0.second / 60))" } } }
-  }
-
-  var power: Fact<PowerSource> {
-    mutating get { note(.power) { $0.direct("/sys/class/power_supply", $0.sources.power) { $0.rawValue } } }
+  private func gathered(_ link: Link, isPrimary: Bool) -> GatheredLink {
+    let question = LinkInQuestion(
+      name: link.name, index: link.index.value, hardwareAddress: link.address,
+      addresses: sources.kernel.addresses.filter { $0.link == link.name }.map(\.address.address), isPrimary: isPrimary, names: names)
+    return GatheredLink(link: link, isPrimary: isPrimary, question: question)
   }
 
   // MARK: One fact
 
-  private func question(about link: Link, isPrimary: Bool) -> LinkInQuestion {
-    LinkInQuestion(
-      name: link.name, index: link.index.value, hardwareAddress: link.address,
-      addresses: sources.kernel.addresses.filter { $0.link == link.name }.map(\.address.address), isPrimary: isPrimary, names: names)
-  }
-
   private func carrier(of link: Link) -> InterfaceIndex { sources.mediums[link.index]?.carrier ?? link.index }
 
+  /// What nl80211 says of the radio of a link; `nil` where it has none.
+  func wifi(of link: GatheredLink) -> WiFiFacts? { sources.wifi[carrier(of: link.link)] }
+
   /// Type and SSID. An SSID file speaks for the primary link, where the kernel's radio does not: a host behind a Wi-Fi bridge is on Wi-Fi.
-  private func medium(of link: Link, isPrimary: Bool) -> (Traced<InterfaceType>, Traced<SSID?>) {
+  func medium(of gathered: GatheredLink) -> (type: Traced<InterfaceType>, ssid: Traced<SSID?>) {
+    let (link, isPrimary) = (gathered.link, gathered.isPrimary)
     let found = sources.mediums[link.index]
     let type: Fact<InterfaceType> = found.map { .known($0.type) } ?? .unknown(because: "the kernel does not say")
     let typeSource = SourceAnswer(
@@ -100,10 +92,13 @@ struct FactGathering {
 
   private func words(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "on no network" }
 
-  private func radio<Value>(
-    _ fact: Fact<Value?>?, _ isNamedByFile: Bool, _ what: String, _ words: (Value?) -> String
+  /// Another fact that nl80211 tells of a radio. `facts` has the link's type.
+  func radio<Value>(
+    _ fact: (WiFiFacts) -> Fact<Value?>, of link: GatheredLink, _ facts: LinkFacts, _ what: String, _ words: (Value?) -> String
   ) -> Traced<Value?> {
-    if let fact { return direct("nl80211", fact, words) }
+    let wifi = wifi(of: link)
+    if let wifi { return direct("nl80211", fact(wifi), words) }
+    let isNamedByFile = facts.type == .known(.wifi)
     let silent = SourceAnswer(source: "nl80211", said: "nothing: it is not a radio", isBelieved: false)
     guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
     let file = SourceAnswer(source: "SSID file", said: "nothing: it gives the name alone", isBelieved: false)
@@ -111,7 +106,7 @@ struct FactGathering {
     return Traced(.unknown(because: reason), FactOrigin([silent, file]), isUnavailable: true)
   }
 
-  private func hardwareAddress(of gateway: IPAddress?, on link: Link) -> Traced<MACAddress?> {
+  func hardwareAddress(of gateway: IPAddress?, on link: Link) -> Traced<MACAddress?> {
     let source = "kernel"
     guard let gateway else {
       let answer = SourceAnswer(source: source, said: "there is no gateway", isBelieved: true)
@@ -132,7 +127,7 @@ struct FactGathering {
   }
 
   /// A fact that one source alone can give, read at this look.
-  private func direct<Value>(_ source: String, _ fact: Fact<Value>, _ words: (Value) -> String) -> Traced<Value> {
+  func direct<Value>(_ source: String, _ fact: Fact<Value>, _ words: (Value) -> String) -> Traced<Value> {
     switch fact {
     case .known(let value):
       Traced(fact, FactOrigin([SourceAnswer(source: source, said: words(value), isBelieved: true)], confirmed: sources.lookedAt))
@@ -143,17 +138,23 @@ struct FactGathering {
 
   // MARK: Notes
 
-  private mutating func note<Value>(_ kind: FactKind, _ link: String? = nil, _ traced: Traced<Value>) -> Fact<Value> {
-    if let link { provenance.links[link, default: [:]][kind] = traced.origin } else { provenance.machine[kind] = traced.origin }
-    if traced.isUnavailable { if link == nil { unavailable.insert(kind) } else { unavailableOfLink.insert(kind) } }
+  /// Only what somebody needs is found out, but for what `isAlways`.
+  mutating func note<Value>(
+    _ kind: FactKind, of link: GatheredLink?, isAlways: Bool = false, _ find: (Self) -> Traced<Value>
+  ) -> Fact<Value> {
+    guard isAlways || sources.needed.contains(kind) else { return .notNeeded }
+    let traced = find(self)
+    if let link {
+      provenance.links[link.link.name, default: [:]][kind] = traced.origin
+      if traced.isUnavailable { unavailableOfLink.insert(kind) }
+    } else {
+      provenance.machine[kind] = traced.origin
+      if traced.isUnavailable { unavailable.insert(kind) }
+    }
     return traced.fact
-  }
-
-  /// Only what somebody needs is found out.
-  private mutating func note<Value>(_ kind: FactKind, _ link: String? = nil, _ find: (Self) -> Traced<Value>) -> Fact<Value> {
-    guard sources.needed.contains(kind) else { return .notNeeded }
-    return note(kind, link, find(self))
   }
 }
 
-private let withoutNetwork = Traced<Bool>(.unknown(because: "there is no network"), FactOrigin([]))
+extension Traced where Value == Bool {
+  static let withoutNetwork = Traced(.unknown(because: "there is no network"), FactOrigin([]))
+}

@@ -5,15 +5,15 @@ extension PolicySet {
   /// its own, in which the network's search list stays. The others are not gathered.
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
-    for key in keys { if let fact = key.fact { needed.insert(fact) } }
-    if tunnels.contains(where: \.provider.needsLookup) || keys.contains(where: \.needsLookup) { needed.insert(.dnsServers) }
+    for key in keys { if let fact = key.kind { needed.insert(fact) } }
+    if tunnels.contains(where: \.provider.needsLookup) || keys.contains(where: { $0.evidence != nil }) { needed.insert(.dnsServers) }
     if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty }) { needed.insert(.searchDomains) }
     return needed
   }
 
   /// All windows of the clock that rules or networks ask for.
   package var timeWindows: [TimeWindow] {
-    keys.compactMap { if case .time(let window) = $0 { window } else { nil } }.uniqued()
+    keys.compactMap { $0.wanted(of: FactTable.time) }.uniqued()
   }
 
   /// Every key of every match.
@@ -28,33 +28,6 @@ extension Condition {
     case .all(let parts), .any(let parts): parts.flatMap(\.keys)
     case .not(let part): part.keys
     default: [self]
-    }
-  }
-
-  /// Whether the agent may have to ask somebody by name.
-  fileprivate var needsLookup: Bool {
-    switch self {
-    case .probe, .captivePortal, .internet: true
-    default: false
-    }
-  }
-
-  /// The fact that a key asks for; `nil` for what every look brings, and for what is not a fact of this kind.
-  var fact: FactKind? {
-    switch self {
-    case .all, .any, .not, .network, .interfaceName, .subnet, .gateway, .probe: nil
-    case .interface: .type
-    case .ssid, .ssidGlob, .ssidFile: .ssid
-    case .bssid: .bssid
-    case .wifiSecurity: .wifiSecurity
-    case .dnsDomain: .searchDomains
-    case .dnsServer: .dnsServers
-    case .gatewayMAC: .gatewayMAC
-    case .captivePortal: .captivePortal
-    case .internet: .internet
-    case .metered: .metered
-    case .time: .time
-    case .power: .power
     }
   }
 }

@@ -19,6 +19,54 @@ package struct LocalTime: Hashable, Sendable {
   }
 }
 
+extension LocalTime: LosslessStringConvertible {
+  /// `mon 09:30`, with seconds or without.
+  package init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: true)
+    guard words.count == 2, let day = Weekday(name: words[0].lowercased()) else { return nil }
+    let parts = words[1].split(separator: ":", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count), let minute = minute(ofClock: parts[..<2].joined(separator: ":")), minute < 1440 else { return nil }
+    var second = 0
+    if parts.count == 3 {
+      guard parts[2].utf8.count == 2, let number = twoDigits(parts[2]), number < 60 else { return nil }
+      second = number
+    }
+    self.init(day: day, second: minute * 60 + second)
+  }
+
+  /// `mon 09:30`.
+  package var description: String { "\(day) \(clockText(minute: second / 60))" }
+
+  /// The same, with seconds where there are any.
+  var textForFiles: String {
+    let second = second % 60
+    return description + (second == 0 ? "" : second < 10 ? ":0\(second)" : ":\(second)")
+  }
+}
+
+extension Weekday {
+  /// By its three letters.
+  package init?(name: some StringProtocol) {
+    guard let day = Weekday.allCases.first(where: { "\($0)" == name }) else { return nil }
+    self = day
+  }
+}
+
+/// Minutes since midnight of `8:00` and `08:00`; up to `24:00`.
+package func minute(ofClock text: some StringProtocol) -> Int? {
+  let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { twoDigits($0) }
+  guard parts.count == 2, let hour = parts[0], let minute = parts[1], text.utf8.suffix(3).first == UInt8(ascii: ":"), text.utf8.count <= 5,
+    minute < 60, hour * 60 + minute <= 1440
+  else { return nil }
+  return hour * 60 + minute
+}
+
+/// One or two digits, no sign.
+private func twoDigits(_ text: some StringProtocol) -> Int? {
+  guard (1...2).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+  return Int(text)
+}
+
 /// Hours of some days, by local time. A window that ends before it begins goes on into the next day, and belongs to the day it began on.
 package struct TimeWindow: Hashable, Sendable {
   /// Empty: every day.
@@ -49,6 +97,7 @@ package struct TimeWindow: Hashable, Sendable {
   }
 }
 
+/// What the machine runs on.
 package enum PowerSource: String, Hashable, Sendable, CaseIterable {
   case ac, battery
 }

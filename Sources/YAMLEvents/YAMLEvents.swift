@@ -1,8 +1,8 @@
-import CYAML
+internal import CYAML
 
 /// What libyaml saw, as a value.
-struct YAMLEvent {
-  enum Kind {
+package struct YAMLEvent {
+  package enum Kind {
     case streamStart, streamEnd, documentStart, documentEnd
     case alias
     case scalar(String, isPlain: Bool)
@@ -10,35 +10,35 @@ struct YAMLEvent {
     case mappingStart, mappingEnd
   }
 
-  let kind: Kind
-  let mark: Mark
-  let hasAnchor: Bool
-  let hasTag: Bool
+  package let kind: Kind
+  package let mark: Mark
+  package let hasAnchor: Bool
+  package let hasTag: Bool
 
   /// Line and column, from 1; columns count Unicode scalars.
-  struct Mark {
-    let line: Int
-    let column: Int
+  package struct Mark {
+    package let line: Int
+    package let column: Int
   }
 }
 
 /// The text is not YAML.
-struct YAMLSyntaxError: Error {
-  let problem: String
+package struct YAMLSyntaxError: Error {
+  package let problem: String
   /// What was being read, and since where.
-  let context: (text: String, mark: YAMLEvent.Mark)?
-  let mark: YAMLEvent.Mark
+  package let context: (text: String, mark: YAMLEvent.Mark)?
+  package let mark: YAMLEvent.Mark
 }
 
-/// Owns a libyaml parser and a copy of its input. The only code of this module that touches memory of libyaml's.
+/// Owns a libyaml parser and a copy of its input. The only code that touches memory of libyaml's.
 ///
 /// libyaml reads lazily: nothing past a refused event is ever looked at, and aliases are never followed.
-struct YAMLEventStream: ~Copyable {
+package struct YAMLEventStream: ~Copyable {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let input: UnsafeMutableBufferPointer<UInt8>
 
   /// `bytes` have to be valid UTF-8.
-  init(_ bytes: [UInt8]) throws(YAMLSyntaxError) {
+  package init(_ bytes: [UInt8]) throws(YAMLSyntaxError) {
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
     input = .allocate(capacity: bytes.count)
@@ -57,7 +57,7 @@ struct YAMLEventStream: ~Copyable {
   }
 
   /// Not to be called again after `.streamEnd` or an error.
-  mutating func next() throws(YAMLSyntaxError) -> YAMLEvent {
+  package mutating func next() throws(YAMLSyntaxError) -> YAMLEvent {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw error }
     defer { yaml_event_delete(&event) }

@@ -12,8 +12,8 @@ package struct UnderlaySources: Hashable, Sendable {
   package var host: HostWords
   /// Of the SSID file, where the agent was given one.
   package var ssidFile: Fact<SSID?>?
-  package var time: Fact<LocalTime>
-  package var power: Fact<PowerSource>
+  /// Facts of the machine that whoever looks reads for itself, where a snapshot has them; whatever else is in it is not asked for.
+  package var direct = NetworkSnapshot(time: .notNeeded, power: .notNeeded)
   /// The facts that somebody needs; the others stay unknown.
   package var needed: Set<FactKind>
   /// When the machine was looked at, in seconds since 1970.
@@ -29,8 +29,8 @@ package struct UnderlaySources: Hashable, Sendable {
     self.wifi = wifi
     self.host = host
     self.ssidFile = ssidFile
-    self.time = time
-    self.power = power
+    direct.time = time
+    direct.power = power
     self.needed = needed
     self.lookedAt = lookedAt
   }
@@ -67,10 +67,8 @@ package struct Underlay: Hashable, Sendable {
       return found
     }
     let primaryLink = usable.first { $0.name == primary }
-    snapshot = NetworkSnapshot(
-      primary: primary, links: links, captivePortal: facts.captivePortal(of: primaryLink), internet: facts.internet(of: primaryLink),
-      otherProbes: .unknown(because: "it was not asked"), time: facts.time, power: facts.power)
-    snapshot.unavailable = facts.unavailable
+    snapshot = NetworkSnapshot(primary: primary, links: links, otherProbes: .unknown(because: "it was not asked"))
+    facts.machine(primary: primaryLink, &snapshot)
     snapshot.portalAPI = primaryLink.flatMap { facts.portalAPI(of: $0) }
     provenance = facts.provenance
   }
