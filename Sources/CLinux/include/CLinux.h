@@ -69,8 +69,8 @@ struct clinux_ready {
   uint32_t events;
 };
 
-/// An epoll descriptor, close-on-exec; what it watches, level-triggered unless `events` says EPOLLET; and what is ready, without a limit of time. A
-/// descriptor, 0, or how many; or -1 with errno.
+/// An epoll descriptor, close-on-exec; what it watches, level-triggered unless `events` says EPOLLET; and what is ready,
+/// without a limit of time. A descriptor, 0, or how many; or -1 with errno.
 int clinux_poller(void);
 int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity);
 int clinux_poller_remove(int poller, int fd);
