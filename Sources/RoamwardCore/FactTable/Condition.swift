@@ -1,13 +1,13 @@
 package import NetworkTypes
 
 /// When a rule or a named network holds: a tree over facts of the underlay's primary link. Evaluates to yes, no or unknown.
-package indirect enum Condition: Hashable, Sendable {
+package enum Condition: Hashable, Sendable {
   /// All have to hold; an empty list always does.
   case all([Condition])
   /// One has to hold; an empty list always does, as an absent key would.
   case any([Condition])
   /// The condition does not hold; unknown stays unknown.
-  case not(Condition)
+  indirect case not(Condition)
   /// A network named in any file.
   case network([String])
 
