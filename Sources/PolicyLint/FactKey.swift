@@ -48,7 +48,7 @@ extension FactUniverse {
   func cellCount(of fact: FactKey) -> Int { if case .fact(let key) = fact { values(of: key).count } else { 2 } }
 
   /// The fact that a key asks about, and the question.
-  func question(of criterion: any AnyCriterion) -> (fact: FactKey, question: FactTest.Question) {
+  func question(of criterion: Criterion) -> (fact: FactKey, question: FactTest.Question) {
     switch criterion.question {
     case .own(let text, let below, let proof): return (.own(text, below: below, proof: proof), .isIn(.flag(true)))
     case .isAmong(let key):
@@ -60,7 +60,7 @@ extension FactUniverse {
   }
 
   /// The values on which the key holds, by the evaluator's own test.
-  private func cells(of key: String, where criterion: any AnyCriterion) -> CellSet {
+  private func cells(of key: String, where criterion: Criterion) -> CellSet {
     let scenes = scenes(of: key)
     return CellSet(count: scenes.count) { criterion.holds(on: scenes[$0]) == .yes }
   }

@@ -12,9 +12,9 @@ package struct FactUniverse: Sendable {
     var constants: [String: Set<FactConstant>] = [:]
     for condition in conditions {
       condition.forEachKey { condition in
-        guard case .criterion(let key) = condition else { return }
-        switch key.criterion.question {
-        case .isAmong(let fact), .areAllAmong(let fact): constants[fact, default: []].formUnion(key.criterion.constants)
+        guard case .criterion(let criterion) = condition else { return }
+        switch criterion.question {
+        case .isAmong(let fact), .areAllAmong(let fact): constants[fact, default: []].formUnion(criterion.constants)
         case .own(_, let below, _): if let below { constants[below, default: []].formUnion([]) }
         }
       }

@@ -49,105 +49,130 @@ package enum Step: Hashable, Sendable {
 }
 
 extension Step {
-  package var traits: StepTraits {
+  /// What may be asked of a step's declaration. Texts and the inverse are made for who asks for them alone: a plan may have 100,000 routes.
+  enum Part {
+    case traits, words, undo, object, before
+  }
+
+  enum Answer {
+    case traits(StepTraits)
+    case text(String?)
+    case step(Step?)
+  }
+
+  /// All that is said about each step, once. `device`: the link that has to be there. `words`: the command that an administrator would type. `undo`: what takes
+  /// it back, `nil` where removing the link does. `object`: what there is once it is made, or what it takes away. `before`: what is there in the object's place,
+  /// where its link is.
+  func declaration(_ part: Part) -> Answer {
+    func declared(
+      _ stage: StepStage, _ executor: StepExecutor, link: String? = nil, device: String? = nil, table: UInt32? = nil,
+      takesAway: Bool = false, words: @autoclosure () -> String, undo: @autoclosure () -> Step? = nil,
+      object: @autoclosure () -> String? = nil, before: @autoclosure () -> String? = nil
+    ) -> Answer {
+      switch part {
+      case .traits:
+        .traits(StepTraits(stage: stage, executor: executor, link: link, device: device, table: table, takesAway: takesAway))
+      case .words: .text(words())
+      case .undo: .step(undo())
+      case .object: .text(object())
+      case .before: .text(before())
+      }
+    }
     switch self {
     case .addWireGuardLink(let link, let engine):
-      StepTraits(
-        stage: .links, executor: engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
-        words: { engine == .kernel ? "ip link add dev \(link) type wireguard" : "roamward-wireguard \(link)" },
-        undo: { .deleteLink(link, engine) }, object: { "link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))" })
+      return declared(
+        .links, engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: engine == .kernel ? "ip link add dev \(link) type wireguard" : "roamward-wireguard \(link)",
+        undo: .deleteLink(link, engine), object: "link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))")
     case .addDummyLink(let link):
-      StepTraits(
-        stage: .links, executor: .kernel, link: link, device: link, words: { "ip link add dev \(link) type dummy" },
-        undo: { .deleteLink(link, .kernel) }, object: { "link \(link) (dummy)" })
+      return declared(
+        .links, .kernel, link: link, device: link, words: "ip link add dev \(link) type dummy",
+        undo: .deleteLink(link, .kernel), object: "link \(link) (dummy)")
     case .setAlias(let link, let alias):
-      StepTraits(
-        stage: .links, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) alias \(alias)" },
-        object: { "link \(link) alias \(alias)" })
+      return declared(
+        .links, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) alias \(alias)",
+        object: "link \(link) alias \(alias)")
     case .configureWireGuard(let link, let device):
-      StepTraits(
-        stage: .settings, executor: device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
-        words: { "wg set \(link) \(Self.words(device))" }, object: { "link \(link) wireguard \(Self.words(device))" },
-        before: { "link \(link) wireguard with other settings" })
+      return declared(
+        .settings, device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: "wg set \(link) \(Self.words(device))", object: "link \(link) wireguard \(Self.words(device))",
+        before: "link \(link) wireguard with other settings")
     case .renewSessions(let link, let device):
-      StepTraits(
-        stage: .settings, executor: device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
-        words: { "wg setconf \(link) \(Self.words(device))" }, object: { "link \(link) wireguard \(Self.words(device))" },
-        before: { "link \(link) wireguard with older sessions" })
+      return declared(
+        .settings, device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: "wg setconf \(link) \(Self.words(device))", object: "link \(link) wireguard \(Self.words(device))",
+        before: "link \(link) wireguard with older sessions")
     case .setMTU(let link, let mtu, let was):
-      StepTraits(
-        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) mtu \(mtu)" },
-        undo: { was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu) }, object: { "link \(link) mtu \(mtu)" },
-        before: { "link \(link) mtu \(was)" })
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) mtu \(mtu)",
+        undo: was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu), object: "link \(link) mtu \(mtu)",
+        before: "link \(link) mtu \(was)")
     case .addAddress(let address, let link):
-      StepTraits(
-        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip address add \(address) dev \(link)" },
-        undo: { .removeAddress(address, link: link) }, object: { "address \(address) dev \(link)" })
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip address add \(address) dev \(link)",
+        undo: .removeAddress(address, link: link), object: "address \(address) dev \(link)")
     case .removeAddress(let address, let link):
-      StepTraits(
-        stage: .settings, executor: .kernelInBatches, link: link, device: link, takesAway: true,
-        words: { "ip address del \(address) dev \(link)" }, undo: { .addAddress(address, link: link) },
-        object: { "address \(address) dev \(link)" })
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, takesAway: true,
+        words: "ip address del \(address) dev \(link)", undo: .addAddress(address, link: link),
+        object: "address \(address) dev \(link)")
     case .setUp(let link):
-      StepTraits(
-        stage: .settings, executor: .kernelInBatches, link: link, device: link, words: { "ip link set dev \(link) up" },
-        object: { "link \(link) up" }, before: { "link \(link) down" })
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) up",
+        object: "link \(link) up", before: "link \(link) down")
     case .deleteLink(let link, _):
-      StepTraits(
-        stage: .removal, executor: .kernel, link: link, device: link, takesAway: true, words: { "ip link del dev \(link)" },
-        object: { "link \(link)" })
+      return declared(
+        .removal, .kernel, link: link, device: link, takesAway: true, words: "ip link del dev \(link)",
+        object: "link \(link)")
     case .addRoute(let route):
-      StepTraits(
-        stage: .routes, executor: .kernelInBatches, device: route.link, table: route.table,
-        words: { "ip \(Self.family(route.destination.family))route add \(route)" }, undo: { .removeRoute(route) },
-        object: { "route \(route)" })
+      return declared(
+        .routes, .kernelInBatches, device: route.link, table: route.table,
+        words: "ip \(Self.family(route.destination.family))route add \(route)", undo: .removeRoute(route),
+        object: "route \(route)")
     case .removeRoute(let route):
       // One that makes room for another travels with it.
-      StepTraits(
-        stage: .routes, executor: .kernelInBatches, device: route.link, table: route.table, takesAway: true,
-        words: { "ip \(Self.family(route.destination.family))route del \(route)" }, undo: { .addRoute(route) },
-        object: { "route \(route)" })
+      return declared(
+        .routes, .kernelInBatches, device: route.link, table: route.table, takesAway: true,
+        words: "ip \(Self.family(route.destination.family))route del \(route)", undo: .addRoute(route),
+        object: "route \(route)")
     case .addRule(let rule):
-      StepTraits(
-        stage: .rules, executor: .kernelInBatches, table: rule.table, words: { "ip \(Self.family(rule.family))rule add \(rule)" },
-        undo: { .removeRule(rule) }, object: { "\(Self.family(rule.family))rule \(rule)" })
+      return declared(
+        .rules, .kernelInBatches, table: rule.table, words: "ip \(Self.family(rule.family))rule add \(rule)",
+        undo: .removeRule(rule), object: "\(Self.family(rule.family))rule \(rule)")
     case .removeRule(let rule):
-      StepTraits(
-        stage: .removal, executor: .kernelInBatches, table: rule.table, takesAway: true,
-        words: { "ip \(Self.family(rule.family))rule del \(rule)" }, undo: { .addRule(rule) },
-        object: { "\(Self.family(rule.family))rule \(rule)" })
+      return declared(
+        .removal, .kernelInBatches, table: rule.table, takesAway: true,
+        words: "ip \(Self.family(rule.family))rule del \(rule)", undo: .addRule(rule),
+        object: "\(Self.family(rule.family))rule \(rule)")
     case .replaceFirewall(let table):
-      StepTraits(
-        stage: .firewall, executor: .firewall, words: { "nft table \(FirewallTable.name): \(table)" }, undo: { .removeFirewall },
-        object: { "table \(FirewallTable.name): \(table)" })
+      return declared(
+        .firewall, .firewall, words: "nft table \(FirewallTable.name): \(table)", undo: .removeFirewall,
+        object: "table \(FirewallTable.name): \(table)")
     case .removeFirewall:
-      StepTraits(
-        stage: .removal, executor: .firewall, takesAway: true, words: { "nft delete table \(FirewallTable.name)" },
-        object: { "table \(FirewallTable.name)" })
+      return declared(
+        .removal, .firewall, takesAway: true, words: "nft delete table \(FirewallTable.name)",
+        object: "table \(FirewallTable.name)")
     case .writeResolvConf(let file):
-      StepTraits(
-        stage: .resolver, executor: .resolverFile,
-        words: {
-          "resolv.conf: "
-            + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
-        }, undo: { .restoreResolvConf })
+      return declared(
+        .resolver, .resolverFile,
+        words: "resolv.conf: "
+          + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", "),
+        undo: .restoreResolvConf)
     case .restoreResolvConf:
-      StepTraits(
-        stage: .removal, executor: .resolverFile, takesAway: true, words: { "resolv.conf: put back the file that stood there" })
+      return declared(
+        .removal, .resolverFile, takesAway: true, words: "resolv.conf: put back the file that stood there")
     case .setLinkResolver(let resolver, let link):
-      StepTraits(
-        stage: .resolver, executor: .resolverProgram, words: { Self.words(resolver, link) }, undo: { .revertLinkResolver(link: link) })
+      return declared(
+        .resolver, .resolverProgram, words: Self.words(resolver, link), undo: .revertLinkResolver(link: link))
     case .revertLinkResolver(let link):
-      StepTraits(stage: .removal, executor: .resolverProgram, takesAway: true, words: { "resolvectl revert \(link)" })
+      return declared(.removal, .resolverProgram, takesAway: true, words: "resolvectl revert \(link)")
     case .setRecord(let record):
-      StepTraits(
-        stage: .resolver, executor: .resolverProgram,
-        words: {
-          "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
-            + record.text.split(separator: "\n").joined(separator: ", ")
-        }, undo: { .removeRecord(record.name) })
+      return declared(
+        .resolver, .resolverProgram,
+        words: "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
+          + record.text.split(separator: "\n").joined(separator: ", "), undo: .removeRecord(record.name))
     case .removeRecord(let name):
-      StepTraits(stage: .removal, executor: .resolverProgram, takesAway: true, words: { "resolvconf -d \(name)" })
+      return declared(.removal, .resolverProgram, takesAway: true, words: "resolvconf -d \(name)")
     }
   }
 

@@ -1,23 +1,15 @@
-/// All that is said about a step, once, for every use.
+/// What follows from a step's declaration (`Step.declaration`) for who carries it out.
 package struct StepTraits {
   package let stage: StepStage
   package let executor: StepExecutor
   /// The link that the step changes.
-  package var link: String?
+  package let link: String?
   /// The link that has to be there for it: the one that it changes, or the one that a route leads to.
-  package var device: String?
+  package let device: String?
   /// The table of a route or a rule.
-  package var table: UInt32?
+  package let table: UInt32?
   /// It takes something away, which may be gone already.
-  package var takesAway = false
-  /// The command that an administrator would type.
-  let words: () -> String
-  /// What takes it back; `nil` where removing the link does.
-  var undo: () -> Step? = { nil }
-  /// What there is once it is made, or what it takes away.
-  var object: () -> String = { "" }
-  /// What is there in the place of the object, where the link is.
-  var before: () -> String? = { nil }
+  package let takesAway: Bool
 }
 
 /// By what a step is carried out.
@@ -36,20 +28,29 @@ package enum StepExecutor: Hashable, Sendable {
   case userspaceEngine
 }
 
-extension Step: CustomStringConvertible {
-  package var description: String { traits.words() }
+extension Step {
+  package var traits: StepTraits {
+    guard case .traits(let traits) = declaration(.traits) else { preconditionFailure("no traits") }
+    return traits
+  }
 
   /// What takes the step back; `nil` where removing the link does.
-  package var undo: Step? { traits.undo() }
+  package var undo: Step? { if case .step(let step) = declaration(.undo) { step } else { nil } }
 
   package var stage: StepStage { traits.stage }
 
   /// The link that the step changes; `nil` for routes, rules and DNS.
   package var link: String? { traits.link }
 
-  /// What there is once it is made, or what it takes away, for people; empty for name servers.
-  package var object: String { traits.object() }
+  /// What there is once it is made, or what it takes away, for people; `nil` for name servers.
+  package var object: String? { text(.object) }
 
   /// What is there in the place of the object, where its link is.
-  package var objectBefore: String? { traits.before() }
+  package var objectBefore: String? { text(.before) }
+
+  private func text(_ part: Part) -> String? { if case .text(let text) = declaration(part) { text } else { nil } }
+}
+
+extension Step: CustomStringConvertible {
+  package var description: String { text(.words) ?? "" }
 }

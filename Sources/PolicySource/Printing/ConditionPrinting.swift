@@ -32,7 +32,7 @@ extension PolicyPrinter {
     switch condition {
     case .all(let inner): for part in inner { flatten(part, into: &parts) }
     case .any([]), .network([]): break
-    case .criterion(let key) where key.criterion.written == .list([]): parts.append(.never)
+    case .criterion(let criterion) where criterion.written == .list([]): parts.append(.never)
     default: parts.append(condition)
     }
   }
@@ -46,8 +46,8 @@ extension PolicyPrinter {
       // An empty `not` is not considered; one over an alternative that says nothing never holds.
       return .mapping(inner.isEmpty ? YAMLMapping([("any-of", .list([.mapping(YAMLMapping())]))]) : inner)
     case .network(let names): return one(names)
-    case .criterion(let key):
-      switch key.criterion.written {
+    case .criterion(let criterion):
+      switch criterion.written {
       case .list(let texts): return one(condition.wanted(of: FactTable.ssid)?.map(printable) ?? texts)
       case .word(let word): return .word(word)
       case .text(let text): return .text(text)

@@ -1,34 +1,27 @@
 package import NetworkTypes
 
 /// When a rule or a named network holds: a tree over facts of the underlay's primary link. Evaluates to yes, no or unknown.
-package indirect enum Condition: Hashable, Sendable {
+package enum Condition: Hashable, Sendable {
   /// All have to hold; an empty list always does.
   case all([Condition])
   /// One has to hold; an empty list always does, as an absent key would.
   case any([Condition])
   /// The condition does not hold; unknown stays unknown.
-  case not(Condition)
+  indirect case not(Condition)
   /// A network named in any file.
   case network([String])
 
   /// One key of a match, as the table of facts declares it.
-  case criterion(Key)
+  case criterion(Criterion)
 
   package static let always = Condition.all([])
   package static let never = Condition.not(.always)
 
-  /// One key with what stands behind it.
-  package struct Key: Sendable {
-    package let criterion: any AnyCriterion
-
-    init(_ criterion: any AnyCriterion) { self.criterion = criterion }
-  }
-
   /// The fact that a key asks for; `nil` for what every look brings, and for what is no key.
-  var kind: FactKind? { if case .criterion(let key) = self { key.criterion.key.kind } else { nil } }
+  var kind: FactKind? { if case .criterion(let criterion) = self { criterion.key.kind } else { nil } }
 
   /// What a key asks the network for; `nil` for keys that cost nothing, and for what is made of other keys.
-  var evidence: Evidence? { if case .criterion(let key) = self { key.criterion.evidence } else { nil } }
+  var evidence: Evidence? { if case .criterion(let criterion) = self { criterion.evidence } else { nil } }
 
   /// The key's name in the policy language.
   package var key: String {
@@ -37,15 +30,9 @@ package indirect enum Condition: Hashable, Sendable {
     case .any: "any-of"
     case .not: "not"
     case .network: "network"
-    case .criterion(let key): key.criterion.key.name
+    case .criterion(let criterion): criterion.key.name
     }
   }
-}
-
-extension Condition.Key: Hashable {
-  package static func == (a: Self, b: Self) -> Bool { a.criterion.isEqual(to: b.criterion) }
-
-  package func hash(into hasher: inout Hasher) { criterion.hash(into: &hasher) }
 }
 
 /// Whether each of the link's name servers has to be listed, or one is enough.

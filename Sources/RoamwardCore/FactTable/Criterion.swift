@@ -1,22 +1,47 @@
 package import NetworkTypes
 
 /// One key of a match with what stands behind it: `ssid: [Home, Work]`.
-package protocol AnyCriterion: AnyObject, Sendable {
-  var key: any AnyCriterionKey { get }
+///
+/// Judging is what a policy of many rules does all the time: it calls one closure, made for the types that it compares. All else goes by the declaration.
+package final class Criterion: Sendable {
+  package let key: any AnyCriterionKey
+  private let test: @Sendable (Scene) -> Truth
+  private let body: any CriterionBody
+
+  fileprivate init<Wanted>(_ declaration: CriterionKey<Wanted>, _ wanted: Wanted) {
+    key = declaration
+    test = declaration.test(wanted)
+    body = Body(declaration: declaration, wanted: wanted)
+  }
+
   /// Whether it holds on the primary link.
-  func holds(on scene: Scene) -> Truth
+  package func holds(on scene: Scene) -> Truth { test(scene) }
+
   /// What was found, beside what was wanted: `ssid "Cafe" is none of "Home", "Home 5G"`.
-  func found(on scene: Scene, _ holds: Truth) -> String
+  package func found(on scene: Scene, _ holds: Truth) -> String { body.found(on: scene, holds) }
+
   /// As a policy writes it.
-  var written: WrittenCriterion { get }
+  package var written: WrittenCriterion { body.written }
+
   /// What it compares the fact's values with.
-  var constants: [FactConstant] { get }
+  package var constants: [FactConstant] { body.constants }
+
   /// For who reasons about networks.
-  var question: FactQuestion { get }
+  package var question: FactQuestion { body.question }
+
   /// What it asks the network for; `nil` where it costs nothing.
-  var evidence: Evidence? { get }
-  func isEqual(to other: any AnyCriterion) -> Bool
-  func hash(into hasher: inout Hasher)
+  package var evidence: Evidence? { body.evidence }
+
+  fileprivate func wanted<Wanted>(of key: CriterionKey<Wanted>) -> Wanted? {
+    guard let body = body as? Body<Wanted>, body.declaration === key else { return nil }
+    return body.wanted
+  }
+}
+
+extension Criterion: Hashable {
+  package static func == (a: Criterion, b: Criterion) -> Bool { a === b || a.body.isEqual(to: b.body) }
+
+  package func hash(into hasher: inout Hasher) { body.hash(into: &hasher) }
 }
 
 /// What stands behind a key of a policy.
@@ -84,7 +109,8 @@ package protocol AnyCriterionKey: AnyObject, Sendable {
 
 /// The declaration of a key of a match, and what it does with what stands behind it.
 package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
-  typealias Test = @Sendable (Scene, Wanted) -> Truth
+  /// Made once for what stands behind the key, and called for each judgement.
+  typealias Test = @Sendable (Wanted) -> @Sendable (Scene) -> Truth
   typealias Report = @Sendable (Scene, Wanted, Truth) -> String
 
   /// How a policy writes it.
@@ -130,7 +156,7 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
     self.report = report
   }
 
-  package func callAsFunction(_ wanted: Wanted) -> Condition { .criterion(Condition.Key(Criterion(self, wanted))) }
+  package func callAsFunction(_ wanted: Wanted) -> Condition { .criterion(Criterion(self, wanted)) }
 
   package var reading: CriterionReading {
     switch ownReading {
@@ -141,26 +167,29 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
   }
 }
 
-/// One key, and what stands behind it.
-private final class Criterion<Wanted: Hashable & Sendable>: AnyCriterion {
+/// What a key makes of what stands behind it, whatever its type.
+private protocol CriterionBody: Sendable {
+  func found(on scene: Scene, _ holds: Truth) -> String
+  var written: WrittenCriterion { get }
+  var constants: [FactConstant] { get }
+  var question: FactQuestion { get }
+  var evidence: Evidence? { get }
+  func isEqual(to other: any CriterionBody) -> Bool
+  func hash(into hasher: inout Hasher)
+}
+
+private struct Body<Wanted: Hashable & Sendable>: CriterionBody {
   let declaration: CriterionKey<Wanted>
   let wanted: Wanted
 
-  init(_ declaration: CriterionKey<Wanted>, _ wanted: Wanted) {
-    self.declaration = declaration
-    self.wanted = wanted
-  }
-
-  var key: any AnyCriterionKey { declaration }
-  func holds(on scene: Scene) -> Truth { declaration.test(scene, wanted) }
   func found(on scene: Scene, _ holds: Truth) -> String { declaration.report(scene, wanted, holds) }
   var written: WrittenCriterion { declaration.write(wanted) }
   var constants: [FactConstant] { declaration.constants(wanted) }
   var question: FactQuestion { declaration.question(wanted) }
   var evidence: Evidence? { declaration.evidence(wanted) }
 
-  func isEqual(to other: any AnyCriterion) -> Bool {
-    guard let other = other as? Criterion else { return false }
+  func isEqual(to other: any CriterionBody) -> Bool {
+    guard let other = other as? Body else { return false }
     return declaration === other.declaration && wanted == other.wanted
   }
 
@@ -173,10 +202,7 @@ private final class Criterion<Wanted: Hashable & Sendable>: AnyCriterion {
 extension Condition {
   /// What stands behind the key; `nil` for another key.
   package func wanted<Wanted>(of key: CriterionKey<Wanted>) -> Wanted? {
-    guard case .criterion(let found) = self, let criterion = found.criterion as? Criterion<Wanted>, criterion.declaration === key else {
-      return nil
-    }
-    return criterion.wanted
+    if case .criterion(let criterion) = self { criterion.wanted(of: key) } else { nil }
   }
 }
 
@@ -190,7 +216,7 @@ extension CriterionKey where Wanted == Bool {
   ) {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .flag { $0 }, write: { .word(String($0)) },
-      evidence: { _ in evidence }, holds: { scene, wanted in value(scene).truth { $0 == wanted } },
+      evidence: { _ in evidence }, holds: { wanted in { scene in value(scene).truth { $0 == wanted } } },
       found: { scene, _, _ in describe(value(scene), as: name) { $0 ? words.true : words.false } })
   }
 }
@@ -208,7 +234,7 @@ extension CriterionKey {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .list(form) { $0.compactMap(parse) },
       write: { .list($0.map(print)) }, constants: { $0.compactMap(constant) },
-      holds: { scene, wanted in value(scene).truth { found in found.map { matches(wanted, $0) } ?? false } },
+      holds: { wanted in { scene in value(scene).truth { found in found.map { matches(wanted, $0) } ?? false } } },
       found: { scene, wanted, holds in
         describe(value(scene), as: noun) { found in
           let texts = wanted.map { quotes ? "\"\(print($0))\"" : print($0) }

@@ -77,7 +77,7 @@ extension ValueCode {
   /// A value that may be known not to be there: `none`.
   static func optional<Known>(_ known: ValueCode<Known>) -> ValueCode where Value == Known? {
     ValueCode(
-      form: known.form, read: { $0 == .absent ? .some(nil) : known.read($0) }, write: { $0.map(known.write) ?? .absent },
+      form: known.form, read: { $0 == .absent ? .some(nil) : known.read($0).map { .some($0) } }, write: { $0.map(known.write) ?? .absent },
       words: { $0.map(known.words) ?? "none" })
   }
 

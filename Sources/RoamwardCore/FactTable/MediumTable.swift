@@ -43,7 +43,7 @@ extension FactTable {
   package static let interface = CriterionKey<[InterfaceType]>(
     "interface", kind: .type, fact: type.key, "The type of the primary link.", example: "[wifi, cellular]",
     reading: .list(.word(of: InterfaceType.self)) { $0.compactMap { InterfaceType(rawValue: $0) } },
-    write: { .list($0.map(\.rawValue)) }, holds: { scene, types in scene.link.type.truth { types.contains($0) } },
+    write: { .list($0.map(\.rawValue)) }, holds: { types in { scene in scene.link.type.truth { types.contains($0) } } },
     found: { scene, types, holds in
       describe(scene.link.type, as: "interface") { found in
         holds == .yes ? found.rawValue : "\(found.rawValue) is \(none(of: types.map(\.rawValue)))"
@@ -53,7 +53,7 @@ extension FactTable {
   static let interfaceName = CriterionKey<[Glob]>(
     "interface-name", kind: nil, fact: linkName.key, "A pattern for the primary link's name: `*` any run, `?` any character.",
     example: "wl*", reading: .list(.linkPattern) { $0.map { Glob($0) } }, write: { .list($0.map(\.description)) },
-    constants: { $0.map { .pattern($0) } }, holds: { scene, globs in Truth(globs.contains { $0.matches(scene.link.name) }) },
+    constants: { $0.map { .pattern($0) } }, holds: { globs in { scene in Truth(globs.contains { $0.matches(scene.link.name) }) } },
     found: { scene, globs, holds in "interface-name \(scene.link.name) \(relation(holds, to: globs.map(\.description)))" })
 
   package static let ssid = CriterionKey<[SSID]>(
@@ -82,11 +82,13 @@ extension FactTable {
     "ssid-file", kind: .ssid, fact: nil, "A file of SSIDs, one a line, relative to the policy; watched like the policy.",
     example: "trusted.ssids", reading: .own, write: { .text($0.path) },
     question: { .own("ssid-file \($0.path)", below: RoamwardCore.ssid.key, proof: .forgeable) },
-    holds: { scene, file in
-      switch (scene.link.ssid, file.contents) {
-      case (.known(nil), _): .no
-      case (.known(let name?), .entries(let entries)): Truth(entries.contains(name))
-      case (_, .unreadable), (.unknown, _): .unknown
+    holds: { file in
+      { scene in
+        switch (scene.link.ssid, file.contents) {
+        case (.known(nil), _): .no
+        case (.known(let name?), .entries(let entries)): Truth(entries.contains(name))
+        case (_, .unreadable), (.unknown, _): .unknown
+        }
       }
     },
     found: { scene, file, holds in

@@ -28,7 +28,7 @@ extension FactTable {
     example: "corp.example", reading: .list(.domainPattern) { DomainList($0.compactMap { DomainPattern($0) }) },
     write: { .list($0.map(\.description)) },
     constants: { $0.compactMap { if case .within(let name) = $0 { .domain(name) } else { nil } } },
-    holds: { scene, domains in scene.link.searchDomains.truth { $0.contains(where: domains.holds) } },
+    holds: { domains in { scene in scene.link.searchDomains.truth { $0.contains(where: domains.holds) } } },
     found: { scene, domains, holds in
       describe(scene.link.searchDomains, as: "dns-domain") { found in
         guard !found.isEmpty else { return "no dns-domain" }
@@ -42,10 +42,12 @@ extension FactTable {
     reading: .own, write: { $0.patterns.isEmpty || $0.quantifier == .each ? .list($0.patterns.map(\.description)) : .mapping },
     constants: { $0.patterns.map { .prefix($0.prefix) } },
     question: { $0.quantifier == .any ? .isAmong(fact: dnsServers.key) : .areAllAmong(fact: dnsServers.key) },
-    holds: { scene, wanted in
-      scene.link.dnsServers.truth { servers in
-        let isListed = { (server: IPAddress) in wanted.patterns.contains { $0.prefix.contains(server) } }
-        return wanted.quantifier == .any ? servers.contains(where: isListed) : !servers.isEmpty && servers.allSatisfy(isListed)
+    holds: { wanted in
+      { scene in
+        scene.link.dnsServers.truth { servers in
+          let isListed = { (server: IPAddress) in wanted.patterns.contains { $0.prefix.contains(server) } }
+          return wanted.quantifier == .any ? servers.contains(where: isListed) : !servers.isEmpty && servers.allSatisfy(isListed)
+        }
       }
     },
     found: { scene, wanted, holds in

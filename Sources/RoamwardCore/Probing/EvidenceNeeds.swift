@@ -42,8 +42,8 @@ extension Evaluator {
     case .not(let part):
       let support = support(of: part, on: scene)
       return Support(truth: !support.truth, evidence: support.evidence)
-    case .criterion(let key):
-      return Support(truth: key.criterion.holds(on: scene), evidence: key.criterion.evidence.map { [$0] } ?? [])
+    case .criterion(let criterion):
+      return Support(truth: criterion.holds(on: scene), evidence: criterion.evidence.map { [$0] } ?? [])
     }
   }
 

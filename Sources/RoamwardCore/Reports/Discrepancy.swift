@@ -32,11 +32,11 @@ extension Step {
     switch self {
     case .setAlias(let link, _):
       let alias = observed.kernel.link(named: link)?.alias
-      return Discrepancy(.kernel, wanted: [object], found: alias.map { ["link \(link) alias \($0)"] } ?? [])
+      return Discrepancy(.kernel, wanted: [object ?? description], found: alias.map { ["link \(link) alias \($0)"] } ?? [])
     case .replaceFirewall:
       let isThere = if case .table = observed.firewall { true } else { false }
       let name = "table \(FirewallTable.name)"
-      return Discrepancy(.firewall, wanted: [object], found: isThere ? ["\(name) with other rules"] : [])
+      return Discrepancy(.firewall, wanted: [object ?? description], found: isThere ? ["\(name) with other rules"] : [])
     case .writeResolvConf(let file):
       return Discrepancy(
         .resolver, wanted: file.lines.map { "resolv.conf \($0)" }, found: observed.resolvConf.lines.map { "resolv.conf \($0)" })
@@ -57,9 +57,9 @@ extension Step {
     default:
       let traits = traits
       let area = traits.executor == .firewall ? Discrepancy.Area.firewall : .kernel
-      if traits.takesAway { return Discrepancy(area, found: [object]) }
+      if traits.takesAway { return Discrepancy(area, found: [object ?? description]) }
       let isThere = traits.link.map(present.contains) ?? false
-      return Discrepancy(area, wanted: [object], found: isThere ? objectBefore.map { [$0] } ?? [] : [])
+      return Discrepancy(area, wanted: [object ?? description], found: isThere ? objectBefore.map { [$0] } ?? [] : [])
     }
   }
 }

@@ -3,7 +3,7 @@ import RoamwardCore
 
 /// Carries steps out, stage by stage: the one place from which the machine is changed. No packet is led where something is missing: what builds on a
 /// step that failed is not made (docs/security.md, "Order").
-struct StepExecutor {
+struct StepRunner {
   /// What came of steps.
   struct Outcome {
     var made: [Step] = []
