@@ -11,10 +11,11 @@ sysusersdir = $(PREFIX)/lib/sysusers.d
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
 runtime = $(realpath $(release))/../lib/roamward
-# C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own tables are read-only once it runs.
+# C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own
+# tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
-# Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one Swift
-# runtime, which `scripts/runtime` links for them (docs/decisions/0016).
+# Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one
+# Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
 release_build = swift build -c release $(hardening) $(small)

@@ -9,8 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind values, in
-/// targets of a file each.
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind
+/// values, in targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -67,7 +67,8 @@ let package = Package(
     .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
     .target(
-      name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"], path: "Packages/WireGuard/Sources/CWireGuardConfinement",
+      name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"],
+      path: "Packages/WireGuard/Sources/CWireGuardConfinement",
       cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
@@ -191,7 +192,7 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
         "WireGuardEngine",
         argumentParser,
       ],
@@ -237,8 +238,8 @@ let package = Package(
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
-    tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "RoamwardCore", "SeededRandom"]),
-    tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "LinuxIO", "ProbeWorker"]),
+    tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "SeededRandom"]),
+    tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "ProbeWorker"]),
     tests(
       "HostDNSTests",
       uses: [
@@ -247,8 +248,7 @@ let package = Package(
     tests(
       "HostProbesTests",
       uses: [
-        "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "ProbeProtocol", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
-        "TestSupport", "roamward-probe",
+        "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "roamward-probe",
       ]),
     tests(
       "HostServicesTests",
@@ -268,8 +268,7 @@ let package = Package(
     engineTests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CWireGuardConfinement", "CWireGuardIO", "WireGuardControl", "WireGuardDataPath", "WireGuardEngine", "LinuxIO",
-        "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),

@@ -1,5 +1,5 @@
-// Counts what the programs beside it allocate: a library to be loaded before the C library's own, by /etc/ld.so.preload in a mount namespace.
-// Each process keeps its count in a file /run/bench/mallocs.PID, which others read while it works.
+// Counts what the programs beside it allocate: a library to be loaded before the C library's own, by /etc/ld.so.preload in a mount
+// namespace. Each process keeps its count in a file /run/bench/mallocs.PID, which others read while it works.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -74,8 +74,7 @@ let package = Package(
     tests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CWireGuardConfinement", "CWireGuardIO", "WireGuardControl", "WireGuardDataPath", "WireGuardEngine", "LinuxIO",
-        "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
   ]

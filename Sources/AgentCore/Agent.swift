@@ -11,8 +11,8 @@ package final class Agent {
   package let announcer = Announcer()
   private let settle: Duration
 
-  /// `settle`: how long the network is left in peace before it is observed. `connectivityCheck`: how to find out about the internet, where the
-  /// administrator has said so.
+  /// `settle`: how long the network is left in peace before it is observed. `connectivityCheck`: how to find out about the internet, where
+  /// the administrator has said so.
   package init(platform: Platform, settle: Duration, connectivityCheck: ConnectivityCheck? = nil) {
     self.platform = platform
     self.settle = settle
@@ -49,7 +49,8 @@ package final class Agent {
     endLeftoverCommands { [weak self] in self?.stop(then: done) }
   }
 
-  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: except what kill switches block now, for the next agent.
+  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: except what kill switches
+  /// block now, for the next agent.
   package func stop(keepingBlock: Bool = false, then done: @escaping () -> Void) {
     let now = now
     reconciler.change {
@@ -95,8 +96,9 @@ package final class Agent {
     reconciler.change { $0.schedule.changedByOthers(at: now) } ? reconciler.pass() : schedule()
   }
 
-  /// The kernel has announced that the default route or the carrier of the network is gone, or that another default route takes its place. What was
-  /// planned for that is done at once; then the machine is observed, and where it has not left after all, the firewall is opened again.
+  /// The kernel has announced that the default route or the carrier of the network is gone, or that another default route
+  /// takes its place. What was planned for that is done at once; then the machine is observed, and where it has not left after
+  /// all, the firewall is opened again.
   package func networkLost() {
     if !reconciler.isPassing, let step = reconciler.change({ $0.killSwitch.takeStepOnLeaving() }) {
       let isClosed = reconciler.carryOut([step]).isEmpty
@@ -106,8 +108,8 @@ package final class Agent {
     if !state.killSwitch.isPreparedToLeave { reconciler.prepareToLeave() }
   }
 
-  /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at once, and
-  /// the rules are judged later.
+  /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at
+  /// once, and the rules are judged later.
   private func closeOnNetworkLoss(at now: Moment) {
     guard !reconciler.isPassing, !state.stop.isStopping, state.isKillSwitchOpenHereAlone,
       state.killSwitch.hasClosedInAdvance || reconciler.change({ $0.schedule.looksAtOnce(at: now) })
@@ -122,8 +124,8 @@ package final class Agent {
     reconciler.announceFirewall()
   }
 
-  /// The resolver's file has been written, by the agent or another program. Where ours stood, that does not wait for the network to settle, and not
-  /// for decisions and new sessions on another network either: programs would read the other file meanwhile.
+  /// The resolver's file has been written, by the agent or another program. Where ours stood, that does not wait for the network to settle,
+  /// and not for decisions and new sessions on another network either: programs would read the other file meanwhile.
   package func resolverFileChanged(to file: ObservedResolvConf) {
     guard !file.isOurs, state.repairs.settled?.resolvConf != nil else { return networkChanged() }
     if !reconciler.isPassing, !state.stop.isStopping {
@@ -235,8 +237,9 @@ package final class Agent {
     return false
   }
 
-  /// Whether the peers of connected tunnels still answer. No event reports that, so their devices are sampled: all of them at one wake-up, nothing
-  /// else of the machine, and seldom where no session can be alive (`DeadPeerDetector.interval`). Gives whether a tunnel is in doubt because of them.
+  /// Whether the peers of connected tunnels still answer. No event reports that, so their devices are sampled: all of them at one
+  /// wake-up, nothing else of the machine, and seldom where no session can be alive (`DeadPeerDetector.interval`). Gives whether a
+  /// tunnel is in doubt because of them.
   private func samplePeers(at now: Moment) -> Bool {
     guard let due = state.tunnels.ordered.compactMap(\.nextSample).min(), due <= now else { return false }
     var isInDoubt = false

@@ -16,8 +16,8 @@ enum Monitoring {
   }
 }
 
-/// One connection of the local socket. It is read only when it has its turn, and not while it has an answer to take. A client that does not read
-/// its events in time loses the connection: the backlog is bounded.
+/// One connection of the local socket. It is read only when it has its turn, and not while it has an answer to take. A client that does not
+/// read its events in time loses the connection: the backlog is bounded.
 final class ControlConnection {
   private static let longestBacklog = 1 << 20
 

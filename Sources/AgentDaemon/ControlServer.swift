@@ -8,9 +8,10 @@ package import SystemdIO
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///
-/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected. Everybody may connect and look, so
-/// everything here is bounded (docs/security.md, "The local socket"): a turn of the loop reads from one client and answers one request, after everything
-/// of a higher priority; the turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
+/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected. Everybody may
+/// connect and look, so everything here is bounded (docs/security.md, "The local socket"): a turn of the loop reads from one client
+/// and answers one request, after everything of a higher priority; the turns of a user are counted (`RequestBudget`), those of root
+/// and of the agent's own user are not.
 package final class ControlServer {
   /// Enough for every window on a desktop. One more takes the place of the oldest of the user with the most.
   private static let maximumClients = 64

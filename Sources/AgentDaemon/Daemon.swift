@@ -102,7 +102,8 @@ package final class Daemon {
     return code
   }
 
-  /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that goes on would undo what follows.
+  /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that
+  /// goes on would undo what follows.
   private func recover() {
     let notes = state.recoveryLog
     let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())

@@ -5,8 +5,8 @@ package import Logging
 internal import RoamwardCore
 
 extension Logger {
-  /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the reasons in
-  /// words) is written at debug level alone.
+  /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the
+  /// reasons in words) is written at debug level alone.
   package func tell(_ event: Event.Kind) {
     var logger = self
     logger[metadataKey: "tunnel"] = event.tunnel.map { "\($0)" }

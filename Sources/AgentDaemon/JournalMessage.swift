@@ -4,8 +4,8 @@ import LinuxPlatform
 internal import Logging
 internal import RoamwardCore
 
-/// Entries that the journal finds by their MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. They are the same from version to version
-/// (docs/operations.md).
+/// Entries that the journal finds by their MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. They are the same from
+/// version to version (docs/operations.md).
 enum JournalMessage: String, CaseIterable {
   /// What a kill switch guards does not flow, because its tunnel is not up.
   case trafficBlocked = "1d75ec7e62244c63a2066fd4ca41e7c3"

@@ -7,8 +7,8 @@ internal import NetworkTypes
 
 /// Writes a line an entry to standard error: `level message key=value … reason=…`, keys sorted, values quoted where they have to be.
 ///
-/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What has a
-/// MESSAGE_ID, and what concerns a tunnel, goes to the journal's own socket, with its values as fields.
+/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What
+/// has a MESSAGE_ID, and what concerns a tunnel, goes to the journal's own socket, with its values as fields.
 package struct LogfmtLogHandler: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]

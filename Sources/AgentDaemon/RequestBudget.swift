@@ -2,8 +2,8 @@ import AgentCore
 import LinuxPlatform
 package import NetworkTypes
 
-/// How many turns the clients of a user get: a token bucket for each user, and one for all of them together, as one person can have many user numbers
-/// (subuid(5)).
+/// How many turns the clients of a user get: a token bucket for each user, and one for all of them together, as one person can have
+/// many user numbers (subuid(5)).
 package struct RequestBudget {
   /// Turns at once, and turns a second after that.
   package struct Limit {

@@ -5,8 +5,8 @@
 /// SOCK_DGRAM and SOCK_STREAM, as numbers.
 static const int roamward_datagram = SOCK_DGRAM, roamward_stream = SOCK_STREAM;
 
-/// Opens a channel that asks servers, which are to be set afterwards, and nobody else. Nothing of resolv.conf is read, and the name is taken as it stands.
-/// An ARES_ code.
+/// Opens a channel that asks servers, which are to be set afterwards, and nobody else. Nothing of resolv.conf is read, and the name is
+/// taken as it stands. An ARES_ code.
 static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch, void *context) {
   static char nothing[] = "/dev/null", servers[] = "b";
   struct ares_options options;

@@ -107,7 +107,7 @@ int clinux_local_address(int fd, uint8_t address[16]) {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
-  } own;
+  } own = {.any = {.sa_family = AF_UNSPEC}};
   socklen_t length = sizeof own;
   if (getsockname(fd, &own.any, &length) < 0) return -1;
   if (own.any.sa_family == AF_INET) {

@@ -2,10 +2,11 @@ internal import Glibc
 package import LinuxIO
 package import SystemdIO
 
-/// A helper of ours that runs beside the program that uses it, with nothing but a channel: an empty environment, `/dev/null` as standard input, output
-/// and error, no other descriptor, a process group of its own.
+/// A helper of ours that runs beside the program that uses it, with nothing but a channel: an empty environment, `/dev/null` as standard
+/// input, output and error, no other descriptor, a process group of its own.
 ///
-/// It gives up its privileges by itself (`Confinement`). It ends with this value, and with the program that started it, however that ends: the channel closes.
+/// It gives up its privileges by itself (`Confinement`). It ends with this value, and with the program that started it, however
+/// that ends: the channel closes.
 package final class ConfinedProcess {
   package let process: Int32
   package let channel: MessageChannel
@@ -24,8 +25,8 @@ package final class ConfinedProcess {
 
   deinit { end() }
 
-  /// Ends it now. Gives how it ended: its exit code, or 128 and the signal's number; `nil` where it has been ended before, or may not be killed: without
-  /// CAP_KILL a process of another user has only the closing of the channel to end by.
+  /// Ends it now. Gives how it ended: its exit code, or 128 and the signal's number; `nil` where it has been ended before, or may not be
+  /// killed: without CAP_KILL a process of another user has only the closing of the channel to end by.
   @discardableResult
   package func end() -> Int32? {
     guard isRunning else { return nil }

@@ -1,6 +1,7 @@
 package import NetworkTypes
 
-/// How long a helper that fails is left alone: 1, 2, 4 … seconds, a minute at most. A failure that comes long after the one before is the first again.
+/// How long a helper that fails is left alone: 1, 2, 4 … seconds, a minute at most. A failure that comes long after the
+/// one before is the first again.
 package struct RestartPause: Hashable, Sendable {
   package static let longest = Duration.seconds(60)
   /// A helper that has worked for so long since its last failure works.

@@ -3,8 +3,8 @@ internal import Glibc
 internal import NetworkTypes
 
 extension JSON {
-  /// The value as text: on one line, or indented by two spaces for people. What could steer a terminal is escaped (`\u009b`), so the text may be
-  /// printed as it is.
+  /// The value as text: on one line, or indented by two spaces for people. What could steer a terminal is escaped (`\u009b`), so
+  /// the text may be printed as it is.
   package func text(indented: Bool = false) -> String {
     guard let value = jansson(self) else { return "null" }
     defer { json_decref(value) }

@@ -2,8 +2,8 @@ internal import LinuxIO
 
 /// The resolv.conf that stood there before ours, or that there was none: exactly, to be put back.
 ///
-/// One file holds all of it, so that it is there whole or not at all: a line of what this is with a checksum of the rest, a line of how the file was,
-/// then its bytes.
+/// One file holds all of it, so that it is there whole or not at all: a line of what this is with a checksum of the rest, a line of
+/// how the file was, then its bytes.
 enum KeptResolvConf: Hashable {
   case absent
   case file(bytes: [UInt8], ResolvConfPlace.PlainFile)

@@ -75,8 +75,8 @@ package final class ResolvConfBackend {
     }
   }
 
-  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner. What somebody else puts there at the same
-  /// moment is not lost: it stays where it is no file, and is kept where it is one.
+  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner. What somebody else puts
+  /// there at the same moment is not lost: it stays where it is no file, and is kept where it is one.
   package func write(_ content: ResolvConf) throws(ResolvConfError) {
     try persistently { () throws(ResolvConfError) in try writeOnce(Array(content.rendered.utf8)) }
   }
@@ -218,9 +218,9 @@ extension ResolvConfBackend {
     try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
   }
 
-  /// By changing places with what was seen there (`nil`: nothing); where the file is a mount, or its folder cannot be written, by writing over it. That takes no
-  /// room on a disk that is full, but leaves half a file when it fails: only where what stands there is of no use (`isLastResort`). False where somebody has
-  /// put something else there meanwhile, which stays.
+  /// By changing places with what was seen there (`nil`: nothing); where the file is a mount, or its folder cannot be written, by writing
+  /// over it. That takes no room on a disk that is full, but leaves half a file when it fails: only where what stands there is of no use
+  /// (`isLastResort`). False where somebody has put something else there meanwhile, which stays.
   private func put(
     _ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, inPlaceOf seen: [UInt8]?, isLastResort: Bool = false
   ) throws(ResolvConfError) -> Bool {

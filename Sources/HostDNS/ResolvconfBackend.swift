@@ -5,10 +5,12 @@ internal import NetworkTypes
 import RoamwardCore
 package import SystemdIO
 
-/// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks at what it keeps by its files.
+/// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks
+/// at what it keeps by its files.
 ///
-/// The program deletes the record before it writes resolv.conf without it. A program that is ended in between leaves our servers in the file, and no
-/// mark of ours. So a note of the record stands in the state folder until the file is written; the next agent finishes what it is about.
+/// The program deletes the record before it writes resolv.conf without it. A program that is ended in between leaves our servers
+/// in the file, and no mark of ours. So a note of the record stands in the state folder until the file is written; the next
+/// agent finishes what it is about.
 package final class ResolvconfBackend {
   /// Debian's waits up to ten seconds for its own lock.
   private static let patience = Duration.seconds(12)

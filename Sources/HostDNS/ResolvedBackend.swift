@@ -7,8 +7,8 @@ package import SystemdIO
 
 /// Tells systemd-resolved, over the bus, what our links' name servers are, and reads back what it has (org.freedesktop.resolve1(5)).
 ///
-/// Nothing waits: what is known is kept, and asked for anew when the service comes back, when its files change, and after each change of ours. What
-/// is set on a link goes with the link. Questions and changes are bounded by a second each.
+/// Nothing waits: what is known is kept, and asked for anew when the service comes back, when its files change, and after each change of
+/// ours. What is set on a link goes with the link. Questions and changes are bounded by a second each.
 package final class ResolvedBackend {
   private static let patience = Duration.seconds(1)
   private static let firstPause = Duration.seconds(1)

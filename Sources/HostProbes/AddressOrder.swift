@@ -1,8 +1,10 @@
 package import NetworkTypes
 
-/// The order in which the addresses of a name are tried (RFC 6724 section 6), but for rules 3, 4 and 7, of which the kernel says nothing to a program.
+/// The order in which the addresses of a name are tried (RFC 6724 section 6), but for rules 3, 4 and 7, of which the
+/// kernel says nothing to a program.
 ///
-/// `source` gives the address that this machine would have towards one; `nil`: it cannot be reached. What no rule sets apart keeps its order.
+/// `source` gives the address that this machine would have towards one; `nil`: it cannot be reached. What no
+/// rule sets apart keeps its order.
 package func preferred(_ addresses: [IPAddress], source: (IPAddress) -> IPAddress?) -> [IPAddress] {
   let candidates = addresses.enumerated().map { Candidate($0.element, source: source($0.element), place: $0.offset) }
   return candidates.sorted { $0.comes(before: $1) }.map(\.address)

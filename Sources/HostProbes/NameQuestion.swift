@@ -75,7 +75,8 @@ extension ResolveError {
 }
 
 extension NameQuestion.Answer {
-  /// a(iiay) of link, family and address; a name; flags, of which these two say that nobody was asked (SD_RESOLVED_FROM_CACHE, SD_RESOLVED_SYNTHETIC).
+  /// a(iiay) of link, family and address; a name; flags, of which these two say that nobody was asked
+  /// (SD_RESOLVED_FROM_CACHE, SD_RESOLVED_SYNTHETIC).
   fileprivate init(resolved values: [BusValue]) {
     let found = values.first?.list ?? []
     let flags = values.dropFirst(2).first?.unsigned ?? 0

@@ -6,11 +6,12 @@ internal import ProbeProtocol
 internal import RoamwardCore
 package import SystemdIO
 
-/// `roamward-probe`, the process that speaks to strangers for the agent: it is started when an errand comes, and ended when there has been none for a while.
+/// `roamward-probe`, the process that speaks to strangers for the agent: it is started when an errand comes, and ended when
+/// there has been none for a while.
 ///
-/// The helper is not trusted. It gets sockets that lead to the destinations of its errands, by their passage, and nowhere else. What it says is read with
-/// bounds; a message that no errand of ours leads to ends it. One that dies, hangs or breaks these rules fails its errands with the reason, and is started
-/// again with the next one, after a pause that grows (`RestartPause`).
+/// The helper is not trusted. It gets sockets that lead to the destinations of its errands, by their passage, and nowhere else. What it
+/// says is read with bounds; a message that no errand of ours leads to ends it. One that dies, hangs or breaks these rules fails its
+/// errands with the reason, and is started again with the next one, after a pause that grows (`RestartPause`).
 package final class ProbeHelper {
   package static let program = "roamward-probe"
 

@@ -21,11 +21,11 @@ package struct ProbePassage: Hashable, Sendable {
   }
 }
 
-/// Sends probes from the underlay: the process that speaks to strangers looks the name up and makes the request, on sockets that are bound to the link
-/// and marked.
+/// Sends probes from the underlay: the process that speaks to strangers looks the name up and makes the request, on sockets that
+/// are bound to the link and marked.
 ///
-/// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing is
-/// sent; both want CAP_NET_ADMIN.
+/// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing
+/// is sent; both want CAP_NET_ADMIN.
 package final class ProbeRunner {
   private let loop: EventLoop
   private let helper: ProbeHelper
@@ -37,7 +37,8 @@ package final class ProbeRunner {
     self.resolver = resolver
   }
 
-  /// Sends one request. `then` is called once, later, never from within this call, and within the request's time; dropping the run cancels it.
+  /// Sends one request. `then` is called once, later, never from within this call, and within the request's
+  /// time; dropping the run cancels it.
   package func run(_ request: ProbeRequest, by passage: ProbePassage, then: @escaping (ProbeReply) -> Void) -> ProbeRun {
     let run = ProbeRun(request, passage, loop: loop, helper, resolver: resolver, then: then)
     run.begin()

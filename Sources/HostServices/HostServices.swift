@@ -4,7 +4,8 @@ internal import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// What the programs of this host say about the network: systemd-resolved and NetworkManager over the bus, the others by the files they keep.
+/// What the programs of this host say about the network: systemd-resolved and NetworkManager over the bus, the
+/// others by the files they keep.
 ///
 /// Who is not needed is not asked, matched or watched: without need there is no connection to the bus. What comes over the bus is kept and
 /// refreshed by signals, so a look at it never waits; files are read at each look, for they are small and their changes are watched.

@@ -5,8 +5,8 @@ package import SystemdIO
 
 private let root = "org.freedesktop.NetworkManager"
 
-/// What NetworkManager says, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, of these interfaces, of these
-/// properties. `nil` where the object of the manager itself is missing.
+/// What NetworkManager says, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, of these interfaces,
+/// of these properties. `nil` where the object of the manager itself is missing.
 package func networkManagerWords(_ objects: BusValue) -> NetworkManagerWords? {
   guard let manager = objects["/org/freedesktop/NetworkManager"]?[root] else { return nil }
   var words = NetworkManagerWords(checksConnectivity: manager["ConnectivityCheckEnabled"]?.bool ?? false)
@@ -33,7 +33,8 @@ private func linkName(of device: BusValue) -> String? {
 }
 
 extension LinkDNS {
-  /// Adds what an active configuration has. IPv4 servers come as data with text in it, IPv6 servers as bytes, and newer versions give both as text.
+  /// Adds what an active configuration has. IPv4 servers come as data with text in it, IPv6 servers as bytes, and
+  /// newer versions give both as text.
   fileprivate mutating func add(_ configuration: BusValue) {
     let data = (configuration["NameserverData"]?.list ?? []).compactMap { $0["address"]?.text.flatMap(IPAddress.init) }
     let raw = (configuration["Nameservers"]?.list ?? []).compactMap { $0.bytes.flatMap(IPAddress.init(networkBytes:)) }

@@ -2,7 +2,8 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), by which a restart differs from a stop.
+/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), by which
+/// a restart differs from a stop.
 ///
 /// The unit is found by its invocation's identity, which systemd puts into the environment of what it starts (systemd.exec(5)).
 package final class UnitJob {

@@ -1,8 +1,8 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Whose changes can matter, given what was seen last. Everything else may come and go (containers' links, their neighbours, other programs'
-/// tables) without anybody being woken.
+/// Whose changes can matter, given what was seen last. Everything else may come and go (containers' links, their neighbours, other
+/// programs' tables) without anybody being woken.
 ///
 /// A link matters once something can go through it: it has an address that is more than link-local, or a route of the main table; or it is
 /// ours. Such addresses and routes are heard of on every link, so no link begins to matter unheard.

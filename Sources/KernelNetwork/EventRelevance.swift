@@ -2,14 +2,14 @@ package import KernelModel
 import NetworkTypes
 package import Wire
 
-/// Whether an event can matter to the agent: the second judgement, after the kernel's own (`eventFilter`), which it repeats where that had to
-/// be done without. Reads headers and single attributes first, for storms consist of events that do not matter.
+/// Whether an event can matter to the agent: the second judgement, after the kernel's own (`eventFilter`), which it repeats where that had
+/// to be done without. Reads headers and single attributes first, for storms consist of events that do not matter.
 package struct EventRelevance: Sendable {
   private let interest: EventInterest?
   private let known: KnownObjects?
 
-  /// `known`: what was read last. An event that announces what is there already, or the end of what is not, is nothing new: duplicates, renewed
-  /// leases, and the echo of our own changes. Without it and without an interest, everything that may concern anybody counts.
+  /// `known`: what was read last. An event that announces what is there already, or the end of what is not, is nothing new: duplicates,
+  /// renewed leases, and the echo of our own changes. Without it and without an interest, everything that may concern anybody counts.
   package init(interest: EventInterest? = nil, known: KernelState? = nil) {
     self.interest = interest
     self.known = known.map(KnownObjects.init)
@@ -40,7 +40,8 @@ package struct EventRelevance: Sendable {
     }
   }
 
-  /// Whether the way by which the machine reached everything ends: its default route or its carrier, or another default route is put before it.
+  /// Whether the way by which the machine reached everything ends: its default route or its carrier, or another
+  /// default route is put before it.
   package func takesWay(_ message: NetlinkMessage) -> Bool {
     guard let known, !known.ways.isEmpty else { return false }
     switch message.type {

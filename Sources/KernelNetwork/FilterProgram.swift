@@ -1,8 +1,8 @@
 internal import CNetlink
 internal import Glibc
 
-/// A program of classic BPF (linux/filter.h) in the making. Places are named, and branches reach any of them: the short ones of the machine's
-/// own (255 instructions) are never used to leave where they are.
+/// A program of classic BPF (linux/filter.h) in the making. Places are named, and branches reach any of them: the short ones of the
+/// machine's own (255 instructions) are never used to leave where they are.
 ///
 /// Loads take numbers for big-endian, which netlink's are not on most machines: `host` turns what they are compared with.
 struct FilterProgram {

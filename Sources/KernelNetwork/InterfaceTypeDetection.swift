@@ -32,7 +32,8 @@ package struct BusFacts: Hashable, Sendable {
   }
 }
 
-/// What medium a link is, judged by itself (`mediums` looks below it). Asks the kernel and the bus, never the name. `isWiFi`: nl80211 knows it.
+/// What medium a link is, judged by itself (`mediums` looks below it). Asks the kernel and the bus, never the
+/// name. `isWiFi`: nl80211 knows it.
 package func interfaceType(of link: Link, isWiFi: Bool, bus: BusFacts) -> InterfaceType {
   if isWiFi || bus.deviceType == "wlan" { return .wifi }
   if bus.deviceType == "wwan" || bus.bus == "wwan" || link.kind == "wwan" || link.kind == "rmnet" { return .cellular }

@@ -41,8 +41,8 @@ package struct KernelChange: Hashable, Sendable {
   package var isRelevant: Bool { overflowed || !reasons.isEmpty }
 }
 
-/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours, return path checks and Wi-Fi connections, of the namespace in which it
-/// was made.
+/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours, return path checks and Wi-Fi connections, of the
+/// namespace in which it was made.
 package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
   private let wifi: NetlinkSocket

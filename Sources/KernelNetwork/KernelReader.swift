@@ -23,10 +23,9 @@ package struct KernelReader: Sendable {
   /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
   private static let tries = 3
 
-  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and the choice of tables name, and `extraTables`; never all
-  /// tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever table a killed agent has left
-  /// them, which the kernel picks out.
-  /// Neighbours are left out where nobody asks for them.
+  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and the choice of tables name, and
+  /// `extraTables`; never all tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever
+  /// table a killed agent has left them, which the kernel picks out. Neighbours are left out where nobody asks for them.
   package func read(extraTables: Set<UInt32> = [], everywhere: Bool = false, neighbours: Bool = true) throws(NetlinkError) -> KernelState {
     try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere, neighbours: neighbours) }
   }

@@ -20,7 +20,8 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
 
   init(_ answer: NetlinkAcknowledgement, what: String) { self.init(code: answer.code, what: what, kernelText: answer.text) }
 
-  /// From the negative `NLE_*` that libnl returns, which has lost the number of errno(3) where it knows no word of its own for it: then `system` is it.
+  /// From the negative `NLE_*` that libnl returns, which has lost the number of errno(3) where it knows no word of its
+  /// own for it: then `system` is it.
   init(libnl result: Int32, what: String, system: Int32 = 0) {
     if -result == NLE_FAILURE, system != 0 {
       self.init(code: system, what: what)

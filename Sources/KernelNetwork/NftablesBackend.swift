@@ -1,9 +1,11 @@
 internal import CNftables
 package import KernelModel
 
-/// Our one table of nftables, with its small companion for ARP: read, replaced whole, removed. Of the network namespace of the thread that made it.
+/// Our one table of nftables, with its small companion for ARP: read, replaced whole, removed. Of the network
+/// namespace of the thread that made it.
 ///
-/// What the kernel was given cannot be compared with what it lists; so what it lists right after is kept, and compared with what it lists later.
+/// What the kernel was given cannot be compared with what it lists; so what it lists right after is kept, and
+/// compared with what it lists later.
 package final class NftablesBackend {
   private let context: OpaquePointer
   /// What the kernel listed after the last replacement, and of which table.

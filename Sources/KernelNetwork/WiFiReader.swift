@@ -8,9 +8,9 @@ package struct WiFiReader: Sendable {
 
   package init() throws(NetlinkError) { socket = try NetlinkSocket(.generic) }
 
-  /// By link index; what is known is `nil` for a radio that is on no network, or that offers one. Where nl80211 is there and does not answer,
-  /// nothing is known of any of `links` that may be a radio. Empty where the kernel has no Wi-Fi. `details`: also the access point and its
-  /// security, for which the kernel has to be asked about every network that the radio has heard.
+  /// By link index; what is known is `nil` for a radio that is on no network, or that offers one. Where nl80211 is there and does not
+  /// answer, nothing is known of any of `links` that may be a radio. Empty where the kernel has no Wi-Fi. `details`: also the access point
+  /// and its security, for which the kernel has to be asked about every network that the radio has heard.
   package func read(links: [Link] = [], details: Bool = true) -> [InterfaceIndex: WiFiFacts] {
     do throws(NetlinkError) {
       return try readInterfaces(details)

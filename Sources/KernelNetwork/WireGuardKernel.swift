@@ -14,7 +14,8 @@ package struct WireGuardKernel: Sendable {
     route = try NetlinkSocket(.route)
   }
 
-  /// Whether this kernel has WireGuard. Loads its module where that is possible; where the family stays unknown, makes a link and removes it.
+  /// Whether this kernel has WireGuard. Loads its module where that is possible; where the family stays
+  /// unknown, makes a link and removes it.
   package func isSupported() -> Bool {
     if let family = try? generic.resolve(family: WireGuardMessage.family), family > 0 { return true }
     let name = "rw-probe\(getpid() % 1_000_000)"
@@ -61,8 +62,8 @@ package struct WireGuardKernel: Sendable {
     throw lastError ?? NetlinkError(code: EIO, what: "wg show \(link)")
   }
 
-  /// Changes the device into what is wanted as `wg syncconf` would: sessions of peers that stay go on, and keep endpoints that roamed unless
-  /// `settingEndpoints`. False where nothing had to be changed.
+  /// Changes the device into what is wanted as `wg syncconf` would: sessions of peers that stay go on, and keep endpoints that roamed
+  /// unless `settingEndpoints`. False where nothing had to be changed.
   @discardableResult
   package func configure(link: String, _ device: WireGuardDevice, settingEndpoints: Bool = false) throws(NetlinkError) -> Bool {
     let change = WireGuardChange(from: try read(link), to: device, settingEndpoints: settingEndpoints)

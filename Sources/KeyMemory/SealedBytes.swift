@@ -1,7 +1,7 @@
 internal import CSodium
 
-/// Bytes of any length that hold keys among other things, such as a wg-quick file: kept encrypted under a key of this process that is in locked
-/// memory. Equal bytes are sealed equally.
+/// Bytes of any length that hold keys among other things, such as a wg-quick file: kept encrypted under a key of this process that is in
+/// locked memory. Equal bytes are sealed equally.
 package struct SealedBytes: Hashable, Sendable {
   /// The digest of the contents, of which the nonce is made, and what `crypto_secretbox` makes of them (XSalsa20, Poly1305).
   private let digest: SecretDigest

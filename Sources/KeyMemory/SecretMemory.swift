@@ -24,8 +24,8 @@ final class SecretMemory: Sendable {
       }
       return free.removeLast()
     }
-    // sodium_malloc(3) fails where the kernel maps no more pages, not where it may lock none. Any other allocation of the process would end it
-    // there as well; going on without, or with a key in ordinary memory, would be worse.
+    // sodium_malloc(3) fails where the kernel maps no more pages, not where it may lock none. Any other allocation of the process would end
+    // it there as well; going on without, or with a key in ordinary memory, would be worse.
     guard let taken else { fatalError("no memory for keys") }
     sodium_memzero(taken, Self.cell)
     return taken

@@ -1,4 +1,5 @@
-/// CRC-32 of IEEE 802.3, for files that a power failure or a disk may have damaged: every single flipped bit, and every burst of up to 32, changes it.
+/// CRC-32 of IEEE 802.3, for files that a power failure or a disk may have damaged: every single flipped bit, and every
+/// burst of up to 32, changes it.
 package enum Checksum {
   /// As eight hexadecimal digits.
   package static func text(of bytes: some Sequence<UInt8>) -> String {

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The control group of version 2 that a process is in (cgroups(7)), from the root of the hierarchy; `nil` where there is no such process, or no such
-/// hierarchy.
+/// The control group of version 2 that a process is in (cgroups(7)), from the root of the hierarchy; `nil` where there is no such
+/// process, or no such hierarchy.
 package func controlGroup(of process: Int32) -> String? {
   guard let text = try? TextFile.read("/proc/\(process)/cgroup") else { return nil }
   let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A place at which a test can have the process die by SIGKILL: before and after everything that changes the machine or the disk.
 ///
-/// `ROAMWARD_DIE_AT=n` kills it at the n-th place that it comes to, counted from 1; `ROAMWARD_FAULT_LOG=file` writes down all that it comes to. Only debug
-/// builds read them: what is shipped has no switch by which anybody's environment could stop the agent, and pays nothing.
+/// `ROAMWARD_DIE_AT=n` kills it at the n-th place that it comes to, counted from 1; `ROAMWARD_FAULT_LOG=file` writes down all that it comes
+/// to. Only debug builds read them: what is shipped has no switch by which anybody's environment could stop the agent, and pays nothing.
 package enum FaultPoint {
   /// `what` says the place, as `before ip link add dev corp type wireguard`.
   @inline(__always)

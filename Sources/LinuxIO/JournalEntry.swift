@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// An entry with fields of its own, in the native protocol of systemd-journald (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>): one datagram.
+/// An entry with fields of its own, in the native protocol of systemd-journald
+/// (<https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>): one datagram.
 package struct JournalEntry: Hashable, Sendable {
   package static let socket = "/run/systemd/journal/socket"
 

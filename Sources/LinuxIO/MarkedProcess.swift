@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// A program that the agent has started, or what such a program has started: told by the variables that it was given, which its children inherit.
+/// A program that the agent has started, or what such a program has started: told by the variables that it was
+/// given, which its children inherit.
 ///
-/// Anybody can give such variables to a process of his own, so they tell what a process is for, and not whose it is. It is the agent's if its user is
-/// the one who looks, which is root; or if it holds the TUN device of its link; or if it is in the control group of the agent's unit; or if a
-/// process that is the agent's, or the agent, is among its ancestors.
+/// Anybody can give such variables to a process of his own, so they tell what a process is for, and not whose it is. It is the agent's if
+/// its user is the one who looks, which is root; or if it holds the TUN device of its link; or if it is in the control group of the agent's
+/// unit; or if a process that is the agent's, or the agent, is among its ancestors.
 package struct MarkedProcess: Hashable, Sendable {
   package let process: Int32
   package let group: Int32
@@ -13,8 +14,8 @@ package struct MarkedProcess: Hashable, Sendable {
   package let marks: [String: String]
   package let command: [String]
 
-  /// One of the agent's runs that is still under way: it leads the group that the agent gave it. What it has left running in the background has
-  /// another leader, or a session of its own.
+  /// One of the agent's runs that is still under way: it leads the group that the agent gave it. What it has left running in the background
+  /// has another leader, or a session of its own.
   package var isRun: Bool { process == group && process != session }
 
   private static let names = ["ROAMWARD_LINK", "ROAMWARD_TUNNEL", "ROAMWARD_ACTION"]

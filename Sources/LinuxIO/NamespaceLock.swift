@@ -4,9 +4,9 @@ internal import NetworkTypes
 
 /// Keeps a second agent out of a network namespace, whatever its state folder: both would change the same links, routes and rules.
 ///
-/// The lock is a listening unix socket with an abstract name, of which each network namespace has its own (unix(7)), and which goes with its process.
-/// Anybody can take any such name. So the name ends at random, a holder is found by its beginning in /proc/net/unix, and counts only if
-/// root or our own user listens there (SO_PEERCRED); others' sockets mean nothing.
+/// The lock is a listening unix socket with an abstract name, of which each network namespace has its own (unix(7)), and which goes with
+/// its process. Anybody can take any such name. So the name ends at random, a holder is found by its beginning in /proc/net/unix, and
+/// counts only if root or our own user listens there (SO_PEERCRED); others' sockets mean nothing.
 package final class NamespaceLock {
   private static let prefix = "roamwardd-lock-"
 

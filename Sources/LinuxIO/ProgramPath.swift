@@ -7,8 +7,8 @@ package func isOnPath(_ program: String) -> Bool {
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
 }
 
-/// Where a program of ours is: beside the one that runs, where all of them are built; in the folder `sbin` beside that one's, where they are installed;
-/// else its name, to be found on PATH.
+/// Where a program of ours is: beside the one that runs, where all of them are built; in the folder `sbin` beside that one's, where they
+/// are installed; else its name, to be found on PATH.
 package func programBeside(_ name: String) -> String {
   var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = buffer.withUnsafeMutableBytes {

@@ -1,13 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// Changes of a file that others change too: between a look and a change somebody may have put something else there, which is not ours to replace.
+/// Changes of a file that others change too: between a look and a change somebody may have put something else
+/// there, which is not ours to replace.
 ///
-/// rename(2) would replace it. So the two change places (`RENAME_EXCHANGE` of renameat2(2)), and what comes out is looked at; where it is another's, it goes
-/// back. For an instant it does not stand there.
+/// rename(2) would replace it. So the two change places (`RENAME_EXCHANGE` of renameat2(2)), and what comes out is looked at; where it is
+/// another's, it goes back. For an instant it does not stand there.
 package enum SharedFile {
-  /// As `TextFile.replace`, where what stood there is what `isExpected` knows, which is given the path at which that can be seen now; nothing is as good. False
-  /// where it was another's, and stands there as before. A file system that cannot exchange is looked at just before instead.
+  /// As `TextFile.replace`, where what stood there is what `isExpected` knows, which is given the path at which that can be seen
+  /// now; nothing is as good. False where it was another's, and stands there as before. A file system that cannot exchange is
+  /// looked at just before instead.
   package static func replace(
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil, ifThere isExpected: (String) -> Bool
   ) throws(SystemError) -> Bool {

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// How a program is started beside the agent: with every signal at its default and unblocked, and with no descriptors but those that it is given.
+/// How a program is started beside the agent: with every signal at its default and unblocked, and with no
+/// descriptors but those that it is given.
 package struct SpawnedProgram {
   package enum Descriptor {
     case nothing

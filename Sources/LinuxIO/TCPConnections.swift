@@ -22,8 +22,8 @@ package struct TCPConnection: Hashable, Sendable {
     return found
   }
 
-  /// Reads the lines of /proc/net/tcp and tcp6 (proc(5)): addresses as words of the machine's byte order, state 01 for established. What cannot be read is
-  /// passed over.
+  /// Reads the lines of /proc/net/tcp and tcp6 (proc(5)): addresses as words of the machine's byte order, state 01 for established. What
+  /// cannot be read is passed over.
   package static func parse(_ text: String) -> [TCPConnection] {
     text.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")

@@ -75,7 +75,8 @@ package enum TextFile {
     try FileDescriptor(owning: number).writeAll(bytes)
   }
 
-  /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a bind mount. No links are followed.
+  /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a
+  /// bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
     let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { throw .last("open \(path)") }

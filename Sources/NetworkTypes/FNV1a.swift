@@ -1,5 +1,5 @@
-/// The hash FNV-1a of 64 bits (draft-eastlake-fnv), byte by byte. It is the same on every machine and in every version. It tells contents apart
-/// and keeps no secret: anyone can find two contents with one hash.
+/// The hash FNV-1a of 64 bits (draft-eastlake-fnv), byte by byte. It is the same on every machine and in every version. It tells contents
+/// apart and keeps no secret: anyone can find two contents with one hash.
 package struct FNV1a: Sendable {
   /// The hash of the bytes added so far.
   package private(set) var value: UInt64

@@ -4,8 +4,8 @@ package import RoamwardCore
 /// What policies say but probably do not mean, in order of place.
 ///
 /// Rules are judged by reasoning over their matches, exactly: a rule is called dead if and only if it decides on no network, whatever is
-/// known or unknown of it. Where that would take too long, nothing is said. Files in `unreliable` could not be read whole: nothing is said of
-/// their tunnels, and nothing is concluded from their networks. `ownAddresses` are those of the machine that the policies are for.
+/// known or unknown of it. Where that would take too long, nothing is said. Files in `unreliable` could not be read whole: nothing is said
+/// of their tunnels, and nothing is concluded from their networks. `ownAddresses` are those of the machine that the policies are for.
 package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddresses: Set<IPAddress> = []) -> [LintFinding] {
   let networks = NetworkTable(policies.networks, unreliable: unreliable)
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }

@@ -21,8 +21,9 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
-/// Prefixes that two personal tunnels take, so that it depends on which comes first; enterprise tunnels are never up together. Beside a tunnel that takes everything, narrower
-/// prefixes are meant; and what one of the two excludes is not contested. One finding for two tunnels.
+/// Prefixes that two personal tunnels take, so that it depends on which comes first; enterprise tunnels are never up
+/// together. Beside a tunnel that takes everything, narrower prefixes are meant; and what one of the two excludes is not
+/// contested. One finding for two tunnels.
 func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var findings: [LintFinding] = []
   let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in

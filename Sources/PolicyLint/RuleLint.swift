@@ -28,7 +28,8 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
   return findings
 }
 
-/// A kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups: the tunnel is not wanted there.
+/// A kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups:
+/// the tunnel is not wanted there.
 private func killSwitchNotStarted(by index: Int, in tunnel: TunnelPolicy) -> LintFinding? {
   let rule = tunnel.onDemand.rules[index]
   guard rule.action == .evaluateConnection, rule.connections.contains(where: { $0.action != .neverConnect }) else { return nil }

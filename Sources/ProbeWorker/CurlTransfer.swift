@@ -7,7 +7,8 @@ internal import RoamwardCore
 
 /// One GET through libcurl's multi interface: it says which sockets to watch and when to be woken, and is only ever entered from the loop.
 ///
-/// libcurl's own resolver is never asked: every name comes with its addresses. There is no proxy, no cookie, no redirect and no connection that is kept.
+/// libcurl's own resolver is never asked: every name comes with its addresses. There is no proxy, no cookie, no redirect
+/// and no connection that is kept.
 final class CurlTransfer {
   private let loop: DescriptorLoop
   private let broker: SocketBroker
@@ -147,7 +148,8 @@ extension CurlTransfer {
     context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Internet sockets alone. The one that comes is connecting already; `connect` of this process is answered so by the filter of system calls.
+  /// Internet sockets alone. The one that comes is connecting already; `connect` of this process is answered so
+  /// by the filter of system calls.
   private func open(_ purpose: curlsocktype, _ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0

@@ -6,8 +6,8 @@ internal import ProbeProtocol
 
 /// A channel of c-ares, for one look-up at a time. It is opened before the confinement: the seed of its queries' numbers comes from a file.
 ///
-/// c-ares says which of its sockets it wants watched and when it wants to be woken; it is only ever entered from the loop. What it calls back is noted, and
-/// acted on after it has returned.
+/// c-ares says which of its sockets it wants watched and when it wants to be woken; it is only ever entered from the loop. What it calls
+/// back is noted, and acted on after it has returned.
 final class LookUpChannel {
   /// From the question to the answer, over all servers and both rounds.
   private static let limit = 5000

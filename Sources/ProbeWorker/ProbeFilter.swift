@@ -1,9 +1,9 @@
-package import ProcessConfinement
 internal import Glibc
 package import LinuxIO
+package import ProcessConfinement
 
-/// What system calls the probes' process makes. No socket is made, connected or bound here, no file opened, and nothing is sent but on what is connected:
-/// whom it speaks to is the agent's choice, even where it has been taken over.
+/// What system calls the probes' process makes. No socket is made, connected or bound here, no file opened, and nothing is sent but on what
+/// is connected: whom it speaks to is the agent's choice, even where it has been taken over.
 package enum ProbeFilter {
   package static func rules(process: Int32) -> [SystemCallFilter.Rule] {
     let noExecution = SystemCallFilter.Test(2, mask: UInt64(PROT_EXEC), equals: 0)
@@ -29,7 +29,8 @@ package enum ProbeFilter {
       .allow("mmap", where: noExecution), .allow("mprotect", where: noExecution),
       // To whom the socket is connected, and nobody else (MSG_FASTOPEN neither).
       .allow("sendto", where: plainFlags, noAddress),
-      // Sockets come connecting. libcurl connects all the same, and then waits until the socket can be written to: so it hears that it has begun.
+      // Sockets come connecting. libcurl connects all the same, and then waits until the socket can be written to:
+      // so it hears that it has begun.
       .answer("connect", EINPROGRESS),
       // abort(3), and no signal to another process.
       .allow("tgkill", where: .init(0, equals: UInt64(UInt32(bitPattern: process)))),

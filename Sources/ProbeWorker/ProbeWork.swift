@@ -1,8 +1,8 @@
-internal import ProcessConfinement
 internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
+internal import ProcessConfinement
 
 /// The work of `roamward-probe`: looks names up by c-ares and sends requests by libcurl, for the agent, without any power of its own.
 package final class ProbeWork {

@@ -5,7 +5,8 @@ internal import ProbeProtocol
 
 /// Gets sockets from the agent, connected or connecting, as this process can neither make nor connect any.
 ///
-/// libcurl and c-ares want a socket from within a callback, so it waits for the agent's answer there and then. What else arrives meanwhile is kept in order.
+/// libcurl and c-ares want a socket from within a callback, so it waits for the agent's answer there and then. What else
+/// arrives meanwhile is kept in order.
 final class SocketBroker {
   /// The agent answers within microseconds where it is not busy; one that does not is no agent.
   private static let patience = Duration.seconds(3)

@@ -2,10 +2,12 @@ internal import CConfinement
 internal import Glibc
 package import LinuxIO
 
-/// How a program of ours gives up, for good, what its work does not need. To be done by the program itself, before it reads what strangers send.
+/// How a program of ours gives up, for good, what its work does not need. To be done by the program itself,
+/// before it reads what strangers send.
 package enum Confinement {
-  /// Becomes a user without rights, where root started it, and leaves the starter's folder; in any case drops all capabilities and the right to gain any,
-  /// leaves no core dump, and cannot be traced by other processes of its user. Where the user does not exist it becomes `nobody`.
+  /// Becomes a user without rights, where root started it, and leaves the starter's folder; in any case drops all capabilities
+  /// and the right to gain any, leaves no core dump, and cannot be traced by other processes of its user. Where the user does
+  /// not exist it becomes `nobody`.
   package static func giveUpPrivileges(becoming name: String) throws(SystemError) {
     guard chdir("/") == 0 else { throw .last("go to /") }
     cconfinement_drop_bounds()

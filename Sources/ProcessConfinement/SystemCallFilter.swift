@@ -50,6 +50,7 @@ package struct SystemCallFilter {
     self.rules = compiled
   }
 
-  /// In force from here on, on every thread, for good. 0, or an errno value. A call by the numbers of another architecture ends the process.
+  /// In force from here on, on every thread, for good. 0, or an errno value. A call by the numbers of another
+  /// architecture ends the process.
   package func load() -> Int32 { rules.withUnsafeBufferPointer { -cconfinement_load($0.baseAddress, $0.count) } }
 }

@@ -2,8 +2,8 @@ package import KernelModel
 package import NetworkTypes
 import RoamwardCore
 
-/// The other ends of a simulated machine's WireGuard links, where a test brings a model of them: handshakes, keepalives, losses, in virtual time.
-/// Without one, peers answer whenever they are asked (`SimulatedMachine.peersAnswer`), and carry no traffic.
+/// The other ends of a simulated machine's WireGuard links, where a test brings a model of them: handshakes, keepalives, losses, in virtual
+/// time. Without one, peers answer whenever they are asked (`SimulatedMachine.peersAnswer`), and carry no traffic.
 package protocol SimulatedPeers: AnyObject {
   /// When something next happens by itself.
   var nextEvent: Moment? { get }

@@ -27,9 +27,9 @@ package final class ChildProcess {
   private var reader: EventSource?
   private var handler: ((Outcome) -> Void)?
 
-  /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended. After
-  /// `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL). `input`: what it reads, no more than a pipe
-  /// holds (64 KiB).
+  /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended.
+  /// After `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL). `input`: what it reads, no
+  /// more than a pipe holds (64 KiB).
   package init(
     _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration, on loop: EventLoop,
     then handler: @escaping (Outcome) -> Void

@@ -45,8 +45,8 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks for both here,
-  /// and who wants other events drops the source before.
+  /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks
+  /// for both here, and who wants other events drops the source before.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
     try source.attach("watch a descriptor") { slot, context in
@@ -55,7 +55,8 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while `isEnabled`. It is disabled at first.
+  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while
+  /// `isEnabled`. It is disabled at first.
   package func eachTurn(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { _ in handler() }
     try source.attach("add a turn of the loop") { slot, context in

@@ -24,8 +24,8 @@ package final class CommandProvider {
 
   package init(on loop: EventLoop) { self.loop = loop }
 
-  /// Runs the action's program. Calls back once, never from within this call: success for status 0; otherwise the error says how it ended and
-  /// the last that it wrote. An action without a program succeeds.
+  /// Runs the action's program. Calls back once, never from within this call: success for status 0; otherwise the error says how it ended
+  /// and the last that it wrote. An action without a program succeeds.
   package func run(
     _ action: Action, tunnel: String, _ configuration: CommandProviderConfiguration, then: @escaping (Result<Void, ProviderError>) -> Void
   ) {

@@ -72,8 +72,8 @@ package final class UserspaceWireGuard {
     if running[link]?.interface.process == process { running[link] = nil }
   }
 
-  /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as good.
-  /// Calls back, never from within this call, when both are gone; with an error after three seconds at most.
+  /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as
+  /// good. Calls back, never from within this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
     if let stop = stops[link] { return stop.observers.append(then) }

@@ -19,8 +19,8 @@ package struct XMLSyntaxError: Error {
   package let line: Int
 }
 
-/// Reads a whole XML document and gives its events, each with its line from 1, until `handle` returns `false`: then nothing more is read, and
-/// nothing is thrown. Nothing is fetched.
+/// Reads a whole XML document and gives its events, each with its line from 1, until `handle` returns `false`: then nothing more is read,
+/// and nothing is thrown. Nothing is fetched.
 ///
 /// The only code that touches memory of expat's, which is hardened against hostile input and does not recurse.
 ///

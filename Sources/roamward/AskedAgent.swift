@@ -8,8 +8,8 @@ import PolicySource
 import RoamwardCore
 
 extension AgentOptions {
-  /// The network with what the running agent found out by asking it. Nothing is sent for a dry run: without an agent, or where the agent is on
-  /// another network by now, that stays unknown, and the reason says so.
+  /// The network with what the running agent found out by asking it. Nothing is sent for a dry run: without an agent, or where the agent is
+  /// on another network by now, that stays unknown, and the reason says so.
   func addingAnswers(to network: NetworkSnapshot) -> NetworkSnapshot {
     var network = network
     guard let seen = lastSnapshot else {

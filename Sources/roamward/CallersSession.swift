@@ -13,8 +13,9 @@ struct SessionOptions: ParsableArguments {
 
 /// The far ends of the SSH session that this program runs in; none where it runs in none.
 ///
-/// sshd(8) says it in SSH_CONNECTION. sudo(8) takes that away, so the programs above this one are asked too. A terminal multiplexer outlives the session
-/// that it was started in: where the kernel does not have the connection any more, every session that has come in by the same port may be the one.
+/// sshd(8) says it in SSH_CONNECTION. sudo(8) takes that away, so the programs above this one are asked too. A terminal multiplexer
+/// outlives the session that it was started in: where the kernel does not have the connection any more, every session that has come in
+/// by the same port may be the one.
 private func callersSessions() -> [IPAddress] {
   guard let said = environmentOfCallers("SSH_CONNECTION") else { return [] }
   return sessions(said, among: TCPConnection.all)

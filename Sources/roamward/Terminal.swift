@@ -5,8 +5,8 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// Writes to standard output at once, with all escaped that could steer a terminal. A reader that has gone ends the program quietly; what cannot
-/// be written otherwise, with status 1.
+/// Writes to standard output at once, with all escaped that could steer a terminal. A reader that has gone ends the program quietly; what
+/// cannot be written otherwise, with status 1.
 func write(_ text: String) { write(escaped(text, keepingLines: true), to: STDOUT_FILENO) }
 
 /// The same for standard error, where our own colours stay.

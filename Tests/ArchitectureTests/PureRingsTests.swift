@@ -5,8 +5,8 @@ import Testing
 @Suite struct PureRingsTests {
   static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
 
-  /// What each pure target may import: its neighbours, and nothing else. The readers of policies and profiles are pure too: the libraries that
-  /// they read with are behind targets of a file or two, as values.
+  /// What each pure target may import: its neighbours, and nothing else. The readers of policies and profiles are pure too: the libraries
+  /// that they read with are behind targets of a file or two, as values.
   static let allowed: [(target: String, imports: Set<String>)] = [
     ("NetworkTypes", []), ("KernelModel", ["NetworkTypes", "KeyMemory"]), ("RoamwardCore", ["NetworkTypes", "KernelModel", "KeyMemory"]),
     ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),

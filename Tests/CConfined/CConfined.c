@@ -43,7 +43,9 @@ static int outcome(long result) { return result < 0 ? errno : CCONFINED_DONE; }
 
 // --- memory that becomes executable --------------------------------------------------------------------------------
 
-static int map(int protection) { return mmap(NULL, room, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : CCONFINED_DONE; }
+static int map(int protection) {
+  return mmap(NULL, room, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : CCONFINED_DONE;
+}
 static int map_all(void) { return map(PROT_READ | PROT_WRITE | PROT_EXEC); }
 static int map_executable(void) { return map(PROT_READ | PROT_EXEC); }
 static int map_file(void) {
@@ -335,7 +337,7 @@ static int prepare(int attempt) {
   at_hand.tcp = socket(AF_INET, SOCK_STREAM, 0);
   at_hand.udp = socket(AF_INET, SOCK_DGRAM, 0);
   at_hand.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-  if (listen(at_hand.listener, 1) < 0) return -1;
+  if (at_hand.listener < 0 || listen(at_hand.listener, 1) < 0) return -1;
   at_hand.file = open("/dev/net/tun", O_RDWR);
   at_hand.program = open("/bin/true", O_RDONLY);
   at_hand.memory_file = memfd_create("x", 0);

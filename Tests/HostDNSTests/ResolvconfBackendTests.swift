@@ -9,8 +9,8 @@ import SystemdTestSupport
 import TestSupport
 import Testing
 
-/// The real programs of Debian's packages, which `scripts/setup --vm` unpacks beside the machine's own: installed, they would take its resolver over.
-/// Each test runs them in mounts of its own, where /etc and /run hold nothing else.
+/// The real programs of Debian's packages, which `scripts/setup --vm` unpacks beside the machine's own: installed, they would take its
+/// resolver over. Each test runs them in mounts of its own, where /etc and /run hold nothing else.
 @Suite("resolvconf", .serialized) struct ResolvconfBackendTests {
   static let packages: String = {
     let cache = getenv("XDG_CACHE_HOME").map { String(cString: $0) } ?? (getenv("HOME").map { String(cString: $0) } ?? "") + "/.cache"

@@ -7,8 +7,8 @@ import TestSupport
 
 @testable import SystemdIO
 
-/// What stands for systemd-resolved on a private bus where it has to misbehave on demand: keeps what it is told of one link, answers not at all, or
-/// refuses.
+/// What stands for systemd-resolved on a private bus where it has to misbehave on demand: keeps what it is told of one link,
+/// answers not at all, or refuses.
 final class ResolverDouble {
   private var double: BusDouble?
   /// Of org.freedesktop.resolve1.Manager, in the order in which they came.

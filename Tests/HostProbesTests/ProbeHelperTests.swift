@@ -4,8 +4,8 @@ import LinuxIO
 import NetworkTypes
 import RoamwardCore
 import SystemdIO
-import TestSupport
 import SystemdTestSupport
+import TestSupport
 import Testing
 
 private let fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -192,7 +192,8 @@ struct ProbeHelperTests {
     #expect(reason.hasPrefix("roamward-probe does not come up within"))
   }
 
-  /// What a program in its place says, and what comes of it. `hello` greets and waits for the first errand, whose number is 1; `say` sends a message.
+  /// What a program in its place says, and what comes of it. `hello` greets and waits for the first errand, whose
+  /// number is 1; `say` sends a message.
   private static let rogues: [(script: String, reason: String)] = [
     (#"hello; say '{"version":1,"message":"hello","trouble":null}'"#, "nobody has asked"),
     ("hello; say garbage", "it is no JSON"), (#"hello; say '{"version":2,"message":"hello"}'"#, "version: it is not 1"),

@@ -3,8 +3,8 @@ import PolicyLint
 import RoamwardCore
 import Testing
 
-/// Every network of a universe, one by one, each fact of it known or unknown, and every answer of its lists of SSIDs: which rules decide, by
-/// the real evaluator, once the decision waits no longer.
+/// Every network of a universe, one by one, each fact of it known or unknown, and every answer of its lists of SSIDs: which rules decide,
+/// by the real evaluator, once the decision waits no longer.
 struct EveryNetwork {
   /// Rules that decide on some network, counted from 1; 0 where on some network none does.
   private(set) var reached = Set<Int>()

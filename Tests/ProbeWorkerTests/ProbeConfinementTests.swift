@@ -1,13 +1,15 @@
 import CConfined
-import ProcessConfinement
 import Glibc
 import ProbeWorker
+import ProcessConfinement
 import Testing
 
-/// What is promised of the probes' process where what it reads has taken it over (docs/security.md), tried on a process that has confined itself by its filter.
+/// What is promised of the probes' process where what it reads has taken it over (docs/security.md), tried on a process that has
+/// confined itself by its filter.
 @Suite("Confinement of the probes' process")
 struct ProbeConfinementTests {
-  /// These work nearly everywhere without confinement, so their failure tells something. The others take a privilege, or a kernel that has them.
+  /// These work nearly everywhere without confinement, so their failure tells something. The others take a
+  /// privilege, or a kernel that has them.
   private static let ordinary: Set<String> = [
     "mmap, to be written and executed", "mmap, to be executed", "mmap of a file in memory, to be executed", "mprotect, to be executed",
     "mprotect, to be written and executed", "shmat, to be executed", "memfd_create", "mmap under READ_IMPLIES_EXEC", "execve",

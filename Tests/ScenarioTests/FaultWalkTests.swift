@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-/// The real agent, killed before and after everything that it does (`ROAMWARD_DIE_AT`), in a real network. Every place of every walk is gone through in
-/// `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk: 30, or `KILLS`.
+/// The real agent, killed before and after everything that it does (`ROAMWARD_DIE_AT`), in a real network. Every place of every walk is
+/// gone through in `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk: 30, or `KILLS`.
 @Suite("Killed in the middle of anything", .needsLab, .enabled(if: isDebugBuild, "a release has no places to die at"))
 struct FaultWalkTests {
   /// What is walked through: a policy, what is done to make the scene ready for it, and what happens on the way, after another network.

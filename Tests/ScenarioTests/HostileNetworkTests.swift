@@ -1,12 +1,13 @@
 import Glibc
 import Testing
 
-/// What whoever runs a network can do to a tunnel for everything that has no kill switch. Each attack is first seen to work on one that does not
-/// enforce its routes, where it works there.
+/// What whoever runs a network can do to a tunnel for everything that has no kill switch. Each attack is first seen to work on one that
+/// does not enforce its routes, where it works there.
 @Suite("A hostile network", .needsLab)
 struct HostileNetworkTests {
   private let none = "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0"
-  /// Nothing is promised without `enforce`, but a table that is asked first, and a prefix that is no credible local network, give nothing away.
+  /// Nothing is promised without `enforce`, but a table that is asked first, and a prefix that is no credible
+  /// local network, give nothing away.
   private let plain = enforced.with(", enforce: true", "")
 
   private func leaks(_ policy: String, _ attack: String) throws -> String {

@@ -1,6 +1,7 @@
 import Testing
 
-/// The link under a connected tunnel is renamed, replaced, taken away. A device is its index and which of those that had it; a name is a label.
+/// The link under a connected tunnel is renamed, replaced, taken away. A device is its index and which of those
+/// that had it; a name is a label.
 @Suite("Hotplug", .needsLab)
 struct HotplugTests {
   /// On the café's Wi-Fi whatever the link is called, connected.

@@ -4,7 +4,8 @@ import Testing
 /// outside, by root.
 @Suite("Keys in memory", .needsLab)
 struct KeyMemoryTests {
-  /// `count N LABEL [PID]`: within a while the agent, or another process, has so many copies of each key, all of them locked, and no text of any.
+  /// `count N LABEL [PID]`: within a while the agent, or another process, has so many copies of each key, all of
+  /// them locked, and no text of any.
   private let words = """
     (umask 077; wg genpsk >psk)
     sed -i "/^\\[Peer\\]/a PresharedKey = $(<psk)" $policies/corp.conf

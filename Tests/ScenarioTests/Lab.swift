@@ -16,8 +16,8 @@ enum Lab {
     return String(cString: path).parent
   }()
 
-  /// Where scenes keep how long each of their waits took (`ROAMWARD_PROMISES`, a file), and whether one that took longer than promised fails
-  /// (`ROAMWARD_STRICT`), as shell assignments.
+  /// Where scenes keep how long each of their waits took (`ROAMWARD_PROMISES`, a file), and whether one that took longer than promised
+  /// fails (`ROAMWARD_STRICT`), as shell assignments.
   static let promises: String = {
     let file = getenv("ROAMWARD_PROMISES").map { String(cString: $0) } ?? ""
     return "promises='\(file)' strict='\(getenv("ROAMWARD_STRICT") == nil ? "" : "yes")'"

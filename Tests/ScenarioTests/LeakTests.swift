@@ -1,7 +1,7 @@
 import Testing
 
-/// On the routers of all places it is counted what comes from the laptop and is not the tunnel's own, while something on the laptop keeps trying:
-/// a flow and look-ups of names, by UDP and TCP, IPv4 and IPv6. Every scene first sees such packets where nothing holds them back.
+/// On the routers of all places it is counted what comes from the laptop and is not the tunnel's own, while something on the laptop keeps
+/// trying: a flow and look-ups of names, by UDP and TCP, IPv4 and IPv6. Every scene first sees such packets where nothing holds them back.
 @Suite("Leaks", .needsLab)
 struct LeakTests {
   private let none = "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0"

@@ -1,6 +1,7 @@
 import Testing
 
-/// The table of docs/security.md on the real kernel: what a café gets that attaches the laptop to a prefix of the company's (TunnelCrack's LocalNet).
+/// The table of docs/security.md on the real kernel: what a café gets that attaches the laptop to a prefix of the
+/// company's (TunnelCrack's LocalNet).
 @Suite("A café that hands out the company's numbers", .needsLab)
 struct LocalNetTests {
   private static let includes = [

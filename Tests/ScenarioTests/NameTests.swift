@@ -1,11 +1,13 @@
 import Testing
 
-/// Two hundred names a second are looked up all the while, at the server that resolv.conf names at that moment, and every server writes down what it is
-/// asked. With the plain file one server answers all names; who is asked for which name where they can be kept apart, Tests/VM/resolvers shows.
+/// Two hundred names a second are looked up all the while, at the server that resolv.conf names at that moment, and every server
+/// writes down what it is asked. With the plain file one server answers all names; who is asked for which name where they can be kept
+/// apart, Tests/VM/resolvers shows.
 ///
-/// What is promised: under a kill switch no name is asked past the tunnel, whatever happens. Once a tunnel is connected, its servers are asked and no
-/// other, until it is wanted no more; but where somebody writes resolv.conf, whoever reads it before the agent has written it anew (some milliseconds)
-/// asks what stood there, with a full tunnel through it. A name that can be answered by the plan is answered within five seconds.
+/// What is promised: under a kill switch no name is asked past the tunnel, whatever happens. Once a tunnel is connected, its servers
+/// are asked and no other, until it is wanted no more; but where somebody writes resolv.conf, whoever reads it before the agent has
+/// written it anew (some milliseconds) asks what stood there, with a full tunnel through it. A name that can be answered by the plan
+/// is answered within five seconds.
 @Suite("Names", .needsLab)
 struct NameTests {
   /// Five seconds on a quiet machine; ours may be three times slower.

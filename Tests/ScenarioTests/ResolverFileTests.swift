@@ -1,6 +1,7 @@
 import Testing
 
-/// Who writes resolv.conf beside us, and what it stands on. At the end there is, to the byte, what somebody else wrote last, however the agent ended.
+/// Who writes resolv.conf beside us, and what it stands on. At the end there is, to the byte, what somebody else wrote
+/// last, however the agent ended.
 @Suite("resolv.conf", .needsLab)
 struct ResolverFileTests {
   private static let words = """

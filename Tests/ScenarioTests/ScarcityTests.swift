@@ -1,6 +1,7 @@
 import Testing
 
-/// F42 and F43: what the agent does without. Each is told, held back where a kill switch says so, and mended as soon as there is enough again.
+/// F42 and F43: what the agent does without. Each is told, held back where a kill switch says so, and mended as
+/// soon as there is enough again.
 @Suite("Too little of everything", .needsLab)
 struct ScarcityTests {
   private let guarded = corpForEverything(killSwitch: "on")

@@ -4,8 +4,9 @@
 declare -A answers=([home]=192.0.2.77 [cafe]=198.51.100.77 [mobile]=203.0.113.207 [gateway]=10.77.0.77)
 declare -A server=([home]=192.0.2.1 [cafe]=198.51.100.1 [mobile]=203.0.113.129 [gateway]=10.77.0.1)
 
-# Takes the place of every name server of the lab: each answers every name with an address of its own, to be kept for five minutes. Those of places serve
-# their own network alone, as such servers do: a question that comes through the tunnel, to an address from the last resolv.conf, is not taken.
+# Takes the place of every name server of the lab: each answers every name with an address of its own, to be kept for five minutes.
+# Those of places serve their own network alone, as such servers do: a question that comes through the tunnel, to an address from the
+# last resolv.conf, is not taken.
 witness_names() {
   local place process
   for place in "${!answers[@]}"; do
@@ -53,7 +54,8 @@ seen_at() {
   echo "$(($(grep -c "query\[A\] $2-" "$scene/names-$1") + $(grep -c "^$2 intranet.* ${answers[$1]}$" "$scene/lookups")))"
 }
 
-# Of all look-ups: their number, those without an answer, the longest wait in ms. What nobody could answer is waited for from when somebody could.
+# Of all look-ups: their number, those without an answer, the longest wait in ms. What nobody could answer is
+# waited for from when somebody could.
 waits() {
   awk -v outages="$scene/outages" 'FILENAME == outages { from[NR] = $1; to[NR] = $2; n = NR; next }
     $4 == "-" { unanswered++; next }

@@ -14,9 +14,9 @@ go() { "$lab" connect "$1"; }
 # Runs a command on home, cafe, mobile, internet or gateway.
 on() { "$lab" on "$@"; }
 
-# Repeats a command until it succeeds. The seconds are the promise for a quiet machine. The wait is generous: ten times as long and half a minute more,
-# so that a busy machine fails no test. How long it took is kept in $promises, where that names a file; with $strict a broken promise fails.
-# After a failure it prints what the command printed last.
+# Repeats a command until it succeeds. The seconds are the promise for a quiet machine. The wait is generous: ten times as long and half a
+# minute more, so that a busy machine fails no test. How long it took is kept in $promises, where that names a file; with $strict a broken
+# promise fails. After a failure it prints what the command printed last.
 within() {
   local promised=$1 began=${EPOCHREALTIME/./} now output
   shift
@@ -120,7 +120,8 @@ clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d 
 try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
 babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
 
-# Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has for it, and no link is missing.
+# Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has
+# for it, and no link is missing.
 network_is_right() {
   diff <(kernel_network) <(
     roamward network --json | jq -S '.links

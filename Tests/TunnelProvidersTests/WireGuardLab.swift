@@ -28,8 +28,8 @@ func start(_ link: String, program: String? = nil) throws {
   try result.get()
 }
 
-/// Two links that are up and keep a session with one another alive; comes back when the first has shaken hands. The provider serves sockets to
-/// both while its loop runs.
+/// Two links that are up and keep a session with one another alive; comes back when the first has shaken hands. The provider serves
+/// sockets to both while its loop runs.
 func startPair(_ near: KeyPair, _ far: KeyPair) throws {
   let kept: Result<Void, ProviderError> = try onLoop { loop, done in
     let wireGuard = UserspaceWireGuard(on: loop)

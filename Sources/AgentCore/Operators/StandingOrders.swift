@@ -3,7 +3,8 @@ package import KernelModel
 internal import NetworkTypes
 package import RoamwardCore
 
-/// What a plan depends on beside policies and the network: manual overrides, the suspension of the kill switch, and how the agent's tunnels stand.
+/// What a plan depends on beside policies and the network: manual overrides, the suspension of the kill switch, and
+/// how the agent's tunnels stand.
 package struct StandingOrders: Hashable, Sendable {
   package var overrides: [String: Hold] = [:]
   package var killSwitch = GuardMachine()
@@ -14,8 +15,8 @@ package struct StandingOrders: Hashable, Sendable {
 
   package init() {}
 
-  /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the network changes is
-  /// over on any other.
+  /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the
+  /// network changes is over on any other.
   package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
     func lifetime(_ kind: String?, _ end: Int64?) -> Hold.Lifetime? {
       if kind == "network", !isSameNetwork { return nil }

@@ -20,7 +20,8 @@ package struct PolicyTrial: Hashable, Sendable {
   package init(until: Moment) { self.until = until }
 }
 
-/// Where policies on trial are kept: a layer over all others, so that the set before them is never touched, and comes back by taking the layer away.
+/// Where policies on trial are kept: a layer over all others, so that the set before them is never touched, and comes
+/// back by taking the layer away.
 package struct PolicyTrials {
   package var current: () -> PolicyTrial?
   /// Puts files aside, and gives the set as it would be with them. Nothing is in force by that.

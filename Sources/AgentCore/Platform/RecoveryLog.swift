@@ -2,7 +2,8 @@ package import RoamwardCore
 
 /// Notes on disk about what is being made, written before it is made: for the agent that comes after a crash.
 package struct RecoveryLog {
-  /// Links whose making has begun and that are not gone yet; after a crash they are ours though they may carry no alias (`KernelState.unfinished`).
+  /// Links whose making has begun and that are not gone yet; after a crash they are ours though they may carry no
+  /// alias (`KernelState.unfinished`).
   package var unfinishedLinks: () -> Set<String>
   package var noteLink: (String) -> Void
   package var forgetLink: (String) -> Void

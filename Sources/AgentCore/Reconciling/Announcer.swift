@@ -23,8 +23,8 @@ package final class Announcer {
     problems = new
   }
 
-  /// The state that a tunnel has come to, and what has failed of it: each failed attempt once, though the next one is under way, or fails for the
-  /// same reason.
+  /// The state that a tunnel has come to, and what has failed of it: each failed attempt once, though the next one is under
+  /// way, or fails for the same reason.
   func follow(_ tunnel: TunnelSupervisor, reason: () -> (code: ReasonCode, description: String)) {
     let name = tunnel.policy.name
     let (before, failure) = (failures[name], PublishedFailure(tunnel.machine))

@@ -4,7 +4,8 @@ import RoamwardCore
 
 /// The kill switches of all tunnels, and closing them at the first sign that the network is left. Pure: no clock.
 struct KillSwitch {
-  /// How often an opening for a captive portal is looked at: whether its programs have ended, or its tunnels are up, so that it is needless.
+  /// How often an opening for a captive portal is looked at: whether its programs have ended, or its tunnels
+  /// are up, so that it is needless.
   private static let portalInterval = Duration.seconds(5)
 
   var machine = GuardMachine()

@@ -1,8 +1,8 @@
 import NetworkTypes
 import RoamwardCore
 
-/// When the machine is to be observed: after the network has settled, soon after a look that failed, and never more than ten times a second.
-/// Pure: no clock.
+/// When the machine is to be observed: after the network has settled, soon after a look that failed, and never more than ten
+/// times a second. Pure: no clock.
 struct ObservationSchedule {
   /// What was seen last may no longer be so.
   var isStale = true
@@ -19,8 +19,8 @@ struct ObservationSchedule {
 
   var isSettling: Bool { settleUntil != nil }
 
-  /// The network has changed. Several changes wait for the time that the first of them, which has `begun` it, needs to settle. Gives whether it is to
-  /// be observed now.
+  /// The network has changed. Several changes wait for the time that the first of them, which has `begun` it, needs to settle. Gives
+  /// whether it is to be observed now.
   mutating func networkChanged(settle: Duration, begun: Moment?, at now: Moment) -> Bool {
     isStale = true
     let until = begun ?? rate.look(after: settle, at: now)
@@ -60,8 +60,8 @@ struct ObservationSchedule {
     retryAt = nil
   }
 
-  /// The last observation stays in force; the machine is asked again soon, and less and less eagerly: 50 ms to a second. Gives whether to warn: tables
-  /// that change under every read are reported when they keep doing so, anything else at once.
+  /// The last observation stays in force; the machine is asked again soon, and less and less eagerly: 50 ms to a second. Gives whether to
+  /// warn: tables that change under every read are reported when they keep doing so, anything else at once.
   mutating func failed(isTransient: Bool, at now: Moment) -> Bool {
     failedLooks += 1
     isStale = true

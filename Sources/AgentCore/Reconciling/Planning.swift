@@ -34,7 +34,8 @@ extension AgentState {
 
   private func isHeldBack(_ step: Step, at now: Moment) -> Bool { step.isOfResolver && !resolver.mayAct(at: now) }
 
-  /// Whether it takes away what leads names into a tunnel, and has to wait until they are refused in its place; not where that does not succeed.
+  /// Whether it takes away what leads names into a tunnel, and has to wait until they are refused in its place;
+  /// not where that does not succeed.
   private func isAwaitingRefusal(_ step: Step, in plan: Plan, at now: Moment) -> Bool {
     switch step {
     case .deleteLink(let link, _), .revertLinkResolver(let link): if link == Ownership.refusalLink { return false }
@@ -71,13 +72,15 @@ extension AgentState {
     }
   }
 
-  /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is bounded, and any result ends the wait.
+  /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is
+  /// bounded, and any result ends the wait.
   private func isAwaitingResolver(_ tunnel: TunnelSupervisor) -> Bool {
     guard case .applying = tunnel.machine.state else { return false }
     return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policy.bringsServers
   }
 
-  /// Whether nothing of ours is left, so that the agent may end. What a resolver program does not take back is reported, and awaited for a bounded time.
+  /// Whether nothing of ours is left, so that the agent may end. What a resolver program does not take back is reported,
+  /// and awaited for a bounded time.
   var isEmpty: Bool {
     guard let observed = seen.state else { return false }
     let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }

@@ -1,7 +1,8 @@
 import NetworkTypes
 import RoamwardCore
 
-/// When to ask WireGuard devices whether a peer has answered: often at first, twenty times a second for two seconds, then four times. Pure: no clock.
+/// When to ask WireGuard devices whether a peer has answered: often at first, twenty times a second for two seconds,
+/// then four times. Pure: no clock.
 struct Polling {
   private static let eager = Duration.seconds(2)
 

@@ -5,8 +5,8 @@ import RoamwardCore
 
 /// The one converging loop: observe, decide, plan, apply, verify.
 ///
-/// There is no second path by which anything is changed, so start-up, a lost event, a repaired route and a new network are the same case. `Agent` says
-/// when a pass is made; a pass that is asked for in the middle of one is taken up at its end.
+/// There is no second path by which anything is changed, so start-up, a lost event, a repaired route and a new network are the same case.
+/// `Agent` says when a pass is made; a pass that is asked for in the middle of one is taken up at its end.
 final class Reconciler {
   let platform: Platform
   let announcer: Announcer
@@ -187,7 +187,8 @@ final class Reconciler {
       announcer.note(work.problems)
       let failures = carryOut(work.steps)
       if !work.steps.isEmpty { observe() }
-      // Another program took the link down between the look and the step: that is no failure, but another machine to plan for. Once, then it counts.
+      // Another program took the link down between the look and the step: that is no failure, but another machine to
+      // plan for. Once, then it counts.
       if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         hasLookedAgain = true
         continue

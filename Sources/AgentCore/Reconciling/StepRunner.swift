@@ -1,8 +1,8 @@
 import KernelModel
 import RoamwardCore
 
-/// Carries steps out, stage by stage: the one place from which the machine is changed. No packet is led where something is missing: what builds on a
-/// step that failed is not made (docs/security.md, "Order").
+/// Carries steps out, stage by stage: the one place from which the machine is changed. No packet is led where something is missing: what
+/// builds on a step that failed is not made (docs/security.md, "Order").
 struct StepRunner {
   /// What came of steps.
   struct Outcome {
@@ -12,7 +12,8 @@ struct StepRunner {
 
   let platform: Platform
 
-  /// Makes what can be made at once; the rest is begun. `isChangingResolver`: a resolver program is at work, which takes one change at a time.
+  /// Makes what can be made at once; the rest is begun. `isChangingResolver`: a resolver program is at work,
+  /// which takes one change at a time.
   func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Void) -> Outcome {
     for step in steps { if let link = step.addedLink { platform.recoveryLog.noteLink(link) } }
     let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }

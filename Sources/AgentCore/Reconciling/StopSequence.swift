@@ -5,7 +5,8 @@ import RoamwardCore
 /// How the agent begins after another one, and how it ends. Pure: no clock.
 struct StopSequence {
   private static let patience = Duration.seconds(4)
-  /// How long a clean-up waits for resolvconf, which may wait for its own lock for 10 s. No agent comes after it that would finish the change.
+  /// How long a clean-up waits for resolvconf, which may wait for its own lock for 10 s. No agent comes after
+  /// it that would finish the change.
   private static let patienceAtCleanUp = Duration.seconds(15)
 
   private(set) var isStopping = false
@@ -13,7 +14,8 @@ struct StopSequence {
   var isRecovering = false
   var isCleaningUp = false
   private var began = Moment(nanoseconds: 0)
-  /// Programs of tunnels that are still ending then are ended at once: whatever their time-outs are, a stop takes no more than five seconds.
+  /// Programs of tunnels that are still ending then are ended at once: whatever their time-outs are, a stop
+  /// takes no more than five seconds.
   private(set) var cutAt: Moment?
   private var whenStopped: (() -> Void)?
 
@@ -35,7 +37,8 @@ struct StopSequence {
     return at - began
   }
 
-  /// Whether nothing that was begun keeps it from ending: leftover commands are ended first, and what another program still writes is awaited.
+  /// Whether nothing that was begun keeps it from ending: leftover commands are ended first, and what another
+  /// program still writes is awaited.
   func mayEnd(isChangingResolver: Bool) -> Bool {
     isStopping && whenStopped != nil && !isRecovering && (!isChangingResolver || cutAt == nil)
   }

@@ -4,8 +4,8 @@ package import RoamwardCore
 
 /// The path of a tunnel's packets below it: when it changes, the other side has to be asked whether it still hears us.
 ///
-/// Of the primary link's addresses only the one in use counts: the source address that the default route names, or else one that was there when
-/// the path was first seen, for as long as it stays. Others come and go (privacy addresses, further prefixes) and change nothing.
+/// Of the primary link's addresses only the one in use counts: the source address that the default route names, or else one that was there
+/// when the path was first seen, for as long as it stays. Others come and go (privacy addresses, further prefixes) and change nothing.
 package struct UnderlayPath: Hashable, Sendable {
   private struct Way: Hashable {
     var source: IPAddress?

@@ -1,8 +1,8 @@
 internal import KernelModel
 internal import RoamwardCore
 
-/// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not wanted any
-/// more is ended, and `down` waits for its end.
+/// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not
+/// wanted any more is ended, and `down` waits for its end.
 final class CommandDriver: TunnelDriver {
   private let command: CommandProviderConfiguration
   private let tunnel: String

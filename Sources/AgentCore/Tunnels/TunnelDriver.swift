@@ -6,7 +6,8 @@ internal import RoamwardCore
 ///
 /// Reports come on the agent's thread, from within a call or later. One that belongs to an older life of the tunnel must not come at all.
 protocol TunnelDriver: AnyObject {
-  /// What carries the tunnel in the kernel; `nil` while there is nothing to make yet. `whileAwaiting` an answer it may ask for more than later.
+  /// What carries the tunnel in the kernel; `nil` while there is nothing to make yet. `whileAwaiting` an answer
+  /// it may ask for more than later.
   func device(whileAwaiting: Bool) -> DesiredLink.Device?
   /// For people: `kernel`, `roamward-wireguard`, `command`.
   var engineName: String { get }

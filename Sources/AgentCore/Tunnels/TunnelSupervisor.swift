@@ -82,7 +82,8 @@ final class TunnelSupervisor {
     }
   }
 
-  /// What rules and operator want, unless the tunnel has to go down first to become another. One that starts takes a slot that is not `used`.
+  /// What rules and operator want, unless the tunnel has to go down first to become another. One that starts
+  /// takes a slot that is not `used`.
   func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
     if successor != nil {

@@ -83,7 +83,8 @@ final class WireGuardDriver: TunnelDriver {
     }
   }
 
-  /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The kernel's state tells the rest.
+  /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The
+  /// kernel's state tells the rest.
   func probePeer(on underlay: LinkFacts?) {
     // Back before another network's look-up was through: its answer may never come, and would be of the wrong place.
     guard let underlay, underlay != preparedOn || isRenewing else { return }
@@ -141,7 +142,8 @@ final class WireGuardDriver: TunnelDriver {
 
   var nextQuestion: Moment? { serversDue }
 
-  /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict takes more than a few of them.
+  /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict
+  /// takes more than a few of them.
   func askAgain() {
     guard let due = renewals?.due, due <= platform.clock.now(), !isRenewing else { return }
     // One that has just been answered is not thrown away.

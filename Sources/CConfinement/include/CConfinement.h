@@ -45,8 +45,8 @@ struct cconfinement_rule {
 /// The number of a system call by its name, also of one that only other architectures have; -1: there is none.
 int cconfinement_call(const char *name);
 
-/// From here on, on every thread, only system calls that a rule allows; all others fail with EPERM, and one by the numbers of another architecture ends
-/// the process. 0, or a negative errno value.
+/// From here on, on every thread, only system calls that a rule allows; all others fail with EPERM, and one by the numbers of another
+/// architecture ends the process. 0, or a negative errno value.
 int cconfinement_load(const struct cconfinement_rule *rules, size_t count);
 
 #endif

@@ -43,9 +43,8 @@ int clinux_message_pair(int ends[2]);
 /// Sends one message; `passed` goes along (SCM_RIGHTS) where it is not -1. 0, or -1 with errno.
 int clinux_send_message(int fd, const void *bytes, size_t count, int passed);
 
-/// Takes one message, without waiting. `passed` gets a descriptor that came along, close-on-exec, where `takes` is not 0; else -1. What else came along is
-/// closed.
-/// Its length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
+/// Takes one message, without waiting. `passed` gets a descriptor that came along, close-on-exec, where `takes` is not 0; else -1. What
+/// else came along is closed. Its length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
 ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed);
 
 /// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
@@ -101,8 +100,8 @@ int clinux_clock_change_timer(void);
 /// Whether nobody may change the file, root neither: STATX_ATTR_IMMUTABLE of statx(2). 0 also where it cannot be known.
 int clinux_is_immutable(const char *path);
 
-/// renameat2(2): each takes the other's place in one step; or `from` becomes `to`, where nothing stands there (EEXIST). 0, or -1 with errno; EINVAL where the
-/// file system can do neither.
+/// renameat2(2): each takes the other's place in one step; or `from` becomes `to`, where nothing stands there (EEXIST). 0, or -1 with
+/// errno; EINVAL where the file system can do neither.
 int clinux_exchange(const char *one, const char *other);
 int clinux_rename_to_new(const char *from, const char *to);
 

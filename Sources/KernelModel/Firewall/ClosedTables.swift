@@ -1,4 +1,5 @@
-/// Others' tables of nftables that drop what leaves this machine unless they know it: the kill switches of other products, and hardened servers.
+/// Others' tables of nftables that drop what leaves this machine unless they know it: the kill switches of other
+/// products, and hardened servers.
 package struct ClosedTable: Hashable, Sendable {
   /// As nft(8) has it: `inet mullvad`.
   package var name: String

@@ -58,8 +58,8 @@ package struct FirewallTable: Hashable, Sendable {
   /// The table's family and name, as nft(8) has them.
   package static let name = "inet roamward"
 
-  /// Where neighbours are looked for, under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router passes on. In IPv4 only
-  /// where there is a local network.
+  /// Where neighbours are looked for, under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router passes on. In
+  /// IPv4 only where there is a local network.
   package var discovery: [IPPrefix] {
     let hasNeighbours = neighbours.contains { $0.family == .v4 }
     return ((hasNeighbours ? ["224.0.0.0/24", "239.255.255.250/32", "255.255.255.255/32"] : []) + ["ff02::/16"]).compactMap { IPPrefix($0) }
@@ -80,7 +80,8 @@ extension IPPrefix {
 
   package var isPrivate: Bool { Self.privatePrefixes.contains { $0.contains(self) } }
 
-  /// A policy that includes everything, or everything but some networks, may list it in pieces this wide. A narrower prefix is named for itself.
+  /// A policy that includes everything, or everything but some networks, may list it in pieces this wide. A
+  /// narrower prefix is named for itself.
   package var isPieceOfEverything: Bool { length < (family == .v4 ? 8 : 16) }
 }
 

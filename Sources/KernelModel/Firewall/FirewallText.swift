@@ -1,16 +1,16 @@
 package import NetworkTypes
 
 extension FirewallTable {
-  /// The transaction that puts the table in place of whatever table of this name there is, as nft(8) reads it. Numbers in comments are those of
-  /// docs/security.md.
+  /// The transaction that puts the table in place of whatever table of this name there is, as nft(8) reads it. Numbers in comments
+  /// are those of docs/security.md.
   package var transaction: String {
     "table \(Self.name)\ndelete table \(Self.name)\n" + text
   }
 
   package static let removal = "table \(name)\ndelete table \(name)\n"
 
-  /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a transaction
-  /// of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
+  /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a
+  /// transaction of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
   package var neighbourTransaction: String {
     let rules = insideAddresses.compactMap { links, addresses -> String? in
       let own = addresses.filter { $0.family == .v4 }
@@ -66,8 +66,8 @@ extension FirewallTable {
     "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
   }
 
-  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has. What the kernel's WireGuard sends is still
-  /// said to be of whoever sent what is inside.
+  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has. What the kernel's WireGuard
+  /// sends is still said to be of whoever sent what is inside.
   private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
 
   /// 9.
@@ -82,9 +82,9 @@ extension FirewallTable {
 
   private static let refusal = "counter reject with icmpx admin-prohibited"
 
-  /// What leaves in the end, whoever has sent it: in the hook `output` a packet is still seen on the way that it was to go at first, and another
-  /// table may change its destination, or its mark and so its route, before ours is asked. Nothing can be refused here, only dropped. Which
-  /// programs a portal's window is for has been asked before.
+  /// What leaves in the end, whoever has sent it: in the hook `output` a packet is still seen on the way that it was to go at first, and
+  /// another table may change its destination, or its mark and so its route, before ours is asked. Nothing can be refused here, only
+  /// dropped. Which programs a portal's window is for has been asked before.
   private var postrouting: [String] {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
-/// Which network device, as far as can be told: its index, and which of the devices that have had the index. A name is a label: it may be given
-/// to another device, and a device may be given another one. Means nothing after the agent has ended.
+/// Which network device, as far as can be told: its index, and which of the devices that have had the index. A name is a label: it may be
+/// given to another device, and a device may be given another one. Means nothing after the agent has ended.
 package struct DeviceIdentity: Hashable, Sendable {
   package let index: InterfaceIndex
   /// Differs from that of every other device of the same index.
@@ -13,8 +13,8 @@ package struct DeviceIdentity: Hashable, Sendable {
   }
 }
 
-/// Tells devices of one index apart. The kernel may give an index to another device (`ip link add index`, a move between namespaces), and says
-/// so only by announcing that the first one has gone.
+/// Tells devices of one index apart. The kernel may give an index to another device (`ip link add index`, a move between namespaces), and
+/// says so only by announcing that the first one has gone.
 package struct LinkGenerations: Hashable, Sendable {
   private struct Device: Hashable {
     var generation: UInt32

@@ -27,8 +27,8 @@ package enum Ownership {
     return String(alias.dropFirst(aliasPrefix.count))
   }
 
-  /// The link that the names of tunnels are led to that are not up, where their policies say `when-down: refuse`; and what its alias says in place
-  /// of a tunnel, which no tunnel can be called.
+  /// The link that the names of tunnels are led to that are not up, where their policies say `when-down: refuse`; and what its alias says
+  /// in place of a tunnel, which no tunnel can be called.
   package static let refusalLink = "roamward-refuse"
   package static let refusalOwner = "(refused names)"
 

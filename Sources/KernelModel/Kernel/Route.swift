@@ -1,6 +1,7 @@
 package import NetworkTypes
 
-/// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). Names a link by its name, as people do; the applier looks up the index.
+/// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). Names a link by its name, as people do;
+/// the applier looks up the index.
 package struct Route: Hashable, Sendable {
   /// `RTN_*` of linux/rtnetlink.h: what happens to a packet that takes the route.
   package enum Kind: UInt8, Hashable, Sendable {

@@ -60,9 +60,9 @@ extension Step {
     case step(Step?)
   }
 
-  /// All that is said about each step, once. `device`: the link that has to be there. `words`: the command that an administrator would type. `undo`: what takes
-  /// it back, `nil` where removing the link does. `object`: what there is once it is made, or what it takes away. `before`: what is there in the object's place,
-  /// where its link is.
+  /// All that is said about each step, once. `device`: the link that has to be there. `words`: the command that an administrator would
+  /// type. `undo`: what takes it back, `nil` where removing the link does. `object`: what there is once it is made, or what it takes away.
+  /// `before`: what is there in the object's place, where its link is.
   func declaration(_ part: Part) -> Answer {
     func declared(
       _ stage: StepStage, _ executor: StepExecutor, link: String? = nil, device: String? = nil, table: UInt32? = nil,

@@ -11,8 +11,8 @@ package enum StepStage: Int, Hashable, Sendable, Comparable {
 }
 
 extension Step {
-  /// Whether the step is not to be made where the other one, of an earlier stage, has failed. A firewall that is refused bars nothing: without the tunnel
-  /// even more would be outside.
+  /// Whether the step is not to be made where the other one, of an earlier stage, has failed. A firewall that is refused bars nothing:
+  /// without the tunnel even more would be outside.
   package func builds(on failed: Step) -> Bool {
     if case .removeRoute = self { return false }
     if case .removeRoute = failed { return false }

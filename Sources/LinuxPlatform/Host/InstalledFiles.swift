@@ -13,8 +13,8 @@ package struct InstalledFiles {
 
   package init(root: String = "") { self.root = root }
 
-  /// networkd.conf and its drop-ins, the later the stronger (systemd-system.conf(5)): drop-ins are ordered by their names, wherever they are, and of
-  /// two with the same name the one in /etc counts.
+  /// networkd.conf and its drop-ins, the later the stronger (systemd-system.conf(5)): drop-ins are ordered by their names, wherever they
+  /// are, and of two with the same name the one in /etc counts.
   package var networkdConfiguration: [String] {
     var dropIns: [String: String] = [:]
     for folder in ["/usr/lib", "/usr/local/lib", "/run", "/etc"].map({ "\(root)\($0)/systemd/networkd.conf.d" }) {

@@ -34,7 +34,8 @@ extension LinuxMachine {
 }
 
 extension MarkedProcess {
-  /// Whether it was begun by an agent that died before it had what it began: an engine whose link has no alias yet, or a command's program that still runs.
+  /// Whether it was begun by an agent that died before it had what it began: an engine whose link has no alias yet, or a
+  /// command's program that still runs.
   package func isLeftOver(by links: Set<String>, _ commands: [String: CommandProviderConfiguration], _ kernel: KernelState) -> Bool {
     if let link = marks["ROAMWARD_LINK"] {
       return links.contains(link) && kernel.link(named: link).flatMap { Ownership.tunnel(ofAlias: $0.alias) } == nil

@@ -37,7 +37,8 @@ package final class LinuxMachine {
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: BusFacts] = [:]
 
-  /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has its own, which runs in `settle`.
+  /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has
+  /// its own, which runs in `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(PlatformError) {
     self.ssidFile = ssidFile
     do {
@@ -53,7 +54,8 @@ package final class LinuxMachine {
     }
   }
 
-  /// Waits until the programs of this host have answered, no longer than `limit`: for a dry run, which has no loop to come back to. Once only.
+  /// Waits until the programs of this host have answered, no longer than `limit`: for a dry run, which has no
+  /// loop to come back to. Once only.
   package func settle(_ facts: Set<FactKind>, within limit: Duration = .milliseconds(1500)) {
     hostChanged = { [weak self] _ in if let self, host.isSettled { loop.stop() } }
     host.need(facts)
@@ -232,8 +234,8 @@ package final class LinuxMachine {
     }
   }
 
-  /// What of our table is not as this one would be listed: lines that are missing, and lines that are too many. To know it, the calling thread goes
-  /// to an empty network, and stays there; `nil` where it may not.
+  /// What of our table is not as this one would be listed: lines that are missing, and lines that are too many. To know it, the calling
+  /// thread goes to an empty network, and stays there; `nil` where it may not.
   package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
     guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? NftablesBackend(),
       (try? scratch.replace(table)) != nil,

@@ -4,7 +4,8 @@ import KernelModel
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `orders` are made from what is observed first; `up` names a tunnel that is planned as if it were up by hand.
+  /// The preview for this machine. `orders` are made from what is observed first; `up` names a tunnel that is
+  /// planned as if it were up by hand.
   package init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     orders: (ObservedState) -> StandingOrders

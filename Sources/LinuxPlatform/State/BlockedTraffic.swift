@@ -30,16 +30,16 @@ package struct BlockedTraffic: Hashable, Sendable {
     return "the kill switch blocks traffic, because \(recorded.namesOfBlocking) not up"
   }
 
-  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there. `guards` and
-  /// `blocking` are null where no record has them.
+  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there.
+  /// `guards` and `blocking` are null where no record has them.
   package func json(at time: Int64) -> JSON {
     let firewall = recorded?.json ?? ["situation": .string(FirewallStatus.Situation.guarded.rawValue), "guards": .null, "blocking": .null]
     return ["version": 1, "time": .integer(time), "pid": .null, "firewall": firewall]
   }
 }
 
-/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log in. Both
-/// are made from one value, and here alone.
+/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log
+/// in. Both are made from one value, and here alone.
 package struct BlockedTrafficRecord {
   package static let usualPath = "/run/roamward/blocked.json"
 
@@ -51,7 +51,8 @@ package struct BlockedTrafficRecord {
     self.notice = notice
   }
 
-  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall does not depend on the record.
+  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall
+  /// does not depend on the record.
   package func write(_ status: FirewallStatus?) {
     notice.say(status?.wordsOfBlocking)
     guard let status, status.isBlocking else {

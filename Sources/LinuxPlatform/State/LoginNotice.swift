@@ -4,8 +4,8 @@ internal import LinuxIO
 
 /// A line for people who log in: pam_motd(8) shows every file of /run/motd.d. It is there while the kill switch blocks traffic.
 ///
-/// Its name is the mark by which it is known as ours after a crash. A folder that is missing is made with the file in it, under a name that says so, in
-/// one step; it goes with the file, unless somebody else has put something there since.
+/// Its name is the mark by which it is known as ours after a crash. A folder that is missing is made with the file in it, under a name that
+/// says so, in one step; it goes with the file, unless somebody else has put something there since.
 package struct LoginNotice {
   package static let usualFolder = "/run/motd.d"
 

@@ -4,8 +4,8 @@ internal import LinuxIO
 
 /// The form of a note on disk: a line of what this is with a checksum, then a line of JSON.
 ///
-/// The checksum covers the note's name as well, so a note that has got into another's place is as damaged as one with a flipped bit. A file is replaced
-/// whole (rename(2) after fsync(2)), so what is torn is the disk's doing, and is told by the same sum.
+/// The checksum covers the note's name as well, so a note that has got into another's place is as damaged as one with a flipped bit. A file
+/// is replaced whole (rename(2) after fsync(2)), so what is torn is the disk's doing, and is told by the same sum.
 enum Note {
   private static let title = "roamward note 1 crc32 "
 

@@ -6,10 +6,11 @@ import NetworkTypes
 package import PolicySource
 package import RoamwardCore
 
-/// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is on disk before what it is about.
+/// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is
+/// on disk before what it is about.
 ///
-/// One file a note, so that damage costs one. What is damaged is told, set aside as `damaged-NAME`, and otherwise as if it were not there. Where the folder
-/// cannot be written, the notes are kept in memory, which is told too: an agent that does not run would protect nobody.
+/// One file a note, so that damage costs one. What is damaged is told, set aside as `damaged-NAME`, and otherwise as if it were not there.
+/// Where the folder cannot be written, the notes are kept in memory, which is told too: an agent that does not run would protect nobody.
 package final class StateFolder {
   package let path: String
   private let lock: FileDescriptor?
@@ -191,7 +192,8 @@ package struct NotesOnDisk {
         unusable.append((name, "is damaged"))
         continue
       }
-      // Links and programs do not outlive a boot, so a note of an earlier one is about nothing: a link of that name is somebody else's by now.
+      // Links and programs do not outlive a boot, so a note of an earlier one is about nothing: a link of that
+      // name is somebody else's by now.
       if let other = note["boot"]?.string, other != boot { outdated.append(name) } else { notes[name] = note }
     }
   }

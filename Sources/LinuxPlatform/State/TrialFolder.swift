@@ -8,8 +8,9 @@ internal import RoamwardCore
 
 /// Policies on trial on disk: the folder `trial` of the state folder is the topmost layer as long as the note `trial` says so.
 ///
-/// Each way from one state to the next is one step on disk. Without the note the folder is nothing, and goes at the next start; the note is of one
-/// boot, so whoever has cut himself off and has the machine restarted is back where he was. A note that says `keep` is finished at the next start.
+/// Each way from one state to the next is one step on disk. Without the note the folder is nothing, and goes at the next start; the
+/// note is of one boot, so whoever has cut himself off and has the machine restarted is back where he was. A note that says `keep`
+/// is finished at the next start.
 final class TrialFolder {
   private let path: String
   private let layers: [String]

@@ -30,8 +30,9 @@ package final class FileWatcher {
     self.changed = changed
   }
 
-  /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is made, as long as
-  /// its parent folder is there. `things` are watched themselves as well: changes of what is mounted over a file are not seen in its folder.
+  /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is
+  /// made, as long as its parent folder is there. `things` are watched themselves as well: changes of what is mounted over a
+  /// file are not seen in its folder.
   package func watch(folders: [String], files: [String], things: [String] = []) {
     var wanted: [String: Set<String>] = [:]
     for thing in things { wanted[thing] = [] }

@@ -1,8 +1,8 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What a client's file says of name servers: `dhcp-option`, which is for OpenVPN's own scripts to act on, and `dns` of OpenVPN 2.6. Here the
-/// policy says it, and the agent sets them on the link.
+/// What a client's file says of name servers: `dhcp-option`, which is for OpenVPN's own scripts to act on, and `dns` of OpenVPN 2.6. Here
+/// the policy says it, and the agent sets them on the link.
 struct OpenVPNNames {
   private var servers: [IPAddress] = []
   private var search: [DomainName] = []

@@ -1,7 +1,7 @@
 /// Reads a binary property list (`bplist00`).
 ///
-/// Written here because the list may share objects: 151 bytes of it can stand for a thousand million values, and the libraries at hand expand
-/// them. This reader counts what it makes, and stops.
+/// Written here because the list may share objects: 151 bytes of it can stand for a thousand million values, and the libraries at hand
+/// expand them. This reader counts what it makes, and stops.
 func readBinaryPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   var reader = try BinaryReader(bytes)
   return try reader.object(reader.top, depth: 0)

@@ -3,8 +3,9 @@ internal import RoamwardCore
 
 /// As `loadPolicies`, but what has errors now is as it was when it was good, as long as `kept` tells.
 ///
-/// Each broken file is replaced with its last good version; what was changed without errors, or removed, counts. Where that makes no set, or one in
-/// which a tunnel is lost that may only have been moved into a broken file, all is as it was: a mistake in a file must not cost anybody a tunnel.
+/// Each broken file is replaced with its last good version; what was changed without errors, or removed, counts. Where that makes no
+/// set, or one in which a tunnel is lost that may only have been moved into a broken file, all is as it was: a mistake in a file
+/// must not cost anybody a tunnel.
 package func loadPolicies(
   layers: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool, fallingBackTo kept: KeptPolicies?, at time: Int64
 ) -> LoadedPolicies {
@@ -93,8 +94,8 @@ private struct Repair {
 extension LoadedPolicies {
   fileprivate var brokenFiles: Set<String> { Set(diagnostics.filter { $0.severity == .error }.map(\.location.file)) }
 
-  /// Whether a tunnel of a good set is missing that nobody has removed with its file. Where a file that never was good stands beside, it may be
-  /// what became of one that is gone.
+  /// Whether a tunnel of a good set is missing that nobody has removed with its file. Where a file that never was good stands beside, it
+  /// may be what became of one that is gone.
   fileprivate func loses(tunnelsOf good: PolicySet, without hidden: Set<String>, _ files: PolicyFileSystem) -> Bool {
     good.tunnels.contains { tunnel in
       guard policies.tunnel(named: tunnel.name) == nil else { return false }

@@ -19,7 +19,8 @@ package struct ReadFile: Hashable, Sendable {
   package var bytes: [UInt8] { contents.opened }
 }
 
-/// The files of a set without errors, as they were: what a file that is broken since can be replaced with. Holds keys, where wg-quick files do.
+/// The files of a set without errors, as they were: what a file that is broken since can be replaced with. Holds
+/// keys, where wg-quick files do.
 package struct KeptPolicies: Hashable, Sendable {
   package struct File: Hashable, Sendable {
     package var file: ReadFile

@@ -1,7 +1,8 @@
 package import NetworkTypes
 import RoamwardCore
 
-/// The SSIDs of a list: one a line, compared byte by byte. Lines that are blank or begin with `#` are passed over; `hex:4361666501` is allowed.
+/// The SSIDs of a list: one a line, compared byte by byte. Lines that are blank or begin with `#` are passed
+/// over; `hex:4361666501` is allowed.
 ///
 /// White space at the ends of a line belongs to the SSID. A line that cannot be an SSID is left out, with a warning.
 package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>, diagnostics: [Diagnostic]) {

@@ -10,7 +10,8 @@ private let secretNames = [
   "privatekey", "presharedkey", "psk", "password", "passwd", "passphrase", "secret", "token", "apikey",
 ].map { Array($0.utf8) }
 
-/// What may be shown of a policy's line, character for character: nothing behind a key that is called like a secret, nor of a password in a URL.
+/// What may be shown of a policy's line, character for character: nothing behind a key that is called like a
+/// secret, nor of a password in a URL.
 func maskSecrets(_ line: String) -> String {
   var shown: [Unicode.Scalar] = []
   var word = ""

@@ -2,8 +2,8 @@ import NetworkTypes
 
 /// An http or https URL with its scheme and host in lower case and at least `/` for a path, so that one address has one spelling.
 ///
-/// `nil` for anything else: other schemes, no host, credentials, fragments, characters that have to be percent-encoded (RFC 3986 section 2),
-/// and more than 1,000 bytes.
+/// `nil` for anything else: other schemes, no host, credentials, fragments, characters that have to be percent-encoded (RFC 3986 section
+/// 2), and more than 1,000 bytes.
 func webAddress(_ text: String) -> String? {
   guard text.utf8.count <= 1000, let colon = text.firstIndex(of: ":") else { return nil }
   let scheme = text[..<colon].lowercased()

@@ -1,8 +1,8 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be absent,
-/// but for the time, which is unknown then.
+/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be
+/// absent, but for the time, which is unknown then.
 package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnapshot?, diagnostics: [Diagnostic]) {
   let source = SourceText(file: file, bytes: text)
   let (root, problems) = readYAML(source)

@@ -4,9 +4,9 @@ package import RoamwardCore
 /// Applies invented facts, each `KEY=VALUE`, to the primary link. The first setting of a list replaces what the snapshot said, further
 /// ones of the same key add to it. Without a primary link, one called `link` is made.
 ///
-/// Keys: those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas.
-/// Nothing after the `=` is a known nothing; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security, without an interface,
-/// makes a link of no stated type a Wi-Fi link.
+/// Keys: those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas. Nothing
+/// after the `=` is a known nothing; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security, without an interface, makes
+/// a link of no stated type a Wi-Fi link.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<String> = []
   defer { if !seen.contains(FactKind.type.rawValue), !seen.isDisjoint(with: ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }
@@ -46,7 +46,8 @@ package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnap
   return nil
 }
 
-/// The facts by the names that `--set` has for them, in order: that of the first key of a match that compares a fact with something, and its others.
+/// The facts by the names that `--set` has for them, in order: that of the first key of a match that compares a fact
+/// with something, and its others.
 private let settings: [(name: String, fact: FactDeclaration)] = {
   var told: Set<String> = []
   return FactTable.keys.flatMap { key -> [(name: String, fact: FactDeclaration)] in

@@ -9,7 +9,8 @@ enum YAMLLimits {
 
 /// Reads one YAML document, or JSON, into a tree. No text without a document, and no document at all, is `nil` without a problem.
 ///
-/// Anchors, aliases and tags are refused where they stand, so that nothing ever expands. What can be read beside such errors is in the tree.
+/// Anchors, aliases and tags are refused where they stand, so that nothing ever expands. What can be read
+/// beside such errors is in the tree.
 func readYAML(_ source: SourceText) -> (root: Node?, diagnostics: DiagnosticList) {
   var problems = DiagnosticList()
   problems.append(contentsOf: textProblems(source))

@@ -66,8 +66,8 @@ package struct DesiredTunnels: Hashable, Sendable {
     policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
   }
 
-  /// The same when nothing is left to do: facts are no longer waited for, delays are over, and every tunnel is up or down. A tunnel without a
-  /// policy is gone.
+  /// The same when nothing is left to do: facts are no longer waited for, delays are over, and every tunnel is up or down. A
+  /// tunnel without a policy is gone.
   package var atRest: DesiredTunnels {
     let evaluator = Evaluator(networks: policies.networks)
     var rest = self

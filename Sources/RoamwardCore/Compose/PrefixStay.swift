@@ -23,8 +23,8 @@ package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
 extension TunnelSetup {
   /// Whether an attached prefix stays outside this tunnel; `nil` where the tunnel includes no prefix that holds the whole of it.
   ///
-  /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy names,
-  /// or one inside it, is never the local network; and the local network is private and of a usual size.
+  /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy
+  /// names, or one inside it, is never the local network; and the local network is private and of a usual size.
   func stay(of attached: IPPrefix, on underlay: UnderlayFit) -> PrefixStay? {
     guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
     let isOwn = underlay.ownPrefixes.contains(attached)
@@ -61,8 +61,8 @@ extension TunnelSetup {
     return routes.lanNetworks.isEmpty ? "include-all-networks is said" : "this is none of the networks in lan-networks"
   }
 
-  /// A prefix that the policy, or else the provider's own configuration, names, and that has addresses in common with this one. Pieces of everything
-  /// name nothing.
+  /// A prefix that the policy, or else the provider's own configuration, names, and that has addresses in common with this one.
+  /// Pieces of everything name nothing.
   private func namedPrefix(overlapping prefix: IPPrefix) -> IPPrefix? {
     (includedPrefixes + (policy.routes?.include ?? [])).first { !$0.isPieceOfEverything && $0.overlaps(prefix) }
   }
@@ -81,9 +81,9 @@ extension TunnelSetup {
     }
   }
 
-  /// Why the tunnel may not come up on this underlay: the machine is attached to a prefix that overlaps with a named one, and the policy says
-  /// `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts where it holds the whole named prefix: a bridge for
-  /// containers inside 172.16.0.0/12 is no conflict with another place.
+  /// Why the tunnel may not come up on this underlay: the machine is attached to a prefix that overlaps with a named one, and the policy
+  /// says `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts where it holds the whole named
+  /// prefix: a bridge for containers inside 172.16.0.0/12 is no conflict with another place.
   func refusal(on underlay: UnderlayFit) -> String? {
     guard let routes = policy.routes, routes.onOverlap == .refuse else { return nil }
     for attached in underlay.attachedPrefixes where !routes.exclude.contains(where: { $0.contains(attached) }) {

@@ -2,8 +2,8 @@ import KernelModel
 package import NetworkTypes
 
 extension DesiredState {
-  /// The names of tunnels that are not up (`down`) go nowhere where their policies say so: to a link of ours with a name server that nobody is. It stays
-  /// as long as such a policy does, so that in the moment when a tunnel goes nothing has to be made first.
+  /// The names of tunnels that are not up (`down`) go nowhere where their policies say so: to a link of ours with a name server that nobody
+  /// is. It stays as long as such a policy does, so that in the moment when a tunnel goes nothing has to be made first.
   mutating func refuseNames(of tunnels: [TunnelSetup], down: [TunnelSetup], on underlay: UnderlayFit) {
     let refusing = tunnels.filter { $0.policy.isEnabled && $0.policy.dnsInForce.refusesWhenDown }
     if refusing.isEmpty { return }
@@ -64,8 +64,8 @@ extension [InterfaceAddress] {
 }
 
 extension LinkResolver {
-  /// Leads these names to where nobody answers: the machine itself, at the port "discard" (RFC 863), where no name server listens, not even one that
-  /// listens at every address. The refusal comes back at once.
+  /// Leads these names to where nobody answers: the machine itself, at the port "discard" (RFC 863), where no name server listens, not even
+  /// one that listens at every address. The refusal comes back at once.
   static func refusing(_ domains: [DomainName]) -> LinkResolver {
     LinkResolver(servers: [InterfaceAddress].ofNobody.map(\.address), domains: domains.map { Domain($0, isRoutingOnly: true) }, port: 9)
   }

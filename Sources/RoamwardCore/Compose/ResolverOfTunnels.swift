@@ -38,8 +38,8 @@ extension DesiredState {
 
   // MARK: systemd-resolved
 
-  /// Each link has its own servers. Of two tunnels that claim the same names the first has them: the resolver would ask both, and believe whoever
-  /// answers first.
+  /// Each link has its own servers. Of two tunnels that claim the same names the first has them: the resolver would ask both, and
+  /// believe whoever answers first.
   private mutating func applyLinks(of tunnels: [TunnelSetup], beside rivals: [String]) {
     var claims: [LinkResolver.Domain: String] = [:]
     for tunnel in tunnels {

@@ -3,8 +3,8 @@ import NetworkTypes
 
 /// A route or rule of somebody else's that would lead past a tunnel what the tunnel includes, and what comes of it.
 ///
-/// A DHCP server, a router advertisement or a program put it there; who meant it is not asked. A tunnel's table is asked before the main one, so
-/// most of them come to nothing; this says of each why, or why not.
+/// A DHCP server, a router advertisement or a program put it there; who meant it is not asked. A tunnel's table is asked before the main
+/// one, so most of them come to nothing; this says of each why, or why not.
 package struct RouteClaim: Hashable, Sendable {
   /// Where packets go that it is about.
   package enum Fate: String, Hashable, Sendable {

@@ -4,8 +4,8 @@ import NetworkTypes
 /// The routes of one tunnel's own table, and what people should know about them.
 ///
 /// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
-/// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a family,
-/// that family's included prefixes are `unreachable` rather than outside.
+/// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a
+/// family, that family's included prefixes are `unreachable` rather than outside.
 func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [Remark]) {
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
@@ -87,8 +87,8 @@ extension TunnelSetup {
     return device.peers.compactMap { $0.endpoint?.address }.uniqued()
   }
 
-  /// Endpoints that everything reaches outside the tunnel: where the kernel checks return paths strictly, it would drop the answers of one that
-  /// its tables send inside.
+  /// Endpoints that everything reaches outside the tunnel: where the kernel checks return paths strictly, it would drop the answers of
+  /// one that its tables send inside.
   func endpointsPastTheTunnel(on underlay: UnderlayFit) -> [IPAddress] {
     guard underlay.isReversePathStrict else { return [] }
     let wanted = includedPrefixes

@@ -63,7 +63,8 @@ package struct UnderlayFit: Hashable, Sendable {
   package var mtu: UInt32
   /// What the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]
-  /// Those of them that no other network can have given out: of bridges without a hardware port, as containers and virtual machines have them.
+  /// Those of them that no other network can have given out: of bridges without a hardware port, as containers
+  /// and virtual machines have them.
   package var ownPrefixes: Set<IPPrefix>
   package var searchDomains: [DomainName]
   /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.

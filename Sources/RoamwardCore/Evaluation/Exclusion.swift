@@ -1,7 +1,8 @@
-/// One enterprise tunnel at a time, as on Apple's systems: the others give way (docs/policy-reference.md, "class"). Personal tunnels run beside it.
+/// One enterprise tunnel at a time, as on Apple's systems: the others give way (docs/policy-reference.md, "class").
+/// Personal tunnels run beside it.
 ///
-/// A manual override comes first, the newest of several; then the tunnel that comes first in the order of the policies. A tunnel that is only left as
-/// it is (`ignore`) gives way to one that is wanted; one that runs and waits for a fact keeps its place.
+/// A manual override comes first, the newest of several; then the tunnel that comes first in the order of the policies. A tunnel that is
+/// only left as it is (`ignore`) gives way to one that is wanted; one that runs and waits for a fact keeps its place.
 package enum Exclusion {
   /// What one tunnel is to do before others are considered.
   package struct Claim: Hashable, Sendable {

@@ -24,7 +24,8 @@ package struct Hold: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// Whether it is over at this time on this network. Without a network one that lasts until another network goes on: nothing is known of it.
+  /// Whether it is over at this time on this network. Without a network one that lasts until another network
+  /// goes on: nothing is known of it.
   package func isOver(at time: Int64, on network: NetworkIdentity) -> Bool {
     switch lifetime {
     case .network(let identity): !network.isNone && !identity.isSame(as: network)

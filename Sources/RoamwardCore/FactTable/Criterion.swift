@@ -2,7 +2,8 @@ package import NetworkTypes
 
 /// One key of a match with what stands behind it: `ssid: [Home, Work]`.
 ///
-/// Judging is what a policy of many rules does all the time: it calls one closure, made for the types that it compares. All else goes by the declaration.
+/// Judging is what a policy of many rules does all the time: it calls one closure, made for the types that it compares.
+/// All else goes by the declaration.
 package final class Criterion: Sendable {
   package let key: any AnyCriterionKey
   private let test: @Sendable (Scene) -> Truth

@@ -27,8 +27,8 @@ extension LinkFacts {
     FactTable.ofRadio.contains { if case .known(let value) = $0.value(self) { value != .absent } else { false } }
   }
 
-  /// The link as rules judge it. Only Wi-Fi has an SSID, an access point and a Wi-Fi security: another link has none, whatever was said of it
-  /// or is unknown; a link of an unknown type that has one is Wi-Fi.
+  /// The link as rules judge it. Only Wi-Fi has an SSID, an access point and a Wi-Fi security: another link has none, whatever was said of
+  /// it or is unknown; a link of an unknown type that has one is Wi-Fi.
   fileprivate var withRadioFactsOnWiFiAlone: LinkFacts {
     switch type {
     case .known(.wifi): return self

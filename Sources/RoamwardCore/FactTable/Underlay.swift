@@ -41,8 +41,8 @@ package struct Underlay: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var provenance: Provenance
 
-  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address that is
-  /// valid beyond the link (those of containers, by the hundred).
+  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address
+  /// that is valid beyond the link (those of containers, by the hundred).
   package init(_ sources: UnderlaySources) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))

@@ -26,8 +26,8 @@ package struct LinkInQuestion: Hashable, Sendable {
 }
 
 extension HostWords {
-  /// The name servers that the network gave this link. systemd-resolved comes first, which has what is in use; then those who configure links,
-  /// the records that they leave, and resolv.conf, which speaks for no link in particular.
+  /// The name servers that the network gave this link. systemd-resolved comes first, which has what is in use; then those who configure
+  /// links, the records that they leave, and resolv.conf, which speaks for no link in particular.
   package func servers(of link: LinkInQuestion, at now: Int64?) -> Traced<[IPAddress]> {
     let order = [
       resolvedTestimony(link), networkManagerTestimony(link), networkdTestimony(link, now), recordTestimony(link, now),
@@ -108,7 +108,8 @@ extension HostWords {
     return Testimony(source, .said(dns), remark: kept.lease == nil ? nil : "with its DHCP lease", confirmed: now)
   }
 
-  /// The records of resolvconf(8), Debian's or openresolv's: `eth0`, `eth0.dhclient`, `eth0.inet6` … are all of eth0, unless there is a link eth0.inet6.
+  /// The records of resolvconf(8), Debian's or openresolv's: `eth0`, `eth0.dhclient`, `eth0.inet6` … are all of eth0,
+  /// unless there is a link eth0.inet6.
   private func recordTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
     func owner(_ record: String) -> String? {
       var name = record[...]

@@ -56,8 +56,8 @@ extension Lease {
   }
 }
 
-/// As text, or, where dhclient has no name for the option, as bytes with colons between them. Whoever answers DHCP can write this: only an https
-/// URL of printable characters counts (RFC 8908 section 4.1), so that nobody else can answer for the portal.
+/// As text, or, where dhclient has no name for the option, as bytes with colons between them. Whoever answers DHCP can write this: only an
+/// https URL of printable characters counts (RFC 8908 section 4.1), so that nobody else can answer for the portal.
 private func portalURL(_ text: String) -> String? {
   let bytes = text.split(separator: ":").compactMap { UInt8($0, radix: 16) }
   let isBytes = !bytes.isEmpty && bytes.count == text.split(separator: ":", omittingEmptySubsequences: false).count

@@ -1,5 +1,5 @@
-/// Tells from two clocks that the machine has slept: CLOCK_BOOTTIME goes on meanwhile and CLOCK_MONOTONIC does not, so their difference grows by
-/// the time asleep, and by nothing else. It is looked at whenever the agent wakes for another reason; nothing wakes it for this.
+/// Tells from two clocks that the machine has slept: CLOCK_BOOTTIME goes on meanwhile and CLOCK_MONOTONIC does not, so their difference
+/// grows by the time asleep, and by nothing else. It is looked at whenever the agent wakes for another reason; nothing wakes it for this.
 package struct SleepClock: Hashable, Sendable {
   private var asleepSoFar: Duration?
 

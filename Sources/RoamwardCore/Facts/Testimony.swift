@@ -44,9 +44,9 @@ package struct Testimony<Value: Hashable & Sendable>: Hashable, Sendable {
 
 /// Finds the fact among what the sources say, who come in the order in which they are to be believed.
 ///
-/// The first conclusive answer counts. Where a better source has still to answer, the fact is unknown until it has: a worse one is not believed
-/// in the meantime, or decisions would flicker. Where answers are all inconclusive (no servers, no domains), the first of them counts.
-/// `unknown` is the reason, with its cure, where nobody says anything.
+/// The first conclusive answer counts. Where a better source has still to answer, the fact is unknown until it has: a worse one is not
+/// believed in the meantime, or decisions would flicker. Where answers are all inconclusive (no servers, no domains), the first of them
+/// counts. `unknown` is the reason, with its cure, where nobody says anything.
 package func judge<Value>(
   _ testimonies: [Testimony<Value>], unknown: String, isConclusive: (Value) -> Bool = { _ in true }, words: (Value) -> String
 ) -> Traced<Value> {

@@ -31,7 +31,8 @@ package struct GuardMachine: Hashable, Sendable {
     Self.open(policies, holds).contains { !isGuarding($0) }
   }
 
-  /// Tunnels with a kill switch while they are wanted, which their rules may want. Who holds one down means it, but for a hold that ends with the network.
+  /// Tunnels with a kill switch while they are wanted, which their rules may want. Who holds one down means it, but for a
+  /// hold that ends with the network.
   private static func open(_ policies: PolicySet, _ holds: [String: Hold]) -> [TunnelPolicy] {
     policies.tunnels.filter { tunnel in
       guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }

@@ -1,8 +1,9 @@
 package import KernelModel
 import NetworkTypes
 
-/// What the agent itself last made of the machine: each step that succeeded, and what was seen as wanted since. A step that leads back to it
-/// is a repair, because another program has changed what the agent made; any other step follows a change of the desired state. Pure: no clock.
+/// What the agent itself last made of the machine: each step that succeeded, and what was seen as wanted since. A step that leads
+/// back to it is a repair, because another program has changed what the agent made; any other step follows a change of the
+/// desired state. Pure: no clock.
 package struct AppliedState: Sendable {
   private struct Settings: Hashable, Sendable {
     /// The link is the agent's own; otherwise a command's.

@@ -25,7 +25,8 @@ package enum PacketFate: Hashable, Sendable {
 }
 
 extension DesiredState {
-  /// Of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest prefix, and then the firewall.
+  /// Of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest
+  /// prefix, and then the firewall.
   package func fate(of destination: IPAddress) -> PacketFate {
     // Rules that ask for a mark are for other VPNs' own packets.
     for rule in rules.sorted(by: { $0.priority < $1.priority })

@@ -4,8 +4,9 @@ import NetworkTypes
 extension Plan {
   /// The steps from `observed` to `desired`. Empty exactly when nothing is left to do, so the same function verifies.
   ///
-  /// Order: first the firewall, then what lets no packet through yet (links, then routes in tables that no rule leads to), then rules and DNS; removals the
-  /// other way round. Touches only what carries our marks; a link of a wanted name that does not is a conflict, and left alone.
+  /// Order: first the firewall, then what lets no packet through yet (links, then routes in tables that no rule leads to),
+  /// then rules and DNS; removals the other way round. Touches only what carries our marks; a link of a wanted name that does
+  /// not is a conflict, and left alone.
   package init(from observed: ObservedState, to desired: DesiredState) {
     let changes = Changes(from: observed, to: desired)
     self.init(steps: changes.make + changes.unmake)

@@ -1,8 +1,8 @@
 package import KernelModel
 package import NetworkTypes
 
-/// How often what others keep undoing is done again: at once, as a rule; but where the same thing is undone again and again, ever more seldom,
-/// for a war of two programs helps nobody. Pure: no clock.
+/// How often what others keep undoing is done again: at once, as a rule; but where the same thing is undone again and again, ever more
+/// seldom, for a war of two programs helps nobody. Pure: no clock.
 package struct RepairPace: Hashable, Sendable {
   /// What is undone, as far as it is counted together.
   package enum Subject: Hashable, Sendable, Comparable {

@@ -1,8 +1,8 @@
 import KernelModel
 package import NetworkTypes
 
-/// Keeps count of who wins the resolver: what was set is set again at once when somebody changes it, and then less and less eagerly, so that two
-/// programs never fight a war over it. A pure value; `now` comes from outside.
+/// Keeps count of who wins the resolver: what was set is set again at once when somebody changes it, and then less and less eagerly, so
+/// that two programs never fight a war over it. A pure value; `now` comes from outside.
 package struct ResolverContest: Hashable, Sendable {
   /// What tunnels want of the resolver, by whichever way.
   package struct Wish: Hashable, Sendable {
@@ -19,7 +19,8 @@ package struct ResolverContest: Hashable, Sendable {
 
   /// So long after a loss it is forgotten.
   package static let memory = Duration.seconds(30)
-  /// On another network whoever keeps the network writes anew, once or for each family, and rightly: so often within this time that is no loss.
+  /// On another network whoever keeps the network writes anew, once or for each family, and rightly: so often
+  /// within this time that is no loss.
   package static let pardons = 3
   package static let pardonTime = Duration.seconds(10)
   private static let firstPause = Duration.seconds(2)

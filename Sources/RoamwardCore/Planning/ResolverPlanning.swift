@@ -30,7 +30,8 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
   return (make, unmake)
 }
 
-/// Names are refused before a tunnel lets go of them, and until another has them: what is let go of comes after all `others`, in a plan of its own.
+/// Names are refused before a tunnel lets go of them, and until another has them: what is let go of comes after all
+/// `others`, in a plan of its own.
 private func refusalStep(from resolver: ObservedResolver, to desired: DesiredState, others: [Step]) -> Step? {
   guard var wanted = desired.resolvedLinks[Ownership.refusalLink] else { return nil }
   let found = resolver.links[Ownership.refusalLink]

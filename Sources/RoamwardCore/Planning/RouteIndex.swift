@@ -1,8 +1,8 @@
 import KernelModel
 import NetworkTypes
 
-/// Where each of many routes stands in a list. A hash table of places rather than of routes: 100,000 routes fit into half a megabyte of it, and
-/// planning over them is three times as fast as with a set.
+/// Where each of many routes stands in a list. A hash table of places rather than of routes: 100,000 routes fit into half a megabyte of it,
+/// and planning over them is three times as fast as with a set.
 struct RouteIndex {
   private let routes: [Route]
   /// Places in `routes` plus one, by open addressing with linear probing; 0: free. At most half of them are taken.

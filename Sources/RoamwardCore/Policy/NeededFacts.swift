@@ -1,8 +1,8 @@
 import NetworkTypes
 
 extension PolicySet {
-  /// The facts that rules and networks ask for; name servers where an endpoint or the host of a probe has to be looked up; domains where a tunnel brings a resolv.conf of
-  /// its own, in which the network's search list stays. The others are not gathered.
+  /// The facts that rules and networks ask for; name servers where an endpoint or the host of a probe has to be looked up; domains where a
+  /// tunnel brings a resolv.conf of its own, in which the network's search list stays. The others are not gathered.
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.kind { needed.insert(fact) } }

@@ -40,8 +40,8 @@ package struct TunnelPolicy: Hashable, Sendable {
   }
 }
 
-/// Who wins a conflict: an enterprise tunnel's routes and name servers come before a personal one's. Of enterprise tunnels one runs at a time
-/// (`Exclusion`).
+/// Who wins a conflict: an enterprise tunnel's routes and name servers come before a personal one's. Of enterprise tunnels
+/// one runs at a time (`Exclusion`).
 package enum TunnelClass: String, Hashable, Sendable, CaseIterable, Comparable {
   case enterprise, personal
 

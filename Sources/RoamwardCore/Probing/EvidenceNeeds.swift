@@ -71,8 +71,8 @@ extension Evaluator {
 }
 
 extension Deliberation {
-  /// What the rules that may act now need to know of the network: what is asked of it, and no more. Where waiting is over at `now`, the rules
-  /// behind an unknown one need it too.
+  /// What the rules that may act now need to know of the network: what is asked of it, and no more. Where waiting is over at `now`, the
+  /// rules behind an unknown one need it too.
   package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.reduce(into: []) { needed, tunnel in

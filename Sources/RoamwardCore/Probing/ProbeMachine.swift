@@ -5,7 +5,8 @@ package import NetworkTypes
 /// An answer belongs to one attachment to one network. On another network, after a time without one, and after sleep it is only remembered:
 /// anybody may imitate a network, so what was proven before proves nothing now.
 package struct ProbeMachine: Hashable, Sendable {
-  /// Names one sending of a request. What comes back under a token of an earlier attachment, or of a question that was put again, is dropped.
+  /// Names one sending of a request. What comes back under a token of an earlier attachment, or of a question
+  /// that was put again, is dropped.
   package struct Token: Hashable, Sendable {
     package let attachment: Int
     package let serial: Int

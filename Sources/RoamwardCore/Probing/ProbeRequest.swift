@@ -33,7 +33,8 @@ package enum ProbeReply: Hashable, Sendable {
   case unsent(because: String)
 }
 
-/// The administrator's own way to see whether there is internet: a URL of plain http (a portal cannot step into https) whose answer is known.
+/// The administrator's own way to see whether there is internet: a URL of plain http (a portal cannot step
+/// into https) whose answer is known.
 package struct ConnectivityCheck: Hashable, Sendable {
   package static let bodyLimit = 1024
 

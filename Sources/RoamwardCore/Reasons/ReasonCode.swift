@@ -1,5 +1,5 @@
-/// Why something happened, as a code that stays the same from version to version: in the journal (`ROAMWARD_REASON=`), in events and in `status --json`.
-/// It names no place and no person. docs/operations.md lists them all.
+/// Why something happened, as a code that stays the same from version to version: in the journal (`ROAMWARD_REASON=`), in events and in
+/// `status --json`. It names no place and no person. docs/operations.md lists them all.
 package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   // MARK: What decides about a tunnel
 

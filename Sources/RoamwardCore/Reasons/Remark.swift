@@ -1,4 +1,5 @@
-/// What people should know of a tunnel, or of all, that is no step and no failure. With the tunnel's name in front it is a line of `status`.
+/// What people should know of a tunnel, or of all, that is no step and no failure. With the tunnel's name in
+/// front it is a line of `status`.
 package struct Remark: Hashable, Sendable, CustomStringConvertible {
   package let code: ReasonCode
   /// `nil`: it concerns no single tunnel.

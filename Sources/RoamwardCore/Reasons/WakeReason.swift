@@ -35,7 +35,8 @@ package enum WakeReason: String, Hashable, Sendable, CaseIterable {
   case trial
   /// The suspension of the kill switch ends.
   case suspensionOver = "suspension-over"
-  /// The rules may decide otherwise: a fact is not waited for any more, an override or a release delay ends, or the clock reaches an edge of a rule.
+  /// The rules may decide otherwise: a fact is not waited for any more, an override or a release delay ends, or the
+  /// clock reaches an edge of a rule.
   case rules
   /// A probe is due.
   case probe

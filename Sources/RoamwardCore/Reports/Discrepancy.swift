@@ -1,7 +1,8 @@
 import KernelModel
 import NetworkTypes
 
-/// Something on the machine that is not as it is wanted: what ought to be there and is not, what is there and ought not, or the one in the other's place.
+/// Something on the machine that is not as it is wanted: what ought to be there and is not, what is there and ought not,
+/// or the one in the other's place.
 package struct Discrepancy: Hashable, Sendable {
   package enum Area: String, Hashable, Sendable {
     case kernel, resolver, firewall

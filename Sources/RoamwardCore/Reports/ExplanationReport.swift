@@ -1,6 +1,7 @@
 import NetworkTypes
 
-/// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key, what was found, and the verdict.
+/// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key,
+/// what was found, and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.because)"]
   if let pending = decision.pending { lines.append(pending.words) }

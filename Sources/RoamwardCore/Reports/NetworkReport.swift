@@ -1,6 +1,7 @@
 import NetworkTypes
 
-/// `roamward network`, for people: where the machine is in a sentence, then its facts with where each comes from. `now` in seconds since 1970.
+/// `roamward network`, for people: where the machine is in a sentence, then its facts with where each comes
+/// from. `now` in seconds since 1970.
 package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = Provenance(), at now: Int64? = nil) -> String {
   guard let link = snapshot.primaryLink else {
     return "No network: no link has a default route.\n" + otherLinks(snapshot)

@@ -2,16 +2,16 @@ package import NetworkTypes
 
 /// What makes one network another. Holds that last "until the network changes" hang on it, and so does what was found out about a network.
 ///
-/// Only what the network itself says of itself counts: the medium, the SSID, and per family the gateways with their hardware addresses. Left
-/// out on purpose: own addresses and leases (they renew), name servers, MTU, the access point (one roams among many), links that are not
-/// primary (containers come and go), and the link's name and index (it may be renamed, or plugged in again).
+/// Only what the network itself says of itself counts: the medium, the SSID, and per family the gateways with their hardware addresses.
+/// Left out on purpose: own addresses and leases (they renew), name servers, MTU, the access point (one roams among many), links that are
+/// not primary (containers come and go), and the link's name and index (it may be renamed, or plugged in again).
 ///
-/// The facts come one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `isSame`: may both
-/// be the same network? What one of them does not know does not tell them apart. `isSurely`: are they the same, proven by a gateway's hardware
-/// address? And what is learnt while one stays is added (`learn`), so that an identity that began with little ends with all.
+/// The facts come one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `isSame`: may
+/// both be the same network? What one of them does not know does not tell them apart. `isSurely`: are they the same, proven by a gateway's
+/// hardware address? And what is learnt while one stays is added (`learn`), so that an identity that began with little ends with all.
 ///
-/// A router that takes over with a hardware address of its own looks like another network, as an impostor would; one that takes over a virtual
-/// address (VRRP, RFC 9568) does not.
+/// A router that takes over with a hardware address of its own looks like another network, as an impostor would; one that takes over a
+/// virtual address (VRRP, RFC 9568) does not.
 package struct NetworkIdentity: Hashable, Sendable {
   /// The primary link's name, for people: it tells no networks apart. `nil`: there is no network.
   package let link: String?

@@ -13,8 +13,8 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package var probes: [String: Fact<Bool>]
   /// What holds of a probe that is not among them: unknown on a live machine, not answered in a saved or invented network.
   package var otherProbes: Fact<Bool>
-  /// By name, what probes without an answer yet were answered when the machine was last on this network. Anybody may imitate a network: what
-  /// is remembered may bring a tunnel up before its time, and never takes one down.
+  /// By name, what probes without an answer yet were answered when the machine was last on this network. Anybody may imitate a network:
+  /// what is remembered may bring a tunnel up before its time, and never takes one down.
   package var rememberedProbes: [String: Bool] = [:]
   /// The API of this network's captive portal, where DHCP or a router advertisement has named it (RFC 8910).
   package var portalAPI: String?
@@ -99,8 +99,8 @@ package struct LinkFacts: Hashable, Sendable {
   }
 }
 
-/// The facts that a source has to be asked for, in the words of the snapshot file. Names, addresses, gateways and MTUs come with every look.
-/// `FactTable` declares them.
+/// The facts that a source has to be asked for, in the words of the snapshot file. Names, addresses, gateways and MTUs come with every
+/// look. `FactTable` declares them.
 package enum FactKind: String, Hashable, Sendable, CaseIterable {
   /// The link's type (`InterfaceType`).
   case type

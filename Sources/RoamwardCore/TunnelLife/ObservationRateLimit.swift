@@ -1,7 +1,7 @@
 package import NetworkTypes
 
-/// How often a restless network is looked at: at once, or when it has settled, but never more than ten times within a second. The last change of a
-/// storm always gets its look, for one is granted for after it.
+/// How often a restless network is looked at: at once, or when it has settled, but never more than ten times within a second. The last
+/// change of a storm always gets its look, for one is granted for after it.
 package struct ObservationRateLimit: Hashable, Sendable {
   package static let looksPerSecond = 10
 

@@ -1,8 +1,8 @@
 package import NetworkTypes
 
-/// Protect at once, release late: what rules want of a running tunnel becomes true at once where it protects, and only after it has been
-/// wanted for a while, and when the tunnel has been up for its least time, where it releases. A tunnel that keeps coming and going is released
-/// ever later.
+/// Protect at once, release late: what rules want of a running tunnel becomes true at once where it protects, and only after it
+/// has been wanted for a while, and when the tunnel has been up for its least time, where it releases. A tunnel that keeps coming
+/// and going is released ever later.
 ///
 /// Only rules are delayed; a person's word, a disabled tunnel and a removed policy are not.
 package struct ReleaseMachine: Hashable, Sendable {

@@ -3,8 +3,8 @@ package import NetworkTypes
 
 /// Whether a WireGuard tunnel still has a peer that answers, from samples of its device.
 ///
-/// One peer of several that falls silent is no reason to doubt the tunnel while another one is heard. A peer that has not answered since sessions
-/// began is not judged: what connected the tunnel was another.
+/// One peer of several that falls silent is no reason to doubt the tunnel while another one is heard. A peer that has not answered since
+/// sessions began is not judged: what connected the tunnel was another.
 package struct TunnelLiveness: Hashable, Sendable {
   private var peers: [WireGuardKey: DeadPeerDetector] = [:]
   private var sampledAt: Moment?

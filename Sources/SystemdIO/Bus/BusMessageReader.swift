@@ -1,7 +1,8 @@
 internal import CSystemd
 internal import LinuxIO
 
-/// Reads what a message carries, from where it stands to its end. sd-bus has checked it; types that are not known here (descriptors) are left out.
+/// Reads what a message carries, from where it stands to its end. sd-bus has checked it; types that are not known
+/// here (descriptors) are left out.
 struct BusMessageReader {
   private let message: OpaquePointer
 

@@ -122,7 +122,8 @@ package final class SystemBus {
 
   // MARK: Questions
 
-  /// Calls a method; the answer, or what went wrong, comes later, and not at all once the connection is gone. Starts no service that does not run.
+  /// Calls a method; the answer, or what went wrong, comes later, and not at all once the connection is gone.
+  /// Starts no service that does not run.
   package func call(
     _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
     then: @escaping (Result<[BusValue], BusError>) -> Void

@@ -1,4 +1,5 @@
-/// `RTM_NEWNETCONF` with `struct netconfmsg` (linux/netconf.h): family u8, and attributes. Somebody has set one of `/proc/sys/net/ipv4/conf`.
+/// `RTM_NEWNETCONF` with `struct netconfmsg` (linux/netconf.h): family u8, and attributes. Somebody has set
+/// one of `/proc/sys/net/ipv4/conf`.
 package enum NetconfMessage {
   package static let new: UInt16 = 80
   /// A link is gone, and its settings with it.

@@ -132,8 +132,8 @@ extension NetlinkWriter {
   /// EEXIST where a route of the same prefix and metric is in the table, whatever it leads to.
   package mutating func addRoute(_ route: Route, linkIndex: UInt32?, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
-    // Scope: RT_SCOPE_LINK for what is reached without a gateway, else RT_SCOPE_UNIVERSE. A throw has to be as near as what it makes way for, or
-    // it is passed over where the kernel looks up by which link a new route's gateway is reached.
+    // Scope: RT_SCOPE_LINK for what is reached without a gateway, else RT_SCOPE_UNIVERSE. A throw has to be as near as what it makes way
+    // for, or it is passed over where the kernel looks up by which link a new route's gateway is reached.
     let isNear = route.kind == .unicast && route.gateway == nil || route.kind == .throw
     let scope: UInt8 = route.destination.family == .v4 && isNear ? 253 : 0
     message(RouteMessage.new, flags: flags, sequence: sequence) { $0.routeBody(route, linkIndex: linkIndex, scope: scope) }

@@ -1,11 +1,11 @@
 import NetworkTypes
 
 extension WiFiSecurity {
-  /// How a network protects its air, by its elements and the privacy bit of its capabilities. `nil` where it uses key management that is not known
-  /// here.
+  /// How a network protects its air, by its elements and the privacy bit of its capabilities. `nil` where it uses key
+  /// management that is not known here.
   ///
-  /// A network that offers several ways (WPA2 and WPA3 "transition mode") counts as the weakest: what was negotiated is not in the beacon, and a
-  /// stranger who knows the weaker secret can play the access point.
+  /// A network that offers several ways (WPA2 and WPA3 "transition mode") counts as the weakest: what was negotiated is not in the beacon,
+  /// and a stranger who knows the weaker secret can play the access point.
   package init?(elements: ArraySlice<UInt8>, isPrivate: Bool) {
     var offered: Set<WiFiSecurity> = []
     var isProtected = false
@@ -29,8 +29,8 @@ extension WiFiSecurity {
 
   private static let weakestFirst: [WiFiSecurity] = [.wpa, .owe, .wpa2, .wpa3, .wpa2Enterprise, .wpa3Enterprise]
 
-  /// The RSN element (9.4.2.24): version u16, group cipher, count and list of pairwise ciphers, count and list of AKM suites, capabilities; little-endian,
-  /// suites of 4 bytes. It may end after any part; without AKM suites 802.1X is meant.
+  /// The RSN element (9.4.2.24): version u16, group cipher, count and list of pairwise ciphers, count and list of AKM suites, capabilities;
+  /// little-endian, suites of 4 bytes. It may end after any part; without AKM suites 802.1X is meant.
   private static func offered(byRSN content: ArraySlice<UInt8>) -> Set<WiFiSecurity> {
     guard content.little16(at: 0) == 1 else { return [] }
     var rest = content.dropFirst(6)

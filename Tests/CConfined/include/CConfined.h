@@ -15,7 +15,8 @@ enum {
   CCONFINED_UNTRIED = -2,
 };
 
-/// Forks. The child prepares the attempt, calls `confine` (NULL: does not) and tries. CCONFINED_..., or the errno value with which it failed.
+/// Forks. The child prepares the attempt, calls `confine` (NULL: does not) and tries. CCONFINED_..., or the
+/// errno value with which it failed.
 int cconfined_try(int attempt, int (*confine)(void));
 
 #endif

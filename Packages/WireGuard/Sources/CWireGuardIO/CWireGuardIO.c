@@ -88,8 +88,8 @@ int cwg_set_queue_length(const char *name, int packets) {
   return interface_request(SIOCSIFTXQLEN, &request);
 }
 
-// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads are in
-// network order, the messages in the machine's.
+// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads
+// are in network order, the messages in the machine's.
 static int filter_links(int fd, unsigned int index) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
@@ -112,8 +112,7 @@ static int filter_links(int fd, unsigned int index) {
 int cwg_link_watch(unsigned int index) {
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   if (fd < 0) return -1;
-  struct sockaddr_nl address = {
-      .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
   if (filter_links(fd, index) == 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
   close(fd);
@@ -246,11 +245,11 @@ int cwg_udp_open(int family, uint16_t port) {
   if (family == AF_INET6) {
     address.v6.sin6_port = htons(port);
     result = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) | set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) |
-             set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) |
-             set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+             set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) | set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
   } else {
     address.v4.sin_port = htons(port);
-    result = set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_PKTINFO, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+    result =
+        set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_PKTINFO, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   }
   result |= set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
   if (result == 0 && bind(fd, &address.generic, length_of(&address)) == 0) return fd;
@@ -434,8 +433,7 @@ int cwg_send_descriptors(int socket, const int *descriptors, int count) {
   char byte = 0;
   struct iovec piece = {.iov_base = &byte, .iov_len = 1};
   size_t size = sizeof(int) * (size_t)count;
-  struct msghdr message = {
-      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
   memset(&control, 0, sizeof control);
   control.header.cmsg_level = SOL_SOCKET;
   control.header.cmsg_type = SCM_RIGHTS;
@@ -452,8 +450,7 @@ int cwg_take_sockets(int socket, int descriptors[2], int *code) {
   } control;
   int value = 0;
   struct iovec piece = {.iov_base = &value, .iov_len = sizeof value};
-  struct msghdr message = {
-      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (length < 0) return -1;
   if (length == sizeof value) *code = value;

@@ -2,12 +2,11 @@ internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
 
-/// A WireGuard interface in a process of its own, `roamward-wireguard`, as its privileged side sees it: everything that needs a privilege is
-/// opened here and passed on, and asked for here later.
+/// A WireGuard interface in a process of its own, `roamward-wireguard`, as its privileged side sees it: everything that needs a privilege
+/// is opened here and passed on, and asked for here later.
 ///
-/// The interface outlives this value, as wireguard-go outlives who started it. It ends by itself when its link or, where the system lets it watch, its
-/// socket's file is removed;
-/// when the process ends in whatever way, the link goes with it.
+/// The interface outlives this value, as wireguard-go outlives who started it. It ends by itself when its link or, where the system lets it
+/// watch, its socket's file is removed; when the process ends in whatever way, the link goes with it.
 package struct InterfaceProcess {
   package static let program = "roamward-wireguard"
   /// Which descriptor is what, in the new process.
@@ -33,8 +32,8 @@ package struct InterfaceProcess {
     let listener = try FileDescriptor.listen(at: path, mode: 0o600)
     do throws(SystemError) {
       let watch = cwg_deletion_watch(socketDirectory)
-      // A user has 128 of these (fs.inotify.max_user_instances), all of root's programs together. Without one the interface ends with its link
-      // alone, which is how the agent ends it.
+      // A user has 128 of these (fs.inotify.max_user_instances), all of root's programs together. Without one the interface ends with its
+      // link alone, which is how the agent ends it.
       let folder = FileDescriptor(owning: watch >= 0 ? watch : cwg_event())
       guard folder.number >= 0 else { throw .last("watch \(socketDirectory)") }
       let (ours, theirs) = try SocketSource.channel()

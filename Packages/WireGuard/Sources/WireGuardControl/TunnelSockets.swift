@@ -10,8 +10,8 @@ package struct TunnelSockets {
   package let v6: FileDescriptor?
   package let port: UInt16
 
-  /// Room for what arrives while the receiving thread does not run: 5 Gbit/s for 1.6 ms (the kernel takes it twice, for its own bookkeeping).
-  /// More would be delay and no throughput.
+  /// Room for what arrives while the receiving thread does not run: 5 Gbit/s for 1.6 ms (the kernel takes it twice, for its own
+  /// bookkeeping). More would be delay and no throughput.
   private static let receiveBuffer: Int32 = 512 << 10
   /// Beyond it the tunnel stops reading packets, and they wait where their senders notice.
   private static let sendBuffer: Int32 = 512 << 10

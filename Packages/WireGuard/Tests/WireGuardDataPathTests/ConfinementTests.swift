@@ -3,10 +3,12 @@ import CWireGuardIO
 import Glibc
 import Testing
 
-/// What is promised of an engine that has been taken over by what it reads (docs/security.md), tried on a process that has confined itself as the engine does.
+/// What is promised of an engine that has been taken over by what it reads (docs/security.md), tried on a process that has
+/// confined itself as the engine does.
 @Suite("Confinement")
 struct ConfinementTests {
-  /// These work nearly everywhere without confinement, so their failure tells something. The others take a privilege, or a kernel that has them.
+  /// These work nearly everywhere without confinement, so their failure tells something. The others take a
+  /// privilege, or a kernel that has them.
   private static let ordinary: Set<String> = [
     "mmap, to be written and executed", "mmap, to be executed", "mmap of a file in memory, to be executed", "mprotect, to be executed",
     "mprotect, to be written and executed", "shmat, to be executed", "memfd_create", "mmap under READ_IMPLIES_EXEC", "execve",

@@ -7,9 +7,9 @@
 #   CASE   what happens: a function below. Each begins without sessions; the network and, where they can, the engines are those of the case
 #          before
 #
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our program; $INTEROPERATION_BYTES is how much a TCP
-# connection carries (8 MiB; fewer for a machine in software).
-# Ends with status 0 where everything held; otherwise says what did not.
+# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our program;
+# $INTEROPERATION_BYTES is how much a TCP connection carries (8 MiB; fewer for a machine in software). Ends with status 0 where everything
+# held; otherwise says what did not.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -262,8 +262,8 @@ answers_from() {
   at theirs busybox ping -c 1 -W 5 10.9.0.1 >/dev/null && knows theirs "$1"
 }
 
-# A peer comes from another port, as after a NAT rebinding, and asks another of our addresses each time: the first answer reaches it, from the address that it
-# asked.
+# A peer comes from another port, as after a NAT rebinding, and asks another of our addresses each time: the first answer reaches it,
+# from the address that it asked.
 rebinding() {
   build
   ip -n ours address add 192.0.2.11/24 dev out0
@@ -584,8 +584,8 @@ confined() {
   [[ -z $found ]] || fail "it has files open: $found"
 }
 
-# Our link is moved into another network namespace, as a container's only way out (wireguard.com/netns); its sockets stay. It works there, goes down and
-# comes up there, and the engine ends when it is deleted there.
+# Our link is moved into another network namespace, as a container's only way out (wireguard.com/netns); its sockets stay. It works there,
+# goes down and comes up there, and the engine ends when it is deleted there.
 moved_link() {
   build
   endpoint ours theirs 192.0.2.2:51820

@@ -3,10 +3,11 @@ import Testing
 
 @testable import WireGuardEngine
 
-/// A responder's session is used for sending from the packet on that confirms it, also before control has looked. A peer that has restarted knows
-/// no older one. The kernel and wireguard-go promote the session before they deliver the packet.
+/// A responder's session is used for sending from the packet on that confirms it, also before control has looked. A peer that has restarted
+/// knows no older one. The kernel and wireguard-go promote the session before they deliver the packet.
 @Suite struct ConfirmationTests {
-  /// `a` has restarted, and `b` has opened the first packet of the new session. Neither `b`'s sending section nor its control has looked since.
+  /// `a` has restarted, and `b` has opened the first packet of the new session. Neither `b`'s sending section
+  /// nor its control has looked since.
   private static func confirmed(endpoint: DatagramAddress? = nil) -> Pair {
     let pair = Pair()
     pair.connect()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import WireGuardEngine
 
-/// A peer that moves: NAT that gives it another port, another network, another of our addresses. Kernel and wireguard-go send the first answer to where
-/// the peer is now.
+/// A peer that moves: NAT that gives it another port, another network, another of our addresses. Kernel and wireguard-go send the first
+/// answer to where the peer is now.
 @Suite struct PeerMoveTests {
   /// `b` answers each packet as soon as it is delivered.
   private static func answering(_ pair: Pair) {

@@ -41,8 +41,8 @@ extern const uint32_t cwg_tun_rises;
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
-/// A netlink socket that hears of changes of the link with this index, and of addresses, in its network namespace, non-blocking. A descriptor, or -1
-/// with errno.
+/// A netlink socket that hears of changes of the link with this index, and of addresses, in its network namespace, non-blocking.
+/// A descriptor, or -1 with errno.
 int cwg_link_watch(unsigned int index);
 
 /// Whether it hears of changes of routes and rules too. 0, or -1 with errno.
@@ -53,8 +53,8 @@ int cwg_link_ask(int fd, unsigned int index);
 
 enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_GONE = 2, CWG_LINK_LOST = 3, CWG_WAYS_CHANGED = 4 };
 
-/// Reads one message; fills in what it tells of the link with this index. CWG_LINK_GONE: it is no longer in this network namespace. CWG_LINK_LOST:
-/// messages were missed, so ask anew. -1 where there is none now.
+/// Reads one message; fills in what it tells of the link with this index. CWG_LINK_GONE: it is no longer in this network namespace.
+/// CWG_LINK_LOST: messages were missed, so ask anew. -1 where there is none now.
 int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu);
 
 /// SIOCGIFMTU by name. Bytes, or -1 with errno.
@@ -75,8 +75,8 @@ typedef struct {
 /// A netlink socket for `cwg_route`. A descriptor, or -1 with errno.
 int cwg_route_socket(void);
 
-/// Asks the routing table how a datagram with this mark would go to `to`, `from` one of our addresses or, where that is NULL, from its choice;
-/// fills in the link and that choice. 0, or -1 with errno.
+/// Asks the routing table how a datagram with this mark would go to `to`, `from` one of our addresses or, where that is NULL, from its
+/// choice; fills in the link and that choice. 0, or -1 with errno.
 int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen);
 
 /// A UDP socket of this family bound to the port on every address (0: any), non-blocking, close-on-exec, IPv6 alone on IPv6; path-MTU
@@ -130,7 +130,8 @@ typedef struct {
   uint8_t is_truncated;
 } cwg_incoming;
 
-/// recvmmsg(2) into at most CWG_BATCH buffers of `size` bytes that lie `stride` bytes apart, without waiting. How many messages came, or -1 with errno.
+/// recvmmsg(2) into at most CWG_BATCH buffers of `size` bytes that lie `stride` bytes apart, without waiting. How many
+/// messages came, or -1 with errno.
 int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incoming *messages, unsigned int count);
 
 /// Passes descriptors with one byte over a unix socket (SCM_RIGHTS), at most 16. 0, or -1 with errno.
@@ -158,8 +159,8 @@ int cwg_poller_wait(int poller, uint32_t *identities, int limit);
 /// Puts what `fd` refers to in the place of the descriptor `place`, in one step, close-on-exec. 0, or -1 with errno.
 int cwg_replace(int fd, int place);
 
-/// Asks the scheduler for turns of this length for the calling thread: no larger share of the processor, but sooner (EEVDF, Linux 6.12). 0, or -1
-/// with errno.
+/// Asks the scheduler for turns of this length for the calling thread: no larger share of the processor, but sooner (EEVDF,
+/// Linux 6.12). 0, or -1 with errno.
 int cwg_take_short_turns(uint32_t nanoseconds);
 
 /// The name that ps(1) and top(1) show of a thread: at most 15 bytes.
@@ -171,8 +172,8 @@ int cwg_deletion_watch(const char *folder);
 /// Reads what it tells: 1 where the file of this name, or the folder, has gone.
 int cwg_deletion_read(int fd, const char *name);
 
-/// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. No new socket, file, thread or
-/// program, and no memory that becomes executable. 0, or a negative errno value.
+/// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. No new socket, file,
+/// thread or program, and no memory that becomes executable. 0, or a negative errno value.
 int cwg_confine(void);
 
 #endif

@@ -82,8 +82,8 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
-  /// After each batch. A thread that computes has its processor until the next tick, four milliseconds, however short the turns are that it wants:
-  /// with this the other direction, or the other end on the same machine, waits for a batch.
+  /// After each batch. A thread that computes has its processor until the next tick, four milliseconds, however short the turns are that it
+  /// wants: with this the other direction, or the other end on the same machine, waits for a batch.
   @inline(__always)
   static func letOthersWork() { sched_yield() }
 
@@ -125,8 +125,8 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
-  /// The control thread has set itself a time to look at everything: it is not to be woken before. In one order with `Engine.hasPending`, so that either
-  /// it sees what is left to do, or who left that sees that it has to be woken.
+  /// The control thread has set itself a time to look at everything: it is not to be woken before. In one order with `Engine.hasPending`,
+  /// so that either it sees what is left to do, or who left that sees that it has to be woken.
   package var controlRests: Bool {
     get { rests.load(ordering: .sequentiallyConsistent) }
     set { rests.store(newValue, ordering: .sequentiallyConsistent) }

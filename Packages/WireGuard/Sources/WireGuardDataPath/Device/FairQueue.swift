@@ -1,11 +1,11 @@
 internal import Glibc
 internal import NetworkTypes
 
-/// Packets that have been read from the TUN device and are not sealed yet: flows take turns, by bytes, and one that has sent little goes first, so
-/// that a keystroke does not wait behind a download. Packets of one flow keep their order.
+/// Packets that have been read from the TUN device and are not sealed yet: flows take turns, by bytes, and one that has sent little goes
+/// first, so that a keystroke does not wait behind a download. Packets of one flow keep their order.
 ///
-/// This is deficit round robin with flows that are new preferred, and CoDel for each flow, as in RFC 8290. Nothing is dropped for lack of room: who
-/// has none does not read, and packets wait in the device. Nothing is allocated after `init`.
+/// This is deficit round robin with flows that are new preferred, and CoDel for each flow, as in RFC 8290. Nothing is dropped for lack of
+/// room: who has none does not read, and packets wait in the device. Nothing is allocated after `init`.
 struct FairQueue: ~Copyable {
   /// A packet that was taken out. It stays where it is until `release`.
   struct Packet {

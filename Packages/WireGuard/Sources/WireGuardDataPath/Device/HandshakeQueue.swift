@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from the receiving thread to the control thread: of fixed size, so that a flood costs no memory. What does not
-/// fit is lost.
+/// Handshake messages on their way from the receiving thread to the control thread: of fixed size, so that a flood costs no
+/// memory. What does not fit is lost.
 final class HandshakeQueue: Sendable {
   static let capacity = 256
   static let largest = 148

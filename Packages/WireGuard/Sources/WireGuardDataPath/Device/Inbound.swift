@@ -12,7 +12,8 @@ struct Inbound: ~Copyable {
   private static let tail = 1024
   /// Opened bytes after which they are written, whatever more may have come.
   private static let enough = 192 * 1024
-  /// So many are received at a time where most are superpackets: to open one takes a twentieth of a millisecond, and more would make turns long.
+  /// So many are received at a time where most are superpackets: to open one takes a twentieth of a millisecond,
+  /// and more would make turns long.
   private static let fewSuperpackets = 4
 
   private let path: DataPath
@@ -89,8 +90,8 @@ struct Inbound: ~Copyable {
         return
       }
       let now = Moment.now
-      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least. Handshakes may have taken the
-      // place of data: of a flood nobody is told, and the socket's room is what bounds the queue.
+      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least. Handshakes may
+      // have taken the place of data: of a flood nobody is told, and the socket's room is what bounds the queue.
       let leavesData = count == asked && !hadHandshake
       hadHandshake = false
       let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0

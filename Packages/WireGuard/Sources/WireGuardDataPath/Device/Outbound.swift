@@ -5,8 +5,8 @@ internal import NetworkTypes
 internal import WireGuardControl
 internal import WireGuardEngine
 
-/// From the TUN device to the sockets: reads packets, cuts up superpackets, seals, sends. One thread; nothing is allocated, locked or told to
-/// another thread for a packet, only for a batch.
+/// From the TUN device to the sockets: reads packets, cuts up superpackets, seals, sends. One thread; nothing is allocated, locked or told
+/// to another thread for a packet, only for a batch.
 struct Outbound: ~Copyable {
   /// Bytes after which the device is asked for more before the next packet's turn.
   private static let long = 16_384

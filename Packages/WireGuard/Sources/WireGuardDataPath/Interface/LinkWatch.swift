@@ -4,11 +4,11 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import WireGuardControl
 
-/// Whether the inner link is up, its MTU, and its end, as the kernel tells them; and when the machine's own addresses change, or its routes where
-/// those matter. Needs no privilege, and opens nothing after `init`.
+/// Whether the inner link is up, its MTU, and its end, as the kernel tells them; and when the machine's own addresses change, or its routes
+/// where those matter. Needs no privilege, and opens nothing after `init`.
 ///
-/// The link may be moved to another network namespace, as a container's only way out (wireguard.com/netns). Here that looks as if it had been deleted;
-/// the TUN device's descriptor tells the difference, and from then on whether the link is up. Its MTU is what it was.
+/// The link may be moved to another network namespace, as a container's only way out (wireguard.com/netns). Here that looks as if it had
+/// been deleted; the TUN device's descriptor tells the difference, and from then on whether the link is up. Its MTU is what it was.
 final class LinkWatch {
   enum News {
     case state(isUp: Bool, mtu: Int)
@@ -70,8 +70,8 @@ final class LinkWatch {
     }
   }
 
-  /// Reads the state from the device. An announcement that the link went down may be old: the link may be up again, and may have sent in sessions
-  /// that a false "down" would end.
+  /// Reads the state from the device. An announcement that the link went down may be old: the link may be up again, and may have sent in
+  /// sessions that a false "down" would end.
   private func tell(mtu: Int) {
     // Another link may have been given this index since.
     guard nextLook == nil else { return }

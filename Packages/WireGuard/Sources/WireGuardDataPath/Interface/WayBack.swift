@@ -5,8 +5,8 @@ internal import NetworkTypes
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Decides from which of our addresses a peer is answered, as the kernel's WireGuard does: from that which the peer sends to, where the routing
-/// table leads packets from it to the peer by the link that they came by; else by the routing table's choice.
+/// Decides from which of our addresses a peer is answered, as the kernel's WireGuard does: from that which the peer sends to, where the
+/// routing table leads packets from it to the peer by the link that they came by; else by the routing table's choice.
 ///
 /// A machine with several addresses is known to its peers by one of them, and their NAT lets in answers of that one alone.
 ///

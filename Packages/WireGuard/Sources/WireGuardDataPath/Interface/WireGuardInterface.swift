@@ -117,7 +117,8 @@ package final class WireGuardInterface {
     outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
   }
 
-  /// The peer has a session: what waited for it goes now. Where nothing is left of it, an empty packet, as the other side waits to hear from us.
+  /// The peer has a session: what waited for it goes now. Where nothing is left of it, an empty packet, as the
+  /// other side waits to hear from us.
   private func flush(_ peer: PeerIndex) {
     var isSilent = true
     let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
@@ -183,8 +184,8 @@ package final class WireGuardInterface {
     link?.hearsRoutes = engine.reconsiderWays() > 0
   }
 
-  /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds at
-  /// last. Setting a port tells why there are none.
+  /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds
+  /// at last. Setting a port tells why there are none.
   private func openSockets() {
     nextOpening = nil
     guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }

@@ -5,11 +5,11 @@ internal import Glibc
 /// goes into the TUN device can be cut into the same packets again (RFC 9293, RFC 3168; Linux net/ipv4/tcp_offload.c).
 ///
 /// Joined: TCP segments with the same headers, consecutive numbers, equal sizes (a smaller one ends the run), without SYN, FIN, RST, URG
-/// and CWR; UDP datagrams of equal size. Everything else passes as it came: fragments, IPv4 options, IPv6 extension headers, empty segments.
-/// Packets of one flow keep their order.
+/// and CWR; UDP datagrams of equal size. Everything else passes as it came: fragments, IPv4 options, IPv6 extension headers, empty
+/// segments. Packets of one flow keep their order.
 ///
-/// The packets are referred to where they lie; they have to stay there until `removeAll`. Checksums are not looked at: who joins has had each packet
-/// authenticated, which the kernel's WireGuard takes for verified as well.
+/// The packets are referred to where they lie; they have to stay there until `removeAll`. Checksums are not looked at: who joins has had
+/// each packet authenticated, which the kernel's WireGuard takes for verified as well.
 struct Coalescer: ~Copyable {
   /// A run of packets, and the pieces to be written: the virtio header, the first packet, the payloads of the others.
   private struct Group {

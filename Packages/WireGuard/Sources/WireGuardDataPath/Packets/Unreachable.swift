@@ -1,5 +1,5 @@
-/// The answer to a packet that no peer takes: "host unreachable" of ICMP (RFC 792; RFC 1122 section 3.2.2), "address unreachable" of ICMPv6 (RFC 4443
-/// section 3.1). With it a program gets an error at once, as with the kernel's WireGuard, instead of waiting for an answer.
+/// The answer to a packet that no peer takes: "host unreachable" of ICMP (RFC 792; RFC 1122 section 3.2.2), "address unreachable" of ICMPv6
+/// (RFC 4443 section 3.1). With it a program gets an error at once, as with the kernel's WireGuard, instead of waiting for an answer.
 ///
 /// It comes from the address that cannot be reached: a packet from one of the machine's own would be dropped when it comes out of the link.
 enum Unreachable {

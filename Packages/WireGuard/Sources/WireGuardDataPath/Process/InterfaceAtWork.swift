@@ -1,8 +1,8 @@
 internal import CWireGuardConfinement
 internal import CWireGuardIO
-internal import ProcessConfinement
 internal import Glibc
 package import LinuxIO
+internal import ProcessConfinement
 package import WireGuardControl
 
 /// The unprivileged side of `InterfaceProcess`: takes the descriptors, gives up every privilege, and works until the interface goes.

@@ -12,13 +12,13 @@ internal import Synchronization
 /// A thread of the data path does, for each batch: `send` or `receive`; where the outcome says `needsControl`, `advance`; then it performs
 /// the effects, and sets its timer to `nextDeadline`.
 package final class Engine: @unchecked Sendable {
-  // Sound: `shared`, `sending` and `receiving` are reached only in the sections that own them, all else that is not constant or atomic only in
-  // control's. Whoever enters more than one enters control's first, then the sending one, then the receiving one.
+  // Sound: `shared`, `sending` and `receiving` are reached only in the sections that own them, all else that is not constant or atomic only
+  // in control's. Whoever enters more than one enters control's first, then the sending one, then the receiving one.
   private let controlSection = Section()
   private let sendingSection = Section()
   private let receivingSection = Section()
-  /// Batches have left something to settle. Told without a section: a thread that works holds its own nearly always, and who waits for one holds the
-  /// thread up in turn, as the lock is handed over.
+  /// Batches have left something to settle. Told without a section: a thread that works holds its own nearly always, and who waits for one
+  /// holds the thread up in turn, as the lock is handed over.
   private let pending = Atomic<Bool>(false)
 
   let shared: UnsafeMutablePointer<SharedState>
@@ -33,7 +33,8 @@ package final class Engine: @unchecked Sendable {
   var peers: [PublicKey: Peer] = [:]
   var places: [Peer?] = []
   var freePlaces: [Int] = []
-  /// What was sent last to peers that were taken away: where one comes back, as it does when its sessions are to begin anew, its first initiation has to be later.
+  /// What was sent last to peers that were taken away: where one comes back, as it does when its sessions are to begin anew, its
+  /// first initiation has to be later.
   var farewells: [PublicKey: Farewell] = [:]
   /// Whose each local index is, of initiations and sessions.
   var owners: [UInt32: PeerIndex] = [:]
@@ -42,8 +43,8 @@ package final class Engine: @unchecked Sendable {
   var admission = HandshakeAdmission()
   var counted = EngineDrops()
 
-  /// `wayBack` tells how to send to where a datagram came from: with its local address, or without, where the routing table has another way there. It is
-  /// asked when a peer has moved, not for a packet, from inside the sending section.
+  /// `wayBack` tells how to send to where a datagram came from: with its local address, or without, where the routing table has another way
+  /// there. It is asked when a peer has moved, not for a packet, from inside the sending section.
   package init(entropy: Entropy = .system, wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
     Sodium.start()
     self.entropy = entropy
@@ -104,7 +105,8 @@ package final class Engine: @unchecked Sendable {
 
   // MARK: - Control
 
-  /// A datagram that `ReceiveBatch.open` called a handshake message. True where it is a peer's, and may have changed when next to `advance`.
+  /// A datagram that `ReceiveBatch.open` called a handshake message. True where it is a peer's, and may have
+  /// changed when next to `advance`.
   @discardableResult
   package func receiveHandshake(
     _ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]
@@ -146,8 +148,8 @@ package final class Engine: @unchecked Sendable {
     control { bring(up: isUp, at: time, effects: &effects) }
   }
 
-  /// Our addresses or routes have changed: asks again how to send to each peer that has been heard. Gives how many are sent to from an address
-  /// that is not the routing table's choice.
+  /// Our addresses or routes have changed: asks again how to send to each peer that has been heard. Gives how many are sent to from an
+  /// address that is not the routing table's choice.
   package func reconsiderWays() -> Int {
     control {
       var count = 0

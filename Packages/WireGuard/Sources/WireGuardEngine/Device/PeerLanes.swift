@@ -110,8 +110,8 @@ struct SharedState {
 }
 
 /// A peer that has moved, or has confirmed a session. The answer to a packet can be sent as soon as the packet is delivered, before control
-/// looks at the peer. So the receiving section notes both when it authenticates the packet, and the sending section follows before it sends the
-/// next one. An answer to the old address is lost, and so is one in the old session where the peer has restarted.
+/// looks at the peer. So the receiving section notes both when it authenticates the packet, and the sending section follows before it sends
+/// the next one. An answer to the old address is lost, and so is one in the old session where the peer has restarted.
 ///
 /// Of the pointer, and never inlined: else each packet would copy the state, and count references.
 extension UnsafeMutablePointer<SharedState> {

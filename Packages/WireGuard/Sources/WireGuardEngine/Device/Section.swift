@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A stretch of work that one thread does at a time.
 ///
-/// The standard library's mutex is invisible to the thread sanitizer, which would take each hand-over for a race; the order of the atomic word
-/// is what it sees. Nothing else needs it.
+/// The standard library's mutex is invisible to the thread sanitizer, which would take each hand-over for a race; the order of the atomic
+/// word is what it sees. Nothing else needs it.
 final class Section: Sendable {
   private let lock = Mutex(())
   private let order = Atomic<UInt>(0)

@@ -4,9 +4,9 @@ internal import NetworkTypes
 /// Which handshake messages are worth their four X25519, when there may be ten thousand a second.
 ///
 /// Each source has a share: 20 a second, five at once, as in the kernel. What is within its sender's share counts towards the load; when
-/// that is used up, every sender has to prove its address by a cookie, until for a second no more have come than the share. What is beyond its sender's share uses idle time only,
-/// and never makes the load: one address, however loud, forces cookies on nobody but itself. Messages that prove their address have a
-/// share of their own, which senders of forged addresses cannot use up.
+/// that is used up, every sender has to prove its address by a cookie, until for a second no more have come than the share. What is beyond
+/// its sender's share uses idle time only, and never makes the load: one address, however loud, forces cookies on nobody but itself.
+/// Messages that prove their address have a share of their own, which senders of forged addresses cannot use up.
 struct HandshakeAdmission {
   enum Verdict {
     case accept

@@ -17,8 +17,8 @@ enum InnerPacket {
     }
   }
 
-  /// Whether the packet is a datagram of this very session on its way to the peer, led back into the tunnel that it came out of. A message of
-  /// another tunnel to the same peer, which somebody behind us may have, is none.
+  /// Whether the packet is a datagram of this very session on its way to the peer, led back into the tunnel that it came out of. A message
+  /// of another tunnel to the same peer, which somebody behind us may have, is none.
   static func isOwnDatagram(_ packet: UnsafeRawBufferPointer, to endpoint: DatagramAddress, index: UInt32) -> Bool {
     guard packet.count >= 20 else { return false }
     let address: IPAddress

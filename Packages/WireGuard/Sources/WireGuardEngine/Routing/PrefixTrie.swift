@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
-/// Longest-prefix match of one family: a binary trie without nodes of one child, in one piece of memory. An address is 128 bits, IPv4 in the
-/// uppermost. Both sections read it; control changes it while it holds both. Its owner frees it.
+/// Longest-prefix match of one family: a binary trie without nodes of one child, in one piece of memory. An address is 128 bits, IPv4 in
+/// the uppermost. Both sections read it; control changes it while it holds both. Its owner frees it.
 struct PrefixTrie {
   static let none: Int32 = -1
 
