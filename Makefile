@@ -5,31 +5,43 @@ DESTDIR ?=
 
 bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
+libdir = $(PREFIX)/lib/roamward
 unitdir = $(PREFIX)/lib/systemd/system
 sysusersdir = $(PREFIX)/lib/sysusers.d
 docdir = $(PREFIX)/share/doc/roamward
 release = .build/release
+runtime = $(realpath $(release))/../lib/roamward
 # C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own
 # tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+# Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one
+# Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
+small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
+  -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
+release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
-strip = $(if $(filter .build/release,$(release)),--strip)
-# Those that are run, and those that others read.
-shell_scripts = $(shell git grep --files-with-matches --untracked -e '^\#!.*bash' -e '^\# shellcheck shell=bash' -- scripts examples Tests Benchmarks .ci)
+strip = $(if $(filter %/release,$(release)),--strip)
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
-.PHONY: help build engine demo test lint bench soak interop install clean $(virtual)
+.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## release programs, in .build/release
-	swift build -c release --static-swift-stdlib $(hardening)
+	$(release_build)
+	scripts/runtime .build/release
 
+# It links what it needs: no systemd, no OpenMP (which the shared libb2 brings).
 engine:
-	swift build -c release --static-swift-stdlib $(hardening) --product roamward-wireguard
+	$(release_build) --product roamward-wireguard
+	scripts/runtime .build/release
+	@if ldd $(release)/roamward-wireguard | grep -E 'libsystemd|libgomp|libb2'; then echo 'engine: it links what it must not' >&2; exit 1; fi
+
+size: build ## what the installed programs take on disk, and that it is not too much
+	scripts/size
 
 demo: ## a walk from home to the café, in network namespaces
 	scripts/setup
@@ -40,7 +52,7 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm
 	swift build --build-tests
 	scripts/test
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: emulated processors do not fill two real ones.
 vm-managers:
@@ -61,12 +73,14 @@ vm-boot:
 vm-unit:
 	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
 
-lint: ## format of the Swift sources, the shell scripts, what does not belong into any file
-	swift format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(shell_scripts); \
-	else echo 'shellcheck is not installed, the shell scripts are not checked (scripts/setup --lint)'; fi
-	@if git grep --untracked -nI '[[:blank:]]$$'; then echo 'lint: these lines end in blanks' >&2; exit 1; fi
-	@if git grep --untracked -nIE '^(<{7}|>{7}) '; then echo 'lint: these lines are left of a merge' >&2; exit 1; fi
+lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
+	scripts/lint
+
+sanitize: ## tests under the sanitizers for addresses and for threads, in .build-asan and .build-tsan
+	scripts/sanitize
+
+coverage: ## how much of each target the tests run, in .build-coverage
+	scripts/coverage
 
 bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
 	scripts/setup --bench
@@ -90,7 +104,10 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
 	install $(strip) -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
-	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(DESTDIR)$(sbindir)/
+	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(release)/roamward-probe $(DESTDIR)$(sbindir)/
+	$(if $(filter %/release,$(release)),install -d $(DESTDIR)$(libdir))
+	$(if $(filter %/release,$(release)),install --strip -m 755 $(runtime)/libswiftCore.so $(DESTDIR)$(libdir)/)
+	$(if $(filter %/release,$(release)),cp -P $$(find $(runtime)/ -type l) $(DESTDIR)$(libdir)/)
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
 	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
 	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
@@ -101,4 +118,4 @@ install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
 	install -m 644 docs/schema/*.schema.json $(DESTDIR)$(docdir)/schema/
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/results
+	rm -rf .build .build-asan .build-tsan .build-coverage Benchmarks/results

@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The pure rings and all that reads untrusted text: no unsafe construct compiles there.
+/// The pure rings and all that reads untrusted text: no unsafe construct compiles there. The C libraries that parse for them stand behind
+/// values, in targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -18,7 +19,7 @@ let strictC: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
 ]
 
-/// A ring-0 or ring-1 target: values and functions, no import of the machine. `Tests/ArchitectureTests` holds it to that.
+/// A target of values and functions, without an import of the machine. `Tests/ArchitectureTests` holds it to that.
 func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: safe)
 }
@@ -26,6 +27,15 @@ func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
 /// A target at the rim, which may touch the machine.
 func rim(_ name: String, uses: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: uses, swiftSettings: strict)
+}
+
+/// A target of the package in Packages/WireGuard, built here from its sources, so that `package` reaches as far (docs/decisions/0019).
+func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = []) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/WireGuard/Sources/\(name)", swiftSettings: strict, linkerSettings: links)
+}
+
+func engineTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Packages/WireGuard/Tests/\(name)", exclude: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
@@ -41,6 +51,9 @@ let package = Package(
     .executable(name: "roamwardd", targets: ["roamwardd"]),
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
+    .executable(name: "roamward-probe", targets: ["roamward-probe"]),
+    // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
+    .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -51,17 +64,21 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
     .target(name: "CWipingHeap", cSettings: strictC),
-    .target(name: "CWireGuardIO", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
+    .target(
+      name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"],
+      path: "Packages/WireGuard/Sources/CWireGuardConfinement",
+      cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
-    .systemLibrary(name: "CBlake2", pkgConfig: "libb2", providers: [.apt(["libb2-dev"])]),
+    .systemLibrary(name: "CBlake2", path: "Packages/WireGuard/Sources/CBlake2", providers: [.apt(["libb2-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
-    // libcurl is loaded when the first probe is sent, so nothing links it (docs/decisions/0006).
-    .target(name: "CCurl", cSettings: strictC),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
@@ -85,49 +102,70 @@ let package = Package(
     pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
 
-    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing.
-    rim("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"]),
-    rim(
+    // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
+    // is needed is linked in: the shared library brings libgomp.
+    engine("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
+    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
+    engine(
       "WireGuardDataPath",
-      uses: ["NetworkTypes", "KernelModel", "KeyMemory", "Wire", "LinuxIO", "WireGuardEngine", "CWireGuardIO"]),
+      uses: [
+        "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
+        "CWireGuardIO",
+      ]),
 
     // Text in, values out; and the words of the local socket.
-    rim("PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "CYAML", "CSodium"]),
+    pure("PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
-    rim("PolicyImport", uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicySource", "CExpat", "CCrypto"]),
+    pure(
+      "PolicyImport",
+      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
+
+    // What the readers above stand on: one C library each, behind values; and the files.
+    rim("YAMLEvents", uses: ["CYAML"]),
+    rim("XMLEvents", uses: ["CExpat"]),
+    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("PolicyFiles", uses: []),
+
+    // What the agent and `roamward-probe` say to each other.
+    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes", "RoamwardCore"]),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["NetworkTypes", "CLinux", "CSystemd"]),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
+    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
+    rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
     rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
-    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "CAres", "CLinux"]),
-    rim("HostProbes", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "HostDNS", "CCurl"]),
-    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO"]),
+    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
+    rim(
+      "HostProbes",
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
+    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "KernelNetwork", "WireGuardDataPath", "CLinux"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"]),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "AgentCore", uses: ["Doctor", "ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     rim(
       "LinuxPlatform",
       uses: [
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
         "KeyMemory",
-        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "TunnelProviders",
+        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ]),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
         "NetworkTypes",
-        "PolicySource", "RoamwardCore", "TunnelProviders", logging,
+        "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ]),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore",
+        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         argumentParser, logging,
       ],
       swiftSettings: strict),
@@ -135,14 +173,19 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
-        "KernelNetwork",
-        "HostDNS",
-        "TunnelProviders", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
-      name: "roamward-wireguard", dependencies: ["WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
+      name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
+      path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
+
+    // What reads the answers of strangers: the only program that links libcurl and c-ares.
+    rim(
+      "ProbeWorker",
+      uses: ["NetworkTypes", "RoamwardCore", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
+    .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
@@ -152,30 +195,36 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
         "WireGuardEngine",
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
+    .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
+    .executableTarget(
+      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      path: "Packages/WireGuard/Benchmarks/wireguard-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("JSONTests", uses: ["JSON", "NetworkTypes", "SchemaCheck"]),
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
-      "PolicySourceTests", uses: ["PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+      "PolicySourceTests",
+      uses: ["PolicyFiles", "PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
     tests(
       "PolicyImportTests",
-      uses: ["JSON", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom"],
+      uses: [
+        "PolicyFiles", "JSON", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom",
+      ],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes", "PolicySource",
-        "KernelModel", "RoamwardCore", "Simulation",
-        "TestKit",
-        "TestSupport", logging, "SeededRandom",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
+        "PolicySource", "KernelModel", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging,
+        "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["LinuxIO"]),
+    tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: [
@@ -190,26 +239,50 @@ let package = Package(
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
     .target(name: "CConfined", path: "Tests/CConfined", cSettings: strictC),
     .target(
-      name: "TestSupport", dependencies: ["LinuxIO", "NetworkTypes", "CNamespace", "CSystemd"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CLinux", "LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport",
       swiftSettings: strict),
-    tests("LinuxIOTests", uses: ["LinuxIO", "NetworkTypes", "TestSupport"]),
-    tests("HostDNSTests", uses: ["HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
-    tests("HostProbesTests", uses: ["HostDNS", "HostProbes", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport"]),
+    .target(
+      name: "SystemdTestSupport", dependencies: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "CSystemd"],
+      path: "Tests/SystemdTestSupport", swiftSettings: strict),
+    tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
+    tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "SeededRandom"]),
+    tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "ProbeWorker"]),
     tests(
-      "HostServicesTests", uses: ["HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSystemd"]),
+      "HostDNSTests",
+      uses: [
+        "HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd",
+      ]),
+    tests(
+      "HostProbesTests",
+      uses: [
+        "HostProbes", "LinuxIO", "NetworkTypes", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "roamward-probe",
+      ]),
+    tests(
+      "HostServicesTests",
+      uses: [
+        "HostServices", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport",
+        "CSystemd",
+      ]),
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "CSodium",
+        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
-    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
-    tests(
-      "WireGuardDataPathTests", uses: ["CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "TestSupport", "roamward-wireguard"],
+    engineTests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+    engineTests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
+    engineTests(
+      "WireGuardDataPathTests",
+      uses: [
+        "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+      ],
       resources: ["interoperation.bash"]),
-    tests("WireTests", uses: ["Wire", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
+    tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
     tests(
-      "KernelNetworkTests", uses: ["KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
-    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit", "SeededRandom"]),
+      "KernelNetworkTests",
+      uses: ["LinuxIO", "KernelNetwork", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "TestSupport", "Wire"]),
+    tests("LintTests", uses: ["PolicyLint", "NetworkTypes", "RoamwardCore", "TestKit", "SeededRandom"]),
   ]
 )

@@ -3,6 +3,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
 import LinuxPlatform
+internal import SystemdIO
 
 /// What a client gets without a further request.
 enum Monitoring {

@@ -5,6 +5,7 @@ internal import JSON
 package import LinuxIO
 import LinuxPlatform
 internal import NetworkTypes
+package import SystemdIO
 
 /// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
 ///

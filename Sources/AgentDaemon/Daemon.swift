@@ -11,6 +11,7 @@ import LinuxPlatform
 package import Logging
 internal import NetworkTypes
 package import RoamwardCore
+internal import SystemdIO
 internal import TunnelProviders
 
 /// Where the agent finds and puts things.

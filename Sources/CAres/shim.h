@@ -1,19 +1,20 @@
 #include <ares.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/epoll.h>
 
-/// Opens a channel for one question. Nothing of resolv.conf is read and the name is taken as it stands. The hosts file is looked at first;
-/// servers, which are to be set afterwards, are asked only where `asks_servers`. An ARES_ code.
-static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_try, int tries, int asks_servers,
-                                     ares_sock_state_cb watch, void *context) {
-  static char nothing[] = "/dev/null", hosts_file[] = "f", hosts_file_then_servers[] = "fb";
+/// SOCK_DGRAM and SOCK_STREAM, as numbers.
+static const int roamward_datagram = SOCK_DGRAM, roamward_stream = SOCK_STREAM;
+
+/// Opens a channel that asks servers, which are to be set afterwards, and nobody else. Nothing of resolv.conf is read, and the name is
+/// taken as it stands. An ARES_ code.
+static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch, void *context) {
+  static char nothing[] = "/dev/null", servers[] = "b";
   struct ares_options options;
   memset(&options, 0, sizeof options);
   options.flags = ARES_FLAG_NOSEARCH;
   options.timeout = milliseconds_a_try;
   options.tries = tries;
-  options.lookups = asks_servers ? hosts_file_then_servers : hosts_file;
+  options.lookups = servers;
   options.resolvconf_path = nothing;
   options.sock_state_cb = watch;
   options.sock_state_cb_data = context;
@@ -24,15 +25,25 @@ static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_t
                                ARES_OPT_SOCK_STATE_CB);
 }
 
-/// The address of a node in network order: 4 or 16 bytes into `bytes`; gives their count, 0 for any other family.
-static inline int roamward_ares_address(const struct ares_addrinfo_node *node, unsigned char bytes[16]) {
-  if (node->ai_family == AF_INET) {
-    memcpy(bytes, &((const struct sockaddr_in *)node->ai_addr)->sin_addr, 4);
+/// The address in network order: 4 or 16 bytes into `bytes`, and the port; gives the count, 0 for any other family.
+static inline int roamward_ares_destination(const struct sockaddr *address, unsigned char bytes[16], unsigned short *port) {
+  if (address->sa_family == AF_INET) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    memcpy(bytes, &v4->sin_addr, 4);
+    *port = ntohs(v4->sin_port);
     return 4;
   }
-  if (node->ai_family == AF_INET6) {
-    memcpy(bytes, &((const struct sockaddr_in6 *)node->ai_addr)->sin6_addr, 16);
+  if (address->sa_family == AF_INET6) {
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    memcpy(bytes, &v6->sin6_addr, 16);
+    *port = ntohs(v6->sin6_port);
     return 16;
   }
   return 0;
+}
+
+/// The address of a node, as above.
+static inline int roamward_ares_address(const struct ares_addrinfo_node *node, unsigned char bytes[16]) {
+  unsigned short port;
+  return roamward_ares_destination(node->ai_addr, bytes, &port);
 }

@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -87,7 +91,147 @@ int clinux_bind_to_device(int fd, const char *link) {
   return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, link, (socklen_t)strlen(link) + 1);
 }
 
+int clinux_connect(int fd, const uint8_t *address, int length, uint16_t port) {
+  struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+  struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  if (length == 4) {
+    memcpy(&v4.sin_addr, address, 4);
+    return connect(fd, (struct sockaddr *)&v4, sizeof v4);
+  }
+  memcpy(&v6.sin6_addr, address, 16);
+  return connect(fd, (struct sockaddr *)&v6, sizeof v6);
+}
+
+int clinux_local_address(int fd, uint8_t address[16]) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } own = {.any = {.sa_family = AF_UNSPEC}};
+  socklen_t length = sizeof own;
+  if (getsockname(fd, &own.any, &length) < 0) return -1;
+  if (own.any.sa_family == AF_INET) {
+    memcpy(address, &own.v4.sin_addr, 4);
+    return 4;
+  }
+  memcpy(address, &own.v6.sin6_addr, 16);
+  return 16;
+}
+
+int clinux_send_at_once(int fd) { return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)); }
+
+int clinux_message_pair(int ends[2]) {
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return -1;
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) return 0;
+  int error = errno;
+  close(ends[0]);
+  close(ends[1]);
+  errno = error;
+  return -1;
+}
+
+int clinux_send_message(int fd, const void *bytes, size_t count, int passed) {
+  ssize_t result;
+  if (passed < 0) {
+    do result = send(fd, bytes, count, MSG_NOSIGNAL);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? -1 : 0;
+  }
+  struct iovec piece = {(void *)bytes, count};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control = {.room = {0}};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &passed, sizeof(int));
+  do result = sendmsg(fd, &message, MSG_NOSIGNAL);
+  while (result < 0 && errno == EINTR);
+  return result < 0 ? -1 : 0;
+}
+
+ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed) {
+  struct iovec piece = {bytes, size};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control;
+  // Without room for them the kernel closes what came along; beyond the room as well.
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+  *passed = -1;
+  if (takes) {
+    message.msg_control = control.room;
+    message.msg_controllen = sizeof control.room;
+  }
+  ssize_t length;
+  do length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  while (length < 0 && errno == EINTR);
+  if (length < 0) return -1;
+  struct cmsghdr *header = takes ? CMSG_FIRSTHDR(&message) : NULL;
+  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(passed, CMSG_DATA(header), sizeof(int));
+  if ((message.msg_flags & MSG_TRUNC) == 0) return length;
+  if (*passed >= 0) {
+    close(*passed);
+    *passed = -1;
+  }
+  errno = EMSGSIZE;
+  return -1;
+}
+
 int clinux_exit_code(int code, int status) { return code == CLD_EXITED ? status : 128 + status; }
+
+const uint32_t clinux_readable = EPOLLIN, clinux_writable = EPOLLOUT;
+
+int clinux_poller(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity) {
+  struct epoll_event event = {.events = events, .data.u64 = identity};
+  return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+int clinux_poller_remove(int poller, int fd) { return epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
+
+int clinux_poller_wait(int poller, struct clinux_ready *ready, int limit) {
+  struct epoll_event events[16];
+  const int most = sizeof events / sizeof *events;
+  int count = epoll_wait(poller, events, limit < most ? limit : most, -1);
+  for (int i = 0; i < count; i++) ready[i] = (struct clinux_ready){.identity = events[i].data.u64, .events = events[i].events};
+  return count;
+}
+
+int clinux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int clinux_timer_set(int fd, uint64_t nanoseconds) {
+  struct itimerspec when = {.it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000)}};
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+int clinux_signal_reader(int signal) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  int error = pthread_sigmask(SIG_BLOCK, &mask, NULL);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+const int clinux_signal_size = sizeof(struct signalfd_siginfo);
+
+int clinux_process(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+int clinux_reap(pid_t child) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0) return -1;
+  return clinux_exit_code(info.si_code, info.si_status);
+}
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
 

@@ -40,6 +40,8 @@ package struct KernelCondition: Hashable, Sendable {
   package var isWireGuardUserspace = false
   /// Whether that program has a user of its own to become (sysusers.d/roamward.conf).
   package var hasEngineUser = true
+  /// Why the process that looks names up and sends probes, `roamward-probe`, cannot do so here; `nil`: it can.
+  package var probeAbsence: String?
   /// Why `/dev/net/tun` cannot be opened.
   package var tunAbsence: String?
   /// Why the firewall cannot be asked.

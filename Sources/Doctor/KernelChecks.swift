@@ -32,6 +32,14 @@ extension HostCheck {
           cure: "systemd-sysusers, where `make install` has put sysusers.d/roamward.conf")
       ]
     },
+    HostCheck("probe-helper", "names can be looked up and probes sent") { host, policies in
+      guard policies.asksTheNetwork, let reason = host.kernel.probeAbsence else { return [] }
+      return [
+        HostFinding(
+          "probe-helper", .problem, "no name of a gateway is looked up and no probe is sent: \(reason)",
+          cure: "install roamward-probe in the folder of roamwardd; it needs a kernel with seccomp (CONFIG_SECCOMP_FILTER)")
+      ]
+    },
     HostCheck("nftables", "the firewall can hold traffic back") { host, policies in
       let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
       guard !names.isEmpty, let reason = host.kernel.nftablesAbsence else { return [] }

@@ -1,8 +1,9 @@
 internal import Glibc
 package import KernelModel
-package import LinuxIO
+internal import LinuxIO
 package import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// All by which name servers can be set on this host: the file, systemd-resolved, resolvconf(8). Which of them counts is decided elsewhere,
 /// anew at each look (`ResolverChoice`).

@@ -1,9 +1,9 @@
-internal import CAres
 internal import Glibc
 package import KernelModel
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 import RoamwardCore
+package import SystemdIO
 
 /// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks
 /// at what it keeps by its files.

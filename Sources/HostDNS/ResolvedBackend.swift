@@ -1,8 +1,9 @@
 internal import Glibc
 package import KernelModel
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// Tells systemd-resolved, over the bus, what our links' name servers are, and reads back what it has (org.freedesktop.resolve1(5)).
 ///

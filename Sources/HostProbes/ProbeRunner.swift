@@ -1,8 +1,9 @@
-package import HostDNS
 import KernelModel
-package import LinuxIO
+internal import LinuxIO
 package import NetworkTypes
+internal import ProbeProtocol
 package import RoamwardCore
+package import SystemdIO
 
 /// By what way a probe leaves, past every tunnel.
 package struct ProbePassage: Hashable, Sendable {
@@ -20,24 +21,26 @@ package struct ProbePassage: Hashable, Sendable {
   }
 }
 
-/// Sends probes from the underlay: the name is looked up by c-ares, the request made by libcurl, both bound to the link and marked, and
-/// both driven by the event loop.
+/// Sends probes from the underlay: the process that speaks to strangers looks the name up and makes the request, on sockets that
+/// are bound to the link and marked.
 ///
 /// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing
 /// is sent; both want CAP_NET_ADMIN.
 package final class ProbeRunner {
   private let loop: EventLoop
+  private let helper: ProbeHelper
   private let resolver: EndpointResolver
 
-  package init(on loop: EventLoop, resolver: EndpointResolver) {
+  package init(on loop: EventLoop, _ helper: ProbeHelper, resolver: EndpointResolver) {
     self.loop = loop
+    self.helper = helper
     self.resolver = resolver
   }
 
   /// Sends one request. `then` is called once, later, never from within this call, and within the request's
   /// time; dropping the run cancels it.
   package func run(_ request: ProbeRequest, by passage: ProbePassage, then: @escaping (ProbeReply) -> Void) -> ProbeRun {
-    let run = ProbeRun(request, passage, loop: loop, resolver: resolver, then: then)
+    let run = ProbeRun(request, passage, loop: loop, helper, resolver: resolver, then: then)
     run.begin()
     return run
   }
@@ -48,20 +51,22 @@ package final class ProbeRun {
   private let request: ProbeRequest
   private let passage: ProbePassage
   private let loop: EventLoop
+  private let helper: ProbeHelper
   private let resolver: EndpointResolver
   private var handler: ((ProbeReply) -> Void)?
   private var deadline: EventSource?
   private var soon: EventSource?
   private var lookup: Lookup?
-  private var transfer: CurlTransfer?
+  private var transfer: ErrandRun?
 
   fileprivate init(
-    _ request: ProbeRequest, _ passage: ProbePassage, loop: EventLoop, resolver: EndpointResolver,
+    _ request: ProbeRequest, _ passage: ProbePassage, loop: EventLoop, _ helper: ProbeHelper, resolver: EndpointResolver,
     then handler: @escaping (ProbeReply) -> Void
   ) {
     self.request = request
     self.passage = passage
     self.loop = loop
+    self.helper = helper
     self.resolver = resolver
     self.handler = handler
   }
@@ -77,24 +82,29 @@ package final class ProbeRun {
 
   fileprivate func begin() {
     let wait = request.timeout
-    deadline = try? loop.at(.now + wait) { [weak self] in self?.finish(.unanswered(because: "no answer within \(wait)")) }
+    deadline = try? loop.at(.now + wait) { [weak self] in
+      guard let self else { return }
+      let isWaiting = lookup?.isWaiting ?? transfer?.isWaiting ?? false
+      finish(
+        isWaiting
+          ? .unsent(because: "\(ProbeHelper.program) was not ready within \(wait)") : .unanswered(because: "no answer within \(wait)"))
+    }
     guard deadline != nil else { return finishSoon(.unsent(because: "the event loop takes no timer")) }
     guard let parts = URLParts(request.url) else { return finishSoon(.unsent(because: "the URL cannot be read")) }
     switch parts.host {
-    // Loading and connecting begin from the loop too, so that nothing is called back from within this call.
-    case .address: soon = try? loop.at(.now) { [weak self] in self?.send(parts, to: nil) }
-    case .name(let name): lookUp(name, then: parts)
+    case .address(let address): send(to: [address])
+    case .name(let name): lookUp(name)
     }
   }
 
-  private func lookUp(_ name: DomainName, then parts: URLParts) {
+  private func lookUp(_ name: DomainName) {
     switch passage.nameServers {
     case .unknown(let reason): finishSoon(.unsent(because: "the network's name servers are unknown: \(reason)"))
     case .known(let servers):
       lookup = resolver.resolve(name, servers: servers, link: passage.link, mark: passage.mark == 0 ? nil : passage.mark) {
         [weak self] result in
         switch result {
-        case .success(let addresses): self?.send(parts, to: addresses)
+        case .success(let addresses): self?.send(to: addresses)
         case .failure(.notSent(_, let reason)): self?.finish(.unsent(because: reason))
         case .failure(let error): self?.finish(.unanswered(because: error.description))
         }
@@ -102,15 +112,17 @@ package final class ProbeRun {
     }
   }
 
-  /// `addresses`: those that the name has; `nil` where the URL names an address itself.
-  private func send(_ parts: URLParts, to addresses: [IPAddress]?) {
+  private func send(to addresses: [IPAddress]) {
     lookup = nil
-    do throws(CurlTransfer.Failure) {
-      transfer = try CurlTransfer(request, parts, addresses, link: passage.link, mark: passage.mark, on: loop) { [weak self] in
-        self?.finish($0)
+    let order = Transfer(
+      url: request.url, addresses: Array(addresses.prefix(ProbeLimits.addresses)), pins: request.pins, accept: request.accept,
+      bodyLimit: min(request.bodyLimit, ProbeLimits.body))
+    let way = Passage(link: passage.link, mark: passage.mark == 0 ? nil : passage.mark)
+    transfer = helper.run(.transfer(order), by: way) { [weak self] result in
+      switch result {
+      case .success(let answer): self?.finish(ProbeReply(answer))
+      case .failure(let failure): self?.finish(.unsent(because: failure.description))
       }
-    } catch {
-      finish(.unsent(because: error.description))
     }
   }
 
@@ -120,5 +132,17 @@ package final class ProbeRun {
     let handler = handler
     cancel()
     handler?(reply)
+  }
+}
+
+extension ProbeReply {
+  fileprivate init(_ answer: ErrandAnswer) {
+    switch answer {
+    case .response(let status, let body): self = .response(status: status, body: body)
+    case .impostor(let reason): self = .impostor(because: reason)
+    case .unanswered(let reason): self = .unanswered(because: reason)
+    case .unsent(let reason), .failed(let reason): self = .unsent(because: reason)
+    case .addresses, .noSuchName, .noAddress, .silence, .cancelled: self = .unsent(because: "it was not sent")
+    }
   }
 }

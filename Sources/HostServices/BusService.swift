@@ -1,6 +1,7 @@
 internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore
+internal import SystemdIO
 
 /// What one service of the bus says, kept fresh: asked when it comes, when one of its signals tells of a change, and again after it failed.
 ///

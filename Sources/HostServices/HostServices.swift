@@ -1,7 +1,8 @@
 package import KernelModel
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// What the programs of this host say about the network: systemd-resolved and NetworkManager over the bus, the
 /// others by the files they keep.

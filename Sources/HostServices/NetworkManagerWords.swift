@@ -1,6 +1,7 @@
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 private let root = "org.freedesktop.NetworkManager"
 

@@ -1,6 +1,7 @@
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// What systemd-resolved says of each link (org.freedesktop.resolve1(5)): `DNS` is a(iiay), `Domains` a(isb), both with interface indexes,
 /// where 0 is the configuration of the whole host. `nil` where the properties are not what they should be.

@@ -1,5 +1,6 @@
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
+package import SystemdIO
 
 /// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), by which
 /// a restart differs from a stop.

@@ -139,15 +139,5 @@ struct LinkTable {
 }
 
 extension Step {
-  /// Whether it is a single route netlink message that changes no link's existence, and so may go out with others.
-  fileprivate var isBatched: Bool {
-    switch self {
-    case .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .addRoute, .removeRoute, .addRule, .removeRule: true
-    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .renewSessions, .deleteLink, .writeResolvConf, .restoreResolvConf,
-      .replaceFirewall,
-      .removeFirewall,
-      .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
-      false
-    }
-  }
+  fileprivate var isBatched: Bool { traits.executor == .kernelInBatches }
 }

@@ -25,10 +25,11 @@ extension NetlinkSocket {
     var sent: [(place: Int, link: UInt32?)] = []
     sent.reserveCapacity(steps.count)
     for (place, step) in steps.enumerated() {
-      if let name = step.link {
+      let traits = step.traits
+      if let name = traits.device {
         if let link = links[name] {
           sent.append((place, link.index.value))
-        } else if step.isRemoval {
+        } else if traits.takesAway {
           outcomes[place] = .alreadySo
         } else {
           outcomes[place] = .failed(NetlinkError(code: ENODEV, what: step.description, kernelText: "no link is named \(name)"))
@@ -47,7 +48,7 @@ extension NetlinkSocket {
         if refusal.code == EEXIST {
           try existing.contains(step, on: self)
         } else {
-          step.isRemoval && Self.absenceCodes.contains(refusal.code)
+          step.traits.takesAway && Self.absenceCodes.contains(refusal.code)
         }
       outcomes[sent[i].place] = isReached ? .alreadySo : .failed(NetlinkError(refusal, what: step.description))
     }
@@ -94,44 +95,5 @@ extension Route {
     // IP6_RT_PRIO_USER.
     if route.destination.family == .v6, route.metric == 0 { route.metric = 1024 }
     return route
-  }
-}
-
-extension Step {
-  fileprivate var link: String? {
-    switch self {
-    case .setAlias(let link, _), .setMTU(let link, _, _), .addAddress(_, let link), .removeAddress(_, let link), .setUp(let link): link
-    case .addRoute(let route), .removeRoute(let route): route.link
-    default: nil
-    }
-  }
-
-  fileprivate var isRemoval: Bool {
-    switch self {
-    case .removeAddress, .removeRoute, .removeRule: true
-    default: false
-    }
-  }
-}
-
-extension NetlinkWriter {
-  fileprivate mutating func write(_ step: Step, link: UInt32?, sequence: UInt32, flags: UInt16) {
-    let index = link ?? 0
-    switch step {
-    case .setAlias(_, let alias): setAlias(alias, ofLink: index, sequence: sequence, flags: flags)
-    case .setMTU(_, let mtu, _): setMTU(mtu, ofLink: index, sequence: sequence, flags: flags)
-    case .addAddress(let address, _): addAddress(address, toLink: index, sequence: sequence, flags: flags)
-    case .removeAddress(let address, _): removeAddress(address, fromLink: index, sequence: sequence, flags: flags)
-    case .setUp: setLink(index, isUp: true, sequence: sequence, flags: flags)
-    case .addRoute(let route): addRoute(route, linkIndex: link, sequence: sequence, flags: flags)
-    case .removeRoute(let route): removeRoute(route, linkIndex: link, sequence: sequence, flags: flags)
-    case .addRule(let rule): addRule(rule, sequence: sequence, flags: flags)
-    case .removeRule(let rule): removeRule(rule, sequence: sequence, flags: flags)
-    case .addWireGuardLink, .addDummyLink, .configureWireGuard, .renewSessions, .deleteLink, .writeResolvConf, .restoreResolvConf,
-      .replaceFirewall,
-      .removeFirewall,
-      .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord:
-      return
-    }
   }
 }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// How long the machine has slept since it started: what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
@@ -10,19 +9,4 @@ package var timeAsleep: Duration {
   }
   let monotonic = read(CLOCK_MONOTONIC)
   return read(CLOCK_BOOTTIME) - monotonic
-}
-
-extension EventLoop {
-  /// Calls back when the clock on the wall has been set: a timer that the kernel cancels then (`TFD_TIMER_CANCEL_ON_SET` of
-  /// timerfd_create(2)). A clock that is only made faster or slower, as time services do it, is no event.
-  package func onClockChange(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
-    let number = clinux_clock_change_timer()
-    guard number >= 0 else { throw .last("watch the clock") }
-    let timer = FileDescriptor(owning: number)
-    return try whenReadable(number) {
-      // Reading says ECANCELED, and arms it for the next time.
-      _ = try? timer.read(atMost: 8)
-      handler()
-    }
-  }
 }

@@ -84,12 +84,12 @@ package struct DomainSet: Sendable {
 
 /// FNV-1a over a name's bytes from the last to the first, with its bits mixed at the end (the finaliser of MurmurHash3).
 private struct DomainHash {
-  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+  private var state = FNV1a()
 
-  mutating func add(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+  mutating func add(_ byte: UInt8) { state.add(byte) }
 
   var value: UInt64 {
-    var z = state
+    var z = state.value
     z = (z ^ (z >> 33)) &* 0xff51_afd7_ed55_8ccd
     z = (z ^ (z >> 33)) &* 0xc4ce_b9fe_1a85_ec53
     return z ^ (z >> 33)

@@ -2,31 +2,35 @@
 ///
 /// Stored as two machine words so that comparing, hashing and masking cost no allocation: a table of 100,000 routes is planned with these.
 /// IPv4 occupies the low 32 bits of `low`. Order: IPv4 before IPv6, then numeric.
-package struct IPAddress: Hashable, Sendable, Comparable {
-  package enum Family: UInt8, Hashable, Sendable, Comparable, CaseIterable {
+public struct IPAddress: Hashable, Sendable, Comparable {
+  public enum Family: UInt8, Hashable, Sendable, Comparable, CaseIterable {
     case v4 = 4
     case v6 = 6
 
     /// Bits in an address: 32 or 128.
-    package var bitWidth: Int { self == .v4 ? 32 : 128 }
+    public var bitWidth: Int { self == .v4 ? 32 : 128 }
 
-    package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
 
-  package let family: Family
-  package let high: UInt64
-  package let low: UInt64
+  public let family: Family
+  /// The first 64 bits of an IPv6 address; 0 for IPv4.
+  public let high: UInt64
+  /// The last 64 bits of an IPv6 address; the 32 of an IPv4 address.
+  public let low: UInt64
 
-  package init(family: Family, high: UInt64, low: UInt64) {
+  /// Of IPv4 only the lower 32 bits of `low` count.
+  public init(family: Family, high: UInt64, low: UInt64) {
     self.family = family
     self.high = family == .v4 ? 0 : high
     self.low = family == .v4 ? low & 0xffff_ffff : low
   }
 
-  package init(v4: UInt32) { self.init(family: .v4, high: 0, low: UInt64(v4)) }
+  /// From 32 bits, the first octet in the uppermost: 0xc0000201 is 192.0.2.1.
+  public init(v4: UInt32) { self.init(family: .v4, high: 0, low: UInt64(v4)) }
 
   /// From network-order bytes: 4 for IPv4, 16 for IPv6; any other count is `nil`.
-  package init?(bytes: some Collection<UInt8>) {
+  public init?(bytes: some Collection<UInt8>) {
     func word(_ part: some Collection<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
     switch bytes.count {
     case 4: self.init(family: .v4, high: 0, low: word(bytes))
@@ -36,26 +40,27 @@ package struct IPAddress: Hashable, Sendable, Comparable {
   }
 
   /// The address in network order: 4 or 16 bytes.
-  package var bytes: [UInt8] {
+  public var bytes: [UInt8] {
     func split(_ word: UInt64, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: word >> (8 * (count - 1 - $0))) } }
     return family == .v4 ? split(low, 4) : split(high, 8) + split(low, 8)
   }
 
-  package static func unspecified(_ family: Family) -> IPAddress { IPAddress(family: family, high: 0, low: 0) }
+  /// 0.0.0.0 or ::.
+  public static func unspecified(_ family: Family) -> IPAddress { IPAddress(family: family, high: 0, low: 0) }
 
   /// 127.0.0.0/8 or ::1.
-  package var isLoopback: Bool { family == .v4 ? low >> 24 == 127 : high == 0 && low == 1 }
+  public var isLoopback: Bool { family == .v4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
   /// 169.254.0.0/16 or fe80::/10.
-  package var isLinkLocal: Bool { family == .v4 ? low >> 16 == 0xa9fe : high >> 54 == 0x3fa }
+  public var isLinkLocal: Bool { family == .v4 ? low >> 16 == 0xa9fe : high >> 54 == 0x3fa }
 
   /// 224.0.0.0/4 or ff00::/8.
-  package var isMulticast: Bool { family == .v4 ? low >> 28 == 0xe : high >> 56 == 0xff }
+  public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xe : high >> 56 == 0xff }
 
-  package static func < (a: Self, b: Self) -> Bool { (a.family, a.high, a.low) < (b.family, b.high, b.low) }
+  public static func < (a: Self, b: Self) -> Bool { (a.family, a.high, a.low) < (b.family, b.high, b.low) }
 
   /// Keeps the first `length` bits and clears the rest.
-  package func masked(to length: Int) -> IPAddress {
+  public func masked(to length: Int) -> IPAddress {
     func keep(_ bits: Int) -> UInt64 { bits <= 0 ? 0 : bits >= 64 ? ~0 : ~(~0 >> UInt64(bits)) }
     if family == .v4 { return IPAddress(family: .v4, high: 0, low: low & keep(length + 32)) }
     return IPAddress(family: .v6, high: high & keep(length), low: low & keep(length - 64))
@@ -64,14 +69,14 @@ package struct IPAddress: Hashable, Sendable, Comparable {
 
 extension IPAddress: LosslessStringConvertible {
   /// Reads RFC 4291 text for IPv6 and strict dotted quads for IPv4: no zone, no octal, no spaces.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     let parsed = text.utf8.contains(UInt8(ascii: ":")) ? Self.parseV6(text[...]) : Self.parseV4(text[...])
     guard let parsed else { return nil }
     self = parsed
   }
 
   /// RFC 5952 text: lower case, the longest run of two or more zero groups shortened.
-  package var description: String {
+  public var description: String {
     guard family == .v6 else { return bytes.map(String.init).joined(separator: ".") }
     let groups = (0..<8).map { i in UInt16(truncatingIfNeeded: (i < 4 ? high : low) >> UInt64(48 - 16 * (i % 4))) }
     if groups[0..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xffff {

@@ -1,11 +1,12 @@
 /// A block of addresses: an address with its host bits cleared, and a length in bits.
-package struct IPPrefix: Hashable, Sendable, Comparable {
-  package let address: IPAddress
+public struct IPPrefix: Hashable, Sendable, Comparable {
+  /// The first address of the block.
+  public let address: IPAddress
   /// 0 to 32 for IPv4, 0 to 128 for IPv6.
-  package let length: Int
+  public let length: Int
 
   /// Clears the host bits. `nil` where the length does not fit the family.
-  package init?(_ address: IPAddress, length: Int) {
+  public init?(_ address: IPAddress, length: Int) {
     guard (0...address.family.bitWidth).contains(length) else { return nil }
     self.init(unchecked: address, length: length)
   }
@@ -15,26 +16,29 @@ package struct IPPrefix: Hashable, Sendable, Comparable {
     self.length = length
   }
 
-  package var family: IPAddress.Family { address.family }
+  public var family: IPAddress.Family { address.family }
 
   /// 0.0.0.0/0 or ::/0.
-  package static func everything(_ family: IPAddress.Family) -> IPPrefix { IPPrefix(unchecked: .unspecified(family), length: 0) }
+  public static func everything(_ family: IPAddress.Family) -> IPPrefix { IPPrefix(unchecked: .unspecified(family), length: 0) }
 
   /// The prefix that holds this address alone.
-  package static func host(_ address: IPAddress) -> IPPrefix { IPPrefix(unchecked: address, length: address.family.bitWidth) }
+  public static func host(_ address: IPAddress) -> IPPrefix { IPPrefix(unchecked: address, length: address.family.bitWidth) }
 
-  package func contains(_ other: IPAddress) -> Bool { other.family == family && other.masked(to: length) == address }
+  /// Whether the address is of this family and in the block.
+  public func contains(_ other: IPAddress) -> Bool { other.family == family && other.masked(to: length) == address }
 
-  package func contains(_ other: IPPrefix) -> Bool { other.length >= length && contains(other.address) }
+  /// Whether all of the other block is in this one.
+  public func contains(_ other: IPPrefix) -> Bool { other.length >= length && contains(other.address) }
 
-  package func overlaps(_ other: IPPrefix) -> Bool { contains(other) || other.contains(self) }
+  /// Whether any address is in both.
+  public func overlaps(_ other: IPPrefix) -> Bool { contains(other) || other.contains(self) }
 
-  package static func < (a: Self, b: Self) -> Bool { (a.address, a.length) < (b.address, b.length) }
+  public static func < (a: Self, b: Self) -> Bool { (a.address, a.length) < (b.address, b.length) }
 }
 
 extension IPPrefix: LosslessStringConvertible {
   /// `ADDRESS/LENGTH`, or an address alone, which is its host prefix. Host bits may be set; they are cleared.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
     guard parts.count == 2 else {
@@ -45,7 +49,7 @@ extension IPPrefix: LosslessStringConvertible {
     self.init(address, length: length)
   }
 
-  package var description: String { "\(address)/\(length)" }
+  public var description: String { "\(address)/\(length)" }
 }
 
 /// An address on a link together with the length of its on-link prefix: `192.0.2.23/24`, host bits kept.

@@ -1,17 +1,20 @@
 /// A reading of a clock that never steps and goes on while the machine sleeps (CLOCK_BOOTTIME of clock_gettime(2)).
-package struct Moment: Hashable, Sendable, Comparable {
-  package let nanoseconds: UInt64
+public struct Moment: Hashable, Sendable, Comparable {
+  /// Since the clock's own beginning, usually the machine's start.
+  public let nanoseconds: UInt64
 
-  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-  package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+  public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
-  package static func + (a: Self, b: Duration) -> Moment {
+  /// Later by a duration; a negative one counts as 0.
+  public static func + (a: Self, b: Duration) -> Moment {
     let (seconds, attoseconds) = b.components
     return Moment(nanoseconds: a.nanoseconds &+ UInt64(max(0, seconds)) &* 1_000_000_000 &+ UInt64(max(0, attoseconds) / 1_000_000_000))
   }
 
-  package static func - (a: Self, b: Self) -> Duration {
+  /// How much later `a` is than `b`; negative where it is earlier.
+  public static func - (a: Self, b: Self) -> Duration {
     .nanoseconds(Int64(truncatingIfNeeded: a.nanoseconds) &- Int64(truncatingIfNeeded: b.nanoseconds))
   }
 }

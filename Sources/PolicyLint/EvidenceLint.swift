@@ -33,13 +33,12 @@ func weakEvidence(
 /// Every fact as a stranger's network may show it; `nil` where that contradicts itself.
 private func strangersFacts(_ formula: Formula) -> FactStates? {
   var states = FactStates(formula)
-  let ownMedia: [InterfaceType] = [.cellular, .usbTether, .bluetooth]
-  for (i, fact) in formula.facts.enumerated() where fact == .interface {
-    guard states.exclude(i, CellSet(count: InterfaceType.allCases.count) { ownMedia.contains(InterfaceType.allCases[$0]) }) else {
-      return nil
-    }
+  let ownMedia = [InterfaceType.cellular, .usbTether, .bluetooth].map { FactValue.text($0.rawValue) }
+  for (i, fact) in formula.facts.enumerated() where fact == .fact(FactKind.type.rawValue) {
+    let values = formula.universe.values(of: FactKind.type.rawValue)
+    guard states.exclude(i, CellSet(count: values.count) { ownMedia.contains(values[$0]) }) else { return nil }
   }
-  for case .test(let test, _) in formula.nodes where formula.facts[test.fact].evidence == .hardToForge {
+  for case .test(let test, _) in formula.nodes where formula.facts[test.fact].proof == .hardToForge {
     guard states.answer(test, false, orUnknown: true) else { return nil }
   }
   return states
@@ -70,7 +69,7 @@ private func shownFacts(
     switch search.formula.nodes[goal.node] {
     case .constant: break
     case .test(let test, let key):
-      if goal.holds, search.formula.facts[test.fact].evidence == .forgeable, !keys.contains(key) { keys.append(key) }
+      if goal.holds, search.formula.facts[test.fact].proof == .forgeable, !keys.contains(key) { keys.append(key) }
     case .not(let part): rest.append(goal.ofNegated(part))
     case .network(_, let part): rest.append(goal.of(part))
     case .all, .any:

@@ -8,7 +8,7 @@ struct FactStates {
 
   init(_ formula: Formula) {
     states = formula.facts.map { FactState($0, cells: formula.universe.cellCount(of: $0)) }
-    radio = RadioFacts(formula.facts, cells: formula.universe.cellCount)
+    radio = RadioFacts(formula)
   }
 
   /// Takes an answer in. False where it contradicts those before.
@@ -82,23 +82,23 @@ private struct RadioFacts {
   /// Of each fact of a radio, the values that mean that it is there.
   private(set) var present: [Int: CellSet] = [:]
 
-  init(_ facts: [FactKey], cells: (FactKey) -> Int) {
-    let wifi = InterfaceType.allCases.firstIndex(of: .wifi) ?? 0
-    let type = facts.firstIndex(of: .interface)
-    let ssid = facts.firstIndex(of: .ssid)
+  init(_ formula: Formula) {
+    let facts = formula.facts
+    let type = facts.firstIndex(of: .fact(FactKind.type.rawValue))
     for (i, fact) in facts.enumerated() {
-      switch fact {
-      case .interface: present[i] = CellSet(count: cells(fact)) { $0 == wifi }
-      case .ssid, .bssid, .wifiSecurity:
-        present[i] = CellSet(count: cells(fact)) { $0 != 0 }
+      guard let declaration = fact.declaration else { continue }
+      let values = formula.universe.values(of: declaration.key)
+      if i == type {
+        present[i] = CellSet(count: values.count) { values[$0] == .text(InterfaceType.wifi.rawValue) }
+      } else if declaration.isOfRadio {
+        present[i] = CellSet(count: values.count) { values[$0] != .absent }
         if let type { pairs.append((type, i, .typeAndFact)) }
-      default: break
       }
     }
     for (i, fact) in facts.enumerated() {
-      guard case .ssidFile = fact, let ssid else { continue }
+      guard case .own(_, let below?, _) = fact, let above = facts.firstIndex(of: .fact(below)) else { continue }
       present[i] = .flag(true)
-      pairs.append((ssid, i, .nameAndList))
+      pairs.append((above, i, .nameAndList))
     }
   }
 
@@ -123,7 +123,7 @@ private struct FactState {
     self.cells = cells
     mayBeUnknown = fact.mayBeUnknown
     allowed = .all(cells)
-    isPlural = [.dnsDomain, .dnsServer, .subnet, .gateway].contains(fact)
+    isPlural = fact.isPlural
   }
 
   mutating func answer(_ question: FactTest.Question, _ holds: Bool, orUnknown: Bool) -> Bool {

@@ -1,79 +1,113 @@
-package import NetworkTypes
+import NetworkTypes
 package import RoamwardCore
 
 /// The networks that a policy can tell apart, by representatives: for every fact one value out of each cell into which the policy's own
 /// constants divide its values. Whatever network there is, the policy judges one of these alike.
 package struct FactUniverse: Sendable {
-  package let interfaceNames: [String]
-  /// `nil` is the first in these four: there is none.
-  package let ssids: [SSID?]
-  package let bssids: [MACAddress?]
-  package let gatewayMACs: [MACAddress?]
-  package let securities: [WiFiSecurity?] = [nil] + WiFiSecurity.allCases.map { $0 }
-  /// Of these a link may have any number, none included.
-  package let domains: [DomainName]
-  package let servers: [IPAddress]
-  package let addresses: [IPAddress]
-  package let gateways: [IPAddress]
-  package let times: [LocalTime]
+  private let valuesByFact: [String: [FactValue]]
+  private let scenesByFact: [String: [Scene]]
 
   /// `nil` where the constants are too many to reason about.
   package init?(of conditions: [Condition]) {
-    let constants = PolicyConstants(conditions)
-    guard constants.largestCount <= 1500, let names = linkNames(constants), let ssids = Self.ssids(constants) else { return nil }
-    interfaceNames = names
-    self.ssids = [nil] + ssids
-    bssids = Self.hardwareAddresses(constants.bssids)
-    gatewayMACs = Self.hardwareAddresses(constants.gatewayMACs)
-    domains = constants.domains.sorted() + [Self.otherDomain(than: constants.domains)]
-    servers = addressesToldApart(by: constants.servers)
-    addresses = addressesToldApart(by: constants.subnets)
-    gateways = constants.gateways.sorted() + [Self.otherAddress(than: constants.gateways)]
-    times = timesToldApart(by: constants.windows)
-  }
-
-  private static func ssids(_ constants: PolicyConstants) -> [SSID]? {
-    if constants.ssidGlobs.isEmpty {
-      var other: [UInt8] = [UInt8(ascii: "X")]
-      while constants.ssids.contains(where: { $0.bytes == other }) { other.append(UInt8(ascii: "X")) }
-      return constants.ssids.sorted() + (SSID(bytes: other).map { [$0] } ?? [])
+    var constants: [String: Set<FactConstant>] = [:]
+    for condition in conditions {
+      condition.forEachKey { condition in
+        guard case .criterion(let criterion) = condition else { return }
+        switch criterion.question {
+        case .isAmong(let fact), .areAllAmong(let fact): constants[fact, default: []].formUnion(criterion.constants)
+        case .own(_, let below, _): if let below { constants[below, default: []].formUnion([]) }
+        }
+      }
     }
-    let patterns = constants.ssids.sorted().map { $0.bytes.map { PatternToken.byte($0) } } + globs(constants.ssidGlobs)
-    return stringsToldApart(by: patterns, lengths: 1...32) { _ in true }?.compactMap { SSID(bytes: $0) }
-  }
-
-  private static func hardwareAddresses(_ named: Set<MACAddress>) -> [MACAddress?] {
-    let other = (0...UInt8.max).lazy.compactMap { MACAddress(bytes: [2, 0, 0, 0, 0, $0]) }.first { !named.contains($0) }
-    let more = other ?? (0...UInt8.max).lazy.compactMap { MACAddress(bytes: [2, 0, 0, 0, 1, $0]) }.first { !named.contains($0) }
-    return [nil] + named.sorted().map { $0 } + (more.map { [$0] } ?? [])
-  }
-
-  /// A name of one label that is none of them and below none of them.
-  private static func otherDomain(than named: Set<DomainName>) -> DomainName {
-    var text = "elsewhere"
-    while true {
-      if let name = DomainName(text), !named.contains(name) { return name }
-      text = text.utf8.count < 63 ? text + "x" : "y"
+    guard constants.values.allSatisfy({ $0.count <= 1500 }) else { return nil }
+    var values: [String: [FactValue]] = [:]
+    for (key, constants) in constants {
+      guard let fact = FactTable.fact(key) else { continue }
+      guard let found = representatives(of: fact, by: constants) else { return nil }
+      values[key] = found
     }
+    valuesByFact = values
+    scenesByFact = Dictionary(values.map { key, values in (key, values.compactMap { scene(key, $0) }) }) { first, _ in first }
   }
 
-  private static func otherAddress(than named: Set<IPAddress>) -> IPAddress {
-    var value: UInt32 = 0xc000_0201
-    while named.contains(IPAddress(v4: value)) { value &+= 1 }
-    return IPAddress(v4: value)
+  /// One value of each cell; known and absent is the first. Of a fact of several values each is one of them.
+  package func values(of fact: String) -> [FactValue] { valuesByFact[fact] ?? [] }
+
+  /// For each of the values, a network that has it, and of several no other.
+  func scenes(of fact: String) -> [Scene] { scenesByFact[fact] ?? [] }
+}
+
+/// A network of which the one fact is known.
+private func scene(_ key: String, _ value: FactValue) -> Scene? {
+  guard let fact = FactTable.fact(key) else { return nil }
+  // Only Wi-Fi has all facts.
+  var snapshot = NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(.wifi))])
+  var only = value
+  if fact.isList, case .text(let text) = value { only = .list([text]) }
+  guard snapshot.set(fact, to: only, link: 0) else { return nil }
+  snapshot.primary = snapshot.links[0].name
+  return Scene(snapshot)
+}
+
+/// One value of each cell into which the constants divide those of a fact. `nil` where there are too many.
+private func representatives(of fact: FactDeclaration, by constants: Set<FactConstant>) -> [FactValue]? {
+  let texts: [String]
+  switch fact.space {
+  case .ofForm:
+    switch fact.form {
+    case .flag: return [.flag(false), .flag(true)]
+    case .word(let words): texts = words
+    default: return []
+    }
+  case .names(let space):
+    guard let names = names(constants, in: space) else { return nil }
+    texts = names.compactMap(space.text)
+  case .hardwareAddresses: texts = hardwareAddresses(constants).map(\.description)
+  case .domains: texts = domains(constants).map(\.description)
+  case .addresses: texts = addresses(constants).map(\.description)
+  case .moments:
+    let windows = constants.compactMap { if case .window(let window) = $0 { window } else { nil } }
+    texts = timesToldApart(by: Set(windows)).map(\.description)
+  }
+  return (fact.silence == .means(.absent) ? [.absent] : []) + texts.map { .text($0) }
+}
+
+private func names(_ constants: Set<FactConstant>, in space: NameSpace) -> [[UInt8]]? {
+  let named = constants.compactMap { if case .name(let bytes) = $0 { bytes } else { nil } }.sorted { $0.lexicographicallyPrecedes($1) }
+  let patterns = constants.compactMap { if case .pattern(let glob) = $0 { glob } else { nil } }
+  if patterns.isEmpty {
+    var other: [UInt8] = [UInt8(ascii: "X")]
+    while named.contains(other) { other.append(UInt8(ascii: "X")) }
+    return named + (space.lengths.contains(other.count) ? [other] : [])
+  }
+  let ordered = patterns.sorted { $0.description < $1.description }.map(\.tokens)
+  return stringsToldApart(
+    by: named.map { $0.map { PatternToken.byte($0) } } + ordered, lengths: space.lengths, isAllowed: space.isAllowed,
+    isForbidden: space.isForbidden)
+}
+
+private func hardwareAddresses(_ constants: Set<FactConstant>) -> [MACAddress] {
+  let named = Set(constants.compactMap { if case .hardwareAddress(let address) = $0 { address } else { nil } })
+  let other = (0...UInt8.max).lazy.compactMap { MACAddress(bytes: [2, 0, 0, 0, 0, $0]) }.first { !named.contains($0) }
+  let more = other ?? (0...UInt8.max).lazy.compactMap { MACAddress(bytes: [2, 0, 0, 0, 1, $0]) }.first { !named.contains($0) }
+  return named.sorted() + (more.map { [$0] } ?? [])
+}
+
+/// The named ones, and a name of one label that is none of them and below none of them.
+private func domains(_ constants: Set<FactConstant>) -> [DomainName] {
+  let named = Set(constants.compactMap { if case .domain(let name) = $0 { name } else { nil } })
+  var text = "elsewhere"
+  while true {
+    if let name = DomainName(text), !named.contains(name) { return named.sorted() + [name] }
+    text = text.utf8.count < 63 ? text + "x" : "y"
   }
 }
 
-private func globs(_ patterns: Set<Glob>) -> [[PatternToken]] { patterns.sorted { $0.description < $1.description }.map(\.tokens) }
-
-/// `dev_valid_name` of linux/net/core/dev.c.
-private func linkNames(_ constants: PolicyConstants) -> [String]? {
-  guard !constants.interfaceGlobs.isEmpty else { return ["link0"] }
-  let dots: [[UInt8]] = [[UInt8(ascii: ".")], [UInt8(ascii: "."), UInt8(ascii: ".")]]
-  let names = stringsToldApart(
-    by: globs(constants.interfaceGlobs), lengths: 1...15, isAllowed: { $0 > 0x20 && $0 < 0x7f && $0 != 0x2f && $0 != 0x3a },
-    isForbidden: dots.contains)
-  return names?.map { String(decoding: $0, as: UTF8.self) }
+private func addresses(_ constants: Set<FactConstant>) -> [IPAddress] {
+  let prefixes = Set(constants.compactMap { if case .prefix(let prefix) = $0 { prefix } else { nil } })
+  let named = Set(constants.compactMap { if case .address(let address) = $0 { address } else { nil } })
+  if named.isEmpty { return addressesToldApart(by: prefixes) }
+  return addressesToldApart(by: prefixes.union(named.map { .host($0) }))
 }
 
 /// One address of every cell: a cell's lowest address is a prefix's first, or the one after a prefix's last, or the family's first.

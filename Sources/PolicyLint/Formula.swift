@@ -63,10 +63,10 @@ struct Formula {
     case .network(let names):
       if names.count == 1 { return add(network: names[0]) }
       return add(names.isEmpty ? .constant(true) : .any(names.map { add(network: $0) }))
-    default:
-      guard let (fact, question) = universe.question(of: condition) else { return add(.constant(false)) }
+    case .criterion(let criterion):
+      let (fact, question) = universe.question(of: criterion)
       // Whether it is on a list hangs on the SSID.
-      if case .ssidFile = fact { _ = number(of: .ssid) }
+      if case .own(_, let below?, _) = fact { _ = number(of: .fact(below)) }
       return add(.test(FactTest(fact: number(of: fact), question: question), key: condition.key))
     }
   }

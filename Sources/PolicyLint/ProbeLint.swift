@@ -8,7 +8,7 @@ func probesInside(_ tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFindin
   for (i, rule) in tunnel.onDemand.rules.enumerated() {
     var probes: [Probe] = []
     for condition in networks.closure(of: [rule.match]) {
-      condition.forEachKey { if case .probe(let probe) = $0 { probes.append(probe) } }
+      condition.forEachKey { if let probe = $0.wanted(of: FactTable.probe) { probes.append(probe) } }
     }
     for probe in probes where !told.contains(probe.url) {
       guard let host = URLHost(probe.url), let reason = reason(host, inside: tunnel) else { continue }

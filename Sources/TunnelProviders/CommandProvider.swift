@@ -1,6 +1,7 @@
 internal import Glibc
-package import LinuxIO
+internal import LinuxIO
 package import RoamwardCore
+package import SystemdIO
 
 /// Tunnels that programs of the administrator's choice bring up, take down and judge.
 ///

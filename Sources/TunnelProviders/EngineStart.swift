@@ -1,8 +1,9 @@
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
+internal import SystemdIO
 internal import Wire
-internal import WireGuardDataPath
+internal import WireGuardControl
 
 /// One start of an engine: its link and its process are made, and its socket has to answer.
 final class EngineStart {

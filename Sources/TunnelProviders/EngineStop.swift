@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
+internal import SystemdIO
 
 /// One ending of an engine: its socket goes, it notices, it ends, and its link goes with it.
 final class EngineStop {

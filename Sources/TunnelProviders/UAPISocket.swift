@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import Wire
-internal import WireGuardDataPath
+internal import WireGuardControl
 
 /// The socket by which a userspace WireGuard engine is configured: one for each link, named after it.
 struct UAPISocket {

@@ -1,9 +1,10 @@
 internal import Glibc
 package import KernelModel
-package import LinuxIO
+internal import LinuxIO
 import RoamwardCore
+package import SystemdIO
 internal import Wire
-internal import WireGuardDataPath
+internal import WireGuardControl
 
 /// WireGuard links by an engine of our own, for kernels that have none.
 ///

@@ -8,6 +8,7 @@ import KernelModel
 import KernelNetwork
 import LinuxPlatform
 import NetworkTypes
+import PolicyFiles
 import PolicyLint
 import PolicySource
 import RoamwardCore

@@ -3,6 +3,7 @@ import ControlProtocol
 import Glibc
 import JSON
 import LinuxIO
+import PolicyFiles
 import PolicyImport
 
 struct Import: ParsableCommand {

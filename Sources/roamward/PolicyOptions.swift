@@ -3,6 +3,7 @@ import AgentDaemon
 import ArgumentParser
 import Glibc
 import LinuxPlatform
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 

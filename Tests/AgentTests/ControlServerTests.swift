@@ -6,6 +6,8 @@ import JSON
 import LinuxIO
 import LinuxPlatform
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

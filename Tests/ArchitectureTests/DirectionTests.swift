@@ -1,7 +1,8 @@
 import LinuxIO
 import Testing
 
-/// docs/architecture.md has a table of targets, with what each may import, and the order of the core's folders. The sources keep to both.
+/// docs/architecture.md has a table of targets, with what each may import, and the order of folders of two of them. The sources keep to
+/// both.
 @Suite struct DirectionTests {
   /// A row of the table: targets of one kind, the ring that they are in, and what they may import.
   struct Row: Equatable {
@@ -51,7 +52,7 @@ import Testing
     for row in rows {
       let allowed = Self.allowed(by: row.allowed, of: rows)
       for target in row.targets {
-        let files = swiftFiles(in: "\(PureRingsTests.root)/Sources/\(target)")
+        let files = swiftFiles(in: sources(of: target))
         #expect(!files.isEmpty, "the table names a target that is not there: \(target)")
         for file in files {
           let found = Set(importedModules(in: String(decoding: try TextFile.read(file), as: UTF8.self))).intersection(own)
@@ -64,7 +65,7 @@ import Testing
   @Test("each target of ours in the manifest is in the table") func complete() throws {
     let own = Set(Self.rows(of: try text("docs/architecture.md")).flatMap(\.targets))
     let manifest = try text("Package.swift")
-    for start in ["    pure(\"", "    rim(\""] {
+    for start in ["    pure(\"", "    rim(\"", "    engine(\""] {
       for piece in manifest.split(separator: start).dropFirst() {
         let name = String(piece.prefix { $0 != "\"" })
         #expect(own.contains(name), "docs/architecture.md does not say what \(name) may import")
@@ -72,19 +73,23 @@ import Testing
     }
   }
 
-  /// The folders that the document lists, lowest first.
-  static func folders(in text: String) -> [String] {
-    guard let start = text.firstRange(of: "**Folders of the core.**") else { return [] }
+  /// The folders that the document lists behind `heading`, lowest first.
+  static func folders(_ heading: String, in text: String) -> [String] {
+    guard let start = text.firstRange(of: "**\(heading).**") else { return [] }
     let paragraph = text[start.upperBound...].split(separator: "\n\n").first ?? ""
     let list = paragraph.firstRange(of: ":").map { paragraph[$0.upperBound...] } ?? ""
     return names(in: String(list.prefix { $0 != "." }))
   }
 
-  @Test("folders of the core use those before them alone") func order() throws {
-    let folders = Self.folders(in: try text("docs/architecture.md"))
-    let root = "\(PureRingsTests.root)/Sources/RoamwardCore"
+  @Test(
+    "folders use those before them alone",
+    arguments: [("Folders of the core", "RoamwardCore"), ("Folders of the engine", "WireGuardEngine")])
+  func order(heading: String, target: String) throws {
+    let folders = Self.folders(heading, in: try text("docs/architecture.md"))
+    let root = sources(of: target)
     let files = try swiftFiles(in: root).map { (path: $0, code: code(of: String(decoding: try TextFile.read($0), as: UTF8.self))) }
     let place = { (path: String) in String(path.dropFirst(root.count + 1).prefix { $0 != "/" }) }
+    #expect(folders.count > 3)
     #expect(Set(files.map { place($0.path) }) == Set(folders), "the list in docs/architecture.md and the folders differ")
     #expect(Self.backward(files.map { (place($0.path), $0.path, $0.code) }, order: folders) == [])
   }
@@ -135,7 +140,7 @@ private func declaredTypes(in code: String) -> [String] {
   code.split(separator: "\n").compactMap { line in
     var words = line.split(separator: " ")[...]
     guard line.first != " ", line.first != "}" else { return nil }
-    while let word = words.first, ["package", "indirect", "final"].contains(word) { words.removeFirst() }
+    while let word = words.first, ["public", "package", "indirect", "final"].contains(word) { words.removeFirst() }
     guard let keyword = words.first, ["struct", "enum", "class", "protocol", "typealias"].contains(keyword) else { return nil }
     return words.dropFirst().first.map { String($0.prefix { $0.isLetter || $0.isNumber }) }
   }

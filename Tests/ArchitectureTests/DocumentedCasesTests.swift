@@ -4,9 +4,10 @@ import Testing
 /// Each case of an enumeration that users write or see has a sentence of its own.
 @Suite struct DocumentedCasesTests {
   static let enumerations = [
-    ("NetworkTypes/InterfaceType", "InterfaceType"), ("RoamwardCore/Policy/Condition", "Condition"), ("RoamwardCore/Policy/Rule", "Action"),
+    ("NetworkTypes/InterfaceType", "InterfaceType"), ("RoamwardCore/FactTable/Condition", "Condition"),
+    ("RoamwardCore/Policy/Rule", "Action"),
     ("RoamwardCore/Policy/Rule", "UnknownPolicy"), ("RoamwardCore/Policy/ConnectionRule", "Action"),
-    ("RoamwardCore/Snapshot/FactKind", "FactKind"),
+    ("RoamwardCore/Snapshot/NetworkSnapshot", "FactKind"),
     ("KernelModel/Steps/Step", "Step"), ("RoamwardCore/Evaluation/Decision", "Outcome"), ("RoamwardCore/Evaluation/Decision", "Inert"),
     ("RoamwardCore/Reasons/ReasonCode", "ReasonCode"), ("RoamwardCore/Reasons/WakeReason", "WakeReason"),
     ("ControlProtocol/Events/Event", "Kind"), ("ControlProtocol/Status/FirewallStatus", "Situation"),

@@ -28,3 +28,9 @@ func importedModules(in text: String) -> [String] {
     return module?.split(separator: ".").first.map(String.init)
   }
 }
+
+/// The folder with the sources of a target: of the repository's, or of the engine's package.
+func sources(of target: String) -> String {
+  let own = "\(PureRingsTests.root)/Sources/\(target)"
+  return access(own, F_OK) == 0 ? own : "\(PureRingsTests.root)/Packages/WireGuard/Sources/\(target)"
+}

@@ -20,6 +20,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ enum { room = 4096 };
 
 // What is there before the confinement.
 static struct {
-  int tcp, udp, unix_socket, file, program, memory_file, maps, shared_memory;
+  int tcp, udp, listener, file, program, memory_file, maps, shared_memory;
   void *page;
   struct sockaddr_in nowhere;
 } at_hand;
@@ -42,7 +43,9 @@ static int outcome(long result) { return result < 0 ? errno : CCONFINED_DONE; }
 
 // --- memory that becomes executable --------------------------------------------------------------------------------
 
-static int map(int protection) { return mmap(NULL, room, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : CCONFINED_DONE; }
+static int map(int protection) {
+  return mmap(NULL, room, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : CCONFINED_DONE;
+}
 static int map_all(void) { return map(PROT_READ | PROT_WRITE | PROT_EXEC); }
 static int map_executable(void) { return map(PROT_READ | PROT_EXEC); }
 static int map_file(void) {
@@ -149,6 +152,22 @@ static int fast_open_messages(void) {
   struct mmsghdr header = {.msg_hdr = message(&piece)};
   return outcome(sendmmsg(at_hand.tcp, &header, 1, MSG_FASTOPEN | MSG_NOSIGNAL));
 }
+static int send_elsewhere(void) { return outcome(sendto(at_hand.udp, "x", 1, MSG_NOSIGNAL, nowhere(), sizeof at_hand.nowhere)); }
+static int send_message_elsewhere(void) {
+  struct iovec piece;
+  struct msghdr header = message(&piece);
+  return outcome(sendmsg(at_hand.udp, &header, MSG_NOSIGNAL));
+}
+static int send_messages_elsewhere(void) {
+  struct iovec piece;
+  struct mmsghdr header = {.msg_hdr = message(&piece)};
+  return outcome(sendmmsg(at_hand.udp, &header, 1, MSG_NOSIGNAL));
+}
+static int accepts(void) {
+  // Where nobody connects there is nobody to accept; that it may be tried is what counts.
+  int result = outcome(accept4(at_hand.listener, NULL, NULL, SOCK_NONBLOCK));
+  return result == EAGAIN ? CCONFINED_DONE : result;
+}
 static int set_option(int level, int option, const void *value, socklen_t size) {
   return outcome(setsockopt(at_hand.udp, level, option, value, size));
 }
@@ -165,6 +184,16 @@ static int join_group(void) {
 // --- files, namespaces, the kernel ---------------------------------------------------------------------------------
 
 static int open_file(void) { return outcome(syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY)); }
+static int open_to_write(void) { return outcome(syscall(SYS_openat, AT_FDCWD, "/tmp", O_WRONLY | O_TMPFILE, 0600)); }
+static int remove_file(void) {
+  // That it may be tried is what counts.
+  int result = outcome(unlinkat(AT_FDCWD, "/nonexistent", 0));
+  return result == ENOENT ? CCONFINED_DONE : result;
+}
+static int raise_limit(void) {
+  struct rlimit limit = {64, 64};
+  return outcome(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL));
+}
 static int open_second(void) {
   uint64_t how[3] = {O_RDONLY};
   return outcome(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", how, sizeof how));
@@ -286,6 +315,14 @@ static const struct {
     {"add_key", add_key},
     {"perf_event_open", count_events},
     {"seccomp", another_filter},
+    {"openat, to be written", open_to_write},
+    {"unlink", remove_file},
+    {"a raised limit", raise_limit},
+    // What the engine's sockets are for, and those of probes are not.
+    {"sendto another address", send_elsewhere},
+    {"sendmsg to another address", send_message_elsewhere},
+    {"sendmmsg to another address", send_messages_elsewhere},
+    {"accept", accepts},
 #ifdef __x86_64__
     {"the numbers of x32", third_numbers},
     {"the numbers of i386", old_numbers},
@@ -299,6 +336,8 @@ const char *cconfined_name(int attempt) { return attempts[attempt].name; }
 static int prepare(int attempt) {
   at_hand.tcp = socket(AF_INET, SOCK_STREAM, 0);
   at_hand.udp = socket(AF_INET, SOCK_DGRAM, 0);
+  at_hand.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  if (at_hand.listener < 0 || listen(at_hand.listener, 1) < 0) return -1;
   at_hand.file = open("/dev/net/tun", O_RDWR);
   at_hand.program = open("/bin/true", O_RDONLY);
   at_hand.memory_file = memfd_create("x", 0);

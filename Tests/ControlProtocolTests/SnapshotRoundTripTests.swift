@@ -21,6 +21,21 @@ import Testing
     }
   }
 
+  @Test(
+    "each fact of the table: its example is read, printed, and read back",
+    arguments: FactTable.ofLinks + FactTable.ofNetwork + FactTable.ofHost)
+  func example(of fact: FactDeclaration) throws {
+    let member = "\(fact.key): \(fact.example)"
+    let text = "version: 1\nlinks: { wlan0: { \(fact.isOfLink ? member : "mtu: 1400") } }\n" + (fact.isOfLink ? "" : member + "\n")
+    let (read, problems) = readSnapshot(text: Array(text.utf8), file: "example")
+    let snapshot = try #require(read, "\(problems.map { $0.rendered() })")
+    let (again, _) = readSnapshot(text: Array(snapshot.json.text().utf8), file: "saved.json")
+    let back = try #require(again)
+    let silent = NetworkSnapshot(primary: "wlan0", links: [LinkFacts(name: "wlan0")])
+    #expect(back.value(of: fact, link: 0) == snapshot.value(of: fact, link: 0))
+    #expect(snapshot.value(of: fact, link: 0) != silent.value(of: fact, link: 0), "the example is what silence means")
+  }
+
   @Test("every fact is printed")
   func everything() {
     var link = LinkFacts(name: "wlan0", type: .known(.wifi))

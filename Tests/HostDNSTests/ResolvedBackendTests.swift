@@ -4,6 +4,8 @@ import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,11 @@
 import CSystemd
 import Glibc
+import LinuxIO
 import NetworkTypes
+import SystemdTestSupport
 import TestSupport
 
-@testable import LinuxIO
+@testable import SystemdIO
 
 /// What stands for systemd-resolved on a private bus where it has to misbehave on demand: keeps what it is told of one link,
 /// answers not at all, or refuses.

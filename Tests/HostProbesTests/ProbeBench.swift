@@ -1,8 +1,9 @@
-import HostDNS
 import HostProbes
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 
@@ -10,6 +11,7 @@ import Testing
 struct ProbeBench {
   let loop: EventLoop
   let dns: TinyDNSServer
+  let helper: ProbeHelper
   let runner: ProbeRunner
   var passage: ProbePassage
 
@@ -21,7 +23,8 @@ struct ProbeBench {
       let addresses = names.filter { ($0.family == .v6) == (kind == .aaaa) }
       return addresses.isEmpty ? .noData : .addresses(addresses)
     }
-    runner = ProbeRunner(on: loop, resolver: EndpointResolver(on: loop, port: dns.port))
+    helper = ProbeHelper(on: loop)
+    runner = ProbeRunner(on: loop, helper, resolver: EndpointResolver(on: loop, helper, port: dns.port))
     passage = ProbePassage(link: link, nameServers: .known([try #require(IPAddress("127.0.0.1"))]))
   }
 

@@ -3,6 +3,8 @@ import HostProbes
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 
@@ -166,7 +168,7 @@ struct ProbeRunnerTests {
       _ = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/")) { try TinyHTTPServer(on: $0) { _ in .text(fine) } }
       let before = openDescriptors()
       for _ in 0..<100 {
-        let seen = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/")) {
+        let seen = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/", timeout: .seconds(20))) {
           try TinyHTTPServer(on: $0) { _ in .text(fine) }
         }
         #expect(seen.reply == .response(status: 200))

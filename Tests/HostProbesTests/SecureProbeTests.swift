@@ -2,6 +2,8 @@ import HostProbes
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

@@ -1,8 +1,9 @@
-import HostDNS
 import HostProbes
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 
@@ -50,7 +51,8 @@ struct PastTheTunnelTests {
       try shell(
         "for n in there inside; do for i in $(seq 200); do ip netns exec $n ss -Hltn 'sport = :80' | grep -q . && break; sleep 0.02; done; done"
       )
-      let runner = ProbeRunner(on: loop, resolver: EndpointResolver(on: loop))
+      let helper = ProbeHelper(on: loop)
+      let runner = ProbeRunner(on: loop, helper, resolver: EndpointResolver(on: loop, helper))
       return (children, runner.run(ProbeRequest(url: url, timeout: .seconds(2)), by: passage, then: done))
     }
     return (reply, try sent(by: "wlan0") - before.0, try sent(by: "corp") - before.1)

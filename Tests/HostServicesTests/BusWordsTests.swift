@@ -2,6 +2,7 @@ import HostServices
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
 import Testing
 
 @Suite("What services of the bus say")

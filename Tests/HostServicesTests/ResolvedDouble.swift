@@ -2,6 +2,8 @@ internal import CSystemd
 import Glibc
 import LinuxIO
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 
 /// What stands for systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.

@@ -3,6 +3,8 @@ import Glibc
 import HostServices
 import LinuxIO
 import NetworkTypes
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 

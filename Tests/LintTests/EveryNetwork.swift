@@ -1,6 +1,7 @@
 import NetworkTypes
 import PolicyLint
 import RoamwardCore
+import Testing
 
 /// Every network of a universe, one by one, each fact of it known or unknown, and every answer of its lists of SSIDs: which rules decide,
 /// by the real evaluator, once the decision waits no longer.
@@ -16,52 +17,44 @@ struct EveryNetwork {
   init?(_ rules: [Rule], networks: [NamedNetwork], limit: Int = 100_000) {
     let conditions = rules.map(\.match) + networks.map(\.condition)
     guard let universe = FactUniverse(of: conditions) else { return nil }
-    let keys = Set(conditions.flatMap { $0.keys })
-    var scenes = [LinkFacts(name: universe.interfaceNames[0])].map {
-      NetworkSnapshot(primary: "link", links: [$0], time: .known(universe.times[0]))
-    }
-    func vary<Value>(_ values: [Value], _ change: (inout NetworkSnapshot, inout LinkFacts, Value) -> Void) -> Bool {
+    let criteria = conditions.flatMap(\.criteria)
+    let facts = FactTable.all.filter { !universe.values(of: $0.key).isEmpty }
+    // What no condition asks for may be anything, but for the type: only Wi-Fi has facts of a radio.
+    let radio = facts.contains(where: \.isOfRadio)
+    var scenes = [NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(radio ? .wifi : .other))])]
+    let unknown = "it is varied"
+    func vary<Value>(_ values: [Value], _ change: (inout NetworkSnapshot, Value) -> Void) -> Bool {
       guard scenes.count * values.count <= limit else { return false }
       scenes = scenes.flatMap { scene in
         values.map { value in
           var scene = scene
-          var link = scene.links[0]
-          change(&scene, &link, value)
-          scene.links = [link]
-          scene.primary = link.name
+          change(&scene, value)
+          scene.primary = scene.links[0].name
           return scene
         }
       }
       return true
     }
-    let unknown = "it is varied"
-    func varyFact<Value>(_ values: [Value], _ change: (inout NetworkSnapshot, inout LinkFacts, Fact<Value>) -> Void) -> Bool {
-      vary(values.map { .known($0) } + [.unknown(because: unknown)], change)
+    for fact in facts {
+      let values = universe.values(of: fact.key)
+      let texts = values.compactMap { if case .text(let text) = $0 { text } else { nil } }
+      let known = fact.isList ? subsets(texts).map { FactValue.list($0) } : values
+      let all = known.map { Fact.known($0) } + (fact.kind == nil ? [] : [.unknown(because: unknown)])
+      let isVaried = vary(all) { scene, value in
+        switch value {
+        case .known(let value): if !scene.set(fact, to: value, link: 0) { Issue.record("\(fact.key) takes no \(value)") }
+        case .unknown(let reason): scene.makeUnknown(fact, because: reason, link: 0)
+        }
+      }
+      guard isVaried else { return nil }
     }
-    func has(_ names: String...) -> Bool { !keys.isDisjoint(with: names) }
-    let radio = has("ssid", "ssid-glob", "ssid-file", "bssid", "wifi-security")
-    guard
-      varyFact(has("interface") ? InterfaceType.allCases : radio ? [.wifi] : [.other], { $1.type = $2 }),
-      !has("interface-name") || vary(universe.interfaceNames, { $1.name = $2 }),
-      !has("ssid", "ssid-glob", "ssid-file") || varyFact(universe.ssids, { $1.ssid = $2 }),
-      !has("bssid") || varyFact(universe.bssids, { $1.bssid = $2 }),
-      !has("wifi-security") || varyFact(universe.securities, { $1.wifiSecurity = $2 }),
-      !has("gateway-mac") || varyFact(universe.gatewayMACs, { $1.gatewayMAC = $2 }),
-      !has("dns-domain") || varyFact(subsets(universe.domains), { $1.searchDomains = $2 }),
-      !has("dns-server") || varyFact(subsets(universe.servers), { $1.dnsServers = $2 }),
-      !has("subnet") || vary(subsets(universe.addresses), { $1.addresses = $2.compactMap { InterfaceAddress($0, prefixLength: 32) } }),
-      !has("gateway") || vary(subsets(universe.gateways), { $1.gateways = $2 }),
-      !has("captive-portal") || varyFact([true, false], { $0.captivePortal = $2 }),
-      !has("internet") || varyFact([true, false], { $0.internet = $2 }),
-      !has("metered") || varyFact([true, false], { $1.metered = $2 }),
-      !has("time") || varyFact(universe.times, { $0.time = $2 }),
-      !has("power") || varyFact(PowerSource.allCases, { $0.power = $2 })
-    else { return nil }
-    for url in ["https://a.example/", "https://b.example/"] where has("probe") {
-      guard varyFact([true, false], { $0.probes[url] = $2 }) else { return nil }
+    for url in ["https://a.example/", "https://b.example/"] where criteria.contains(where: { $0.wanted(of: FactTable.probe)?.url == url }) {
+      guard vary([.known(true), .known(false), .unknown(because: unknown)], { $0.probes[url] = $1 }) else { return nil }
     }
-    let everyName = Set(universe.ssids.compactMap { $0 })
-    for list in has("ssid-file") ? [.entries(everyName), .entries([]), .unreadable(because: unknown)] : [SSIDFile.Contents.entries([])] {
+    let everyName = Set(
+      universe.values(of: FactKind.ssid.rawValue).compactMap { if case .text(let text) = $0 { SSID(text) } else { nil } })
+    let hasList = criteria.contains { $0.wanted(of: FactTable.ssidFile) != nil }
+    for list in hasList ? [.entries(everyName), .entries([]), .unreadable(because: unknown)] : [SSIDFile.Contents.entries([])] {
       let evaluator = Evaluator(
         networks: networks.map { NamedNetwork(name: $0.name, condition: $0.condition.listing(list), location: $0.location) })
       let listed = rules.map {
@@ -89,11 +82,12 @@ private func subsets<Value>(_ values: [Value]) -> [[Value]] {
 }
 
 extension Condition {
-  fileprivate var keys: [String] {
+  fileprivate var criteria: [Condition] {
     switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.keys)
-    case .not(let part): part.keys
-    default: [key]
+    case .all(let parts), .any(let parts): parts.flatMap(\.criteria)
+    case .not(let part): part.criteria
+    case .criterion: [self]
+    case .network: []
     }
   }
 
@@ -103,8 +97,7 @@ extension Condition {
     case .all(let parts): .all(parts.map { $0.listing(list) })
     case .any(let parts): .any(parts.map { $0.listing(list) })
     case .not(let part): .not(part.listing(list))
-    case .ssidFile(let file): .ssidFile(SSIDFile(path: file.path, contents: list))
-    default: self
+    case .criterion, .network: wanted(of: FactTable.ssidFile).map { .ssidFile(SSIDFile(path: $0.path, contents: list)) } ?? self
     }
   }
 }

@@ -1,5 +1,6 @@
 import KernelModel
 import NetworkTypes
+import PolicyFiles
 import RoamwardCore
 import Testing
 

@@ -1,4 +1,5 @@
 import Glibc
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 import Testing

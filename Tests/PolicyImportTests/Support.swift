@@ -1,6 +1,7 @@
 import JSON
 import LinuxIO
 import NetworkTypes
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 import Testing

@@ -1,4 +1,5 @@
 import NetworkTypes
+import PolicyFiles
 import RoamwardCore
 import Testing
 

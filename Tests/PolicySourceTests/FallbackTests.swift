@@ -1,3 +1,4 @@
+import PolicyFiles
 import RoamwardCore
 import Testing
 

@@ -1,4 +1,5 @@
 import Glibc
+import PolicyFiles
 import RoamwardCore
 import Testing
 

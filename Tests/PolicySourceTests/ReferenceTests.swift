@@ -68,6 +68,17 @@ private func table(_ mapping: KeyTable) -> String {
     for kind in LintFinding.Kind.allCases { #expect(text.contains("\n| `\(kind.rawValue)` | "), "\(kind.rawValue)") }
   }
 
+  @Test("the reference tells where each fact that sources are asked for comes from, and lists each key of --set") func facts() throws {
+    let text = try Repository.text("docs/policy-reference.md")
+    let sources = try #require(text.components(at: "### Where facts come from").last).components(at: "\n#")[0]
+    let settings = try #require(text.components(at: "\nKeys of `--set`: ").last).components(at: "\n\n")[0]
+    for fact in FactTable.all {
+      let names = FactTable.keys.filter { $0.fact == fact.key }.map(\.name)
+      if fact.kind != nil { #expect(names.contains { sources.contains("`\($0)`") }, "no source of \(fact.key)") }
+      if let name = names.first { #expect(settings.contains("`\(name)`"), "\(name)") }
+    }
+  }
+
   @Test("the operator's guide lists every reason code") func reasonCodes() throws {
     let text = try Repository.text("docs/operations.md")
     for code in ReasonCode.allCases { #expect(text.contains("\n| `\(code.rawValue)` | "), "\(code.rawValue)") }

@@ -45,6 +45,11 @@ struct DoctorTests {
       $0.kernel.isWireGuardUserspace = true
       $0.kernel.hasEngineUser = false
     },
+    Ill(check: "probe-helper", severity: .problem, cure: "install roamward-probe") {
+      $0.kernel.probeAbsence = "roamward-probe is not installed"
+    } spoilPolicy: {
+      $0.onDemand.rules = [Sample.rule(.internet(true), .connect)]
+    },
     Ill(check: "nftables", severity: .problem, cure: "nf_tables") { $0.kernel.nftablesAbsence = "Operation not supported" },
     Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
     Ill(check: "rp-filter", severity: .risk, cure: "net.ipv4.conf.wlan0.rp_filter=2") { $0.kernel.strictLinks = ["wlan0"] },

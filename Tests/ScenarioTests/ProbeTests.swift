@@ -125,7 +125,7 @@ struct ProbeTests {
     #expect(lines.contains("[disconnected]"))
   }
 
-  @Test("without a policy that asks nothing is sent, and libcurl is not loaded; with one it is")
+  @Test("without a policy that asks nothing is sent and no process is there for it; with one it is, and the agent itself reads nothing")
   func lazy() throws {
     let scene = try Scene([
       "corp.yaml": policy("{ match: { ssid: Cafe }, action: connect }, { match: { internet: true }, action: connect }")
@@ -135,14 +135,48 @@ struct ProbeTests {
       go cafe
       start_agent --connectivity-check http://www.example/ --connectivity-content Hello
       tunnel_is corp connected
-      loaded() { grep -c libcurl /proc/$(agent_pid)/maps || true; }
-      say "$(loaded)"
+      helper() { pgrep --parent "$(agent_pid)" --full '^roamward-probe --at-work$'; }
+      loaded() { grep -c -e libcurl -e libcares -e libssl "/proc/$1/maps" || true; }
+      helper || say 'no helper'
       sed -i 's/ssid: Cafe/ssid: Home/' $policies/corp.yaml
       answered() { [[ $(roamward status --json | jq -r '.probes[0].answer') == open ]]; }
       within 5 answered
-      [[ $(loaded) == 0 ]] || say loaded
+      say "agent $(loaded "$(agent_pid)")"
+      [[ $(loaded "$(helper)") == 0 ]] || say 'helper loaded'
       tunnel_is corp connected
+      first=$(helper)
+      kill_agent
+      within 1 not test -e /proc/$first
+      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
+      within 5 answered
+      second=$(helper)
+      stop_agent
+      within 1 not test -e /proc/$second
+      pgrep --full '^roamward-probe --at-work$' | grep -Fx -e "$first" -e "$second" || say 'nothing left'
       """)
-    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[0]", "[loaded]"])
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[no helper]", "[agent 0]", "[helper loaded]", "[nothing left]"])
+  }
+
+  @Test("where the program is not installed the facts are unknown, `status` and `doctor` say why and what helps, and the agent runs on")
+  func missingProgram() throws {
+    let scene = try Scene(["corp.yaml": policy("{ match: { internet: true }, action: connect }, { action: ignore }")])
+    let seen = try scene.run(
+      """
+      mkdir $scene/bin && cp "$bin/roamward" "$bin/roamwardd" $scene/bin/
+      bin=$scene/bin
+      go cafe
+      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
+      told() { roamward network | grep -e '^internet'; roamward network | grep -q 'cannot be sent: roamward-probe cannot be started'; }
+      within 5 told
+      roamward network | grep '^internet'
+      say "$(field corp state)"
+      roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state | grep probe-helper || true
+      roamward dns www.example --policies $policies "${inputs[@]}" --state-dir $scene/state --ask | tail -n 1 || true
+      stop_agent
+      """)
+    #expect(seen.contains("cure: install roamward-probe beside roamwardd, or in PATH"), "\(seen)")
+    #expect(seen.lines.contains { $0.hasPrefix("problem  no name of a gateway is looked up") && $0.contains("[probe-helper]") }, "\(seen)")
+    #expect(seen.lines.contains("[disconnected]"))
+    #expect(seen.lines.last == "0")
   }
 }

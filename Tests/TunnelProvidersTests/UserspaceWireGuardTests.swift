@@ -3,6 +3,8 @@ import KernelModel
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import Testing
 import TunnelProviders

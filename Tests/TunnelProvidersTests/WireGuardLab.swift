@@ -5,6 +5,8 @@ import KeyMemory
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
+import SystemdTestSupport
 import TestSupport
 import TunnelProviders
 

@@ -12,7 +12,7 @@ final class Reconciler {
   let announcer: Announcer
   private(set) var state: AgentState
   private let prober: Prober
-  private let executor: StepExecutor
+  private let runner: StepRunner
   private let passes = PassLoop()
   private var blocking = BlockingRecorder()
   /// Called at the end of each pass.
@@ -23,7 +23,7 @@ final class Reconciler {
     self.announcer = announcer
     state = AgentState(tunnels: TunnelSet(platform), controlGroup: platform.machine.controlGroup)
     prober = Prober(platform, check: check)
-    executor = StepExecutor(platform: platform)
+    runner = StepRunner(platform: platform)
     state.tunnels.changed = { [weak self] in self?.lookAgain() }
     // An answer waits for a network that is just settling.
     prober.whenAnswered = { [weak self] in if let self, state.schedule.settleUntil == nil { pass() } }
@@ -224,7 +224,7 @@ final class Reconciler {
   /// Carries steps out, or has another program do so. Gives those that failed, but for name servers, which fail no tunnel.
   func carryOut(_ steps: [Step]) -> [StepFailure] {
     if steps.isEmpty { return [] }
-    let outcome = executor.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)
+    let outcome = runner.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)
     state.agenda.counters.steps += outcome.made.count
     state.repairs.made(outcome.made)
     for case .renewSessions(let link, _) in outcome.made { state.tunnels.ordered.first { $0.linkName == link }?.sessionsBegan() }

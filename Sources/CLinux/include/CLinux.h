@@ -4,6 +4,7 @@
 
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/types.h>
 
 /// SO_PEERCRED: who connected. 0, or -1 with errno.
@@ -27,6 +28,25 @@ int clinux_forbid_dumps(void);
 int clinux_set_mark(int fd, uint32_t mark);
 int clinux_bind_to_device(int fd, const char *link);
 
+/// Connects to an internet address of 4 or 16 bytes in network order. 0, or -1 with errno (EINPROGRESS: it has begun).
+int clinux_connect(int fd, const uint8_t *address, int length, uint16_t port);
+
+/// The address that a socket has here, in network order: 4 or 16 bytes into `address`; gives their count, or -1 with errno.
+int clinux_local_address(int fd, uint8_t address[16]);
+
+/// TCP_NODELAY. 0, or -1 with errno.
+int clinux_send_at_once(int fd);
+
+/// socketpair(2) of SOCK_SEQPACKET: close-on-exec; the first end is non-blocking. 0, or -1 with errno.
+int clinux_message_pair(int ends[2]);
+
+/// Sends one message; `passed` goes along (SCM_RIGHTS) where it is not -1. 0, or -1 with errno.
+int clinux_send_message(int fd, const void *bytes, size_t count, int passed);
+
+/// Takes one message, without waiting. `passed` gets a descriptor that came along, close-on-exec, where `takes` is not 0; else -1. What
+/// else came along is closed. Its length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
+ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed);
+
 /// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
 int clinux_pipe(int ends[2]);
 
@@ -38,6 +58,37 @@ extern const short clinux_spawn_new_session;
 
 /// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
 int clinux_accept(int fd);
+
+/// EPOLLIN and EPOLLOUT of epoll_ctl(2).
+extern const uint32_t clinux_readable, clinux_writable;
+
+/// What `clinux_poller_wait` tells of one descriptor: the identity that it was added under, and the `EPOLL*` bits that hold.
+struct clinux_ready {
+  uint64_t identity;
+  uint32_t events;
+};
+
+/// An epoll descriptor, close-on-exec; what it watches, level-triggered unless `events` says EPOLLET; and what is ready,
+/// without a limit of time. A descriptor, 0, or how many; or -1 with errno.
+int clinux_poller(void);
+int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity);
+int clinux_poller_remove(int poller, int fd);
+int clinux_poller_wait(int poller, struct clinux_ready *ready, int limit);
+
+/// A timerfd on CLOCK_BOOTTIME, close-on-exec and non-blocking; armed at an absolute time in nanoseconds, 0 disarms it.
+int clinux_timer(void);
+int clinux_timer_set(int fd, uint64_t nanoseconds);
+
+/// A signalfd of one signal, which is blocked for the calling thread from here on; close-on-exec and non-blocking. It is read in pieces of
+/// `clinux_signal_size` bytes. A descriptor, or -1 with errno.
+int clinux_signal_reader(int signal);
+extern const int clinux_signal_size;
+
+/// pidfd_open(2): a descriptor that is readable when the process has ended, close-on-exec; or -1 with errno.
+int clinux_process(pid_t process);
+
+/// Reaps a child that has ended: its exit code, or 128 and the signal's number; -1 where it has not ended, or is no child.
+int clinux_reap(pid_t child);
 
 /// How a child ended, from the status that waitid(2) gives: the exit code, or 128 and the signal's number.
 int clinux_exit_code(int code, int status);

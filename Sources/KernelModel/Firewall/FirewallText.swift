@@ -27,8 +27,7 @@ extension FirewallTable {
 
   /// Tells this content from any other. Stands in the table as its comment.
   package var digest: String {
-    let hash = chains.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
-    return String(hash, radix: 16)
+    String(FNV1a(chains.joined(separator: "\n")).value, radix: 16)
   }
 
   private var text: String {

@@ -46,62 +46,133 @@ package enum Step: Hashable, Sendable {
   case setRecord(ResolverRecord)
   /// Takes a record of ours back, whichever resolvconf(8) has it.
   case removeRecord(String)
-
-  /// What takes the step back; `nil` where removing the link does.
-  package var undo: Step? {
-    switch self {
-    case .addWireGuardLink(let link, let engine): .deleteLink(link, engine)
-    case .addDummyLink(let link): .deleteLink(link, .kernel)
-    case .setAlias, .configureWireGuard, .renewSessions, .setUp, .deleteLink, .restoreResolvConf, .removeFirewall, .revertLinkResolver,
-      .removeRecord:
-      nil
-    case .setMTU(let link, let mtu, let was): was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu)
-    case .addAddress(let address, let link): .removeAddress(address, link: link)
-    case .removeAddress(let address, let link): .addAddress(address, link: link)
-    case .addRoute(let route): .removeRoute(route)
-    case .removeRoute(let route): .addRoute(route)
-    case .addRule(let rule): .removeRule(rule)
-    case .removeRule(let rule): .addRule(rule)
-    case .writeResolvConf: .restoreResolvConf
-    case .replaceFirewall: .removeFirewall
-    case .setLinkResolver(_, let link): .revertLinkResolver(link: link)
-    case .setRecord(let record): .removeRecord(record.name)
-    }
-  }
 }
 
-extension Step: CustomStringConvertible {
-  package var description: String {
+extension Step {
+  /// What may be asked of a step's declaration. Texts and the inverse are made for who asks for them alone: a plan may have 100,000 routes.
+  enum Part {
+    case traits, words, undo, object, before
+  }
+
+  enum Answer {
+    case traits(StepTraits)
+    case text(String?)
+    case step(Step?)
+  }
+
+  /// All that is said about each step, once. `device`: the link that has to be there. `words`: the command that an administrator would
+  /// type. `undo`: what takes it back, `nil` where removing the link does. `object`: what there is once it is made, or what it takes away.
+  /// `before`: what is there in the object's place, where its link is.
+  func declaration(_ part: Part) -> Answer {
+    func declared(
+      _ stage: StepStage, _ executor: StepExecutor, link: String? = nil, device: String? = nil, table: UInt32? = nil,
+      takesAway: Bool = false, words: @autoclosure () -> String, undo: @autoclosure () -> Step? = nil,
+      object: @autoclosure () -> String? = nil, before: @autoclosure () -> String? = nil
+    ) -> Answer {
+      switch part {
+      case .traits:
+        .traits(StepTraits(stage: stage, executor: executor, link: link, device: device, table: table, takesAway: takesAway))
+      case .words: .text(words())
+      case .undo: .step(undo())
+      case .object: .text(object())
+      case .before: .text(before())
+      }
+    }
     switch self {
-    case .addWireGuardLink(let link, .kernel): "ip link add dev \(link) type wireguard"
-    case .addWireGuardLink(let link, .userspace): "roamward-wireguard \(link)"
-    case .addDummyLink(let link): "ip link add dev \(link) type dummy"
-    case .setAlias(let link, let alias): "ip link set dev \(link) alias \(alias)"
-    case .configureWireGuard(let link, let device): "wg set \(link) \(Self.words(device))"
-    case .renewSessions(let link, let device): "wg setconf \(link) \(Self.words(device))"
-    case .setMTU(let link, let mtu, _): "ip link set dev \(link) mtu \(mtu)"
-    case .addAddress(let address, let link): "ip address add \(address) dev \(link)"
-    case .removeAddress(let address, let link): "ip address del \(address) dev \(link)"
-    case .setUp(let link): "ip link set dev \(link) up"
-    case .deleteLink(let link, _): "ip link del dev \(link)"
-    case .addRoute(let route): "ip \(Self.family(route.destination.family))route add \(route)"
-    case .removeRoute(let route): "ip \(Self.family(route.destination.family))route del \(route)"
-    case .addRule(let rule): "ip \(Self.family(rule.family))rule add \(rule)"
-    case .removeRule(let rule): "ip \(Self.family(rule.family))rule del \(rule)"
+    case .addWireGuardLink(let link, let engine):
+      return declared(
+        .links, engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: engine == .kernel ? "ip link add dev \(link) type wireguard" : "roamward-wireguard \(link)",
+        undo: .deleteLink(link, engine), object: "link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))")
+    case .addDummyLink(let link):
+      return declared(
+        .links, .kernel, link: link, device: link, words: "ip link add dev \(link) type dummy",
+        undo: .deleteLink(link, .kernel), object: "link \(link) (dummy)")
+    case .setAlias(let link, let alias):
+      return declared(
+        .links, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) alias \(alias)",
+        object: "link \(link) alias \(alias)")
+    case .configureWireGuard(let link, let device):
+      return declared(
+        .settings, device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: "wg set \(link) \(Self.words(device))", object: "link \(link) wireguard \(Self.words(device))",
+        before: "link \(link) wireguard with other settings")
+    case .renewSessions(let link, let device):
+      return declared(
+        .settings, device.engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
+        words: "wg setconf \(link) \(Self.words(device))", object: "link \(link) wireguard \(Self.words(device))",
+        before: "link \(link) wireguard with older sessions")
+    case .setMTU(let link, let mtu, let was):
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) mtu \(mtu)",
+        undo: was == mtu ? nil : .setMTU(link: link, mtu: was, was: mtu), object: "link \(link) mtu \(mtu)",
+        before: "link \(link) mtu \(was)")
+    case .addAddress(let address, let link):
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip address add \(address) dev \(link)",
+        undo: .removeAddress(address, link: link), object: "address \(address) dev \(link)")
+    case .removeAddress(let address, let link):
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, takesAway: true,
+        words: "ip address del \(address) dev \(link)", undo: .addAddress(address, link: link),
+        object: "address \(address) dev \(link)")
+    case .setUp(let link):
+      return declared(
+        .settings, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) up",
+        object: "link \(link) up", before: "link \(link) down")
+    case .deleteLink(let link, _):
+      return declared(
+        .removal, .kernel, link: link, device: link, takesAway: true, words: "ip link del dev \(link)",
+        object: "link \(link)")
+    case .addRoute(let route):
+      return declared(
+        .routes, .kernelInBatches, device: route.link, table: route.table,
+        words: "ip \(Self.family(route.destination.family))route add \(route)", undo: .removeRoute(route),
+        object: "route \(route)")
+    case .removeRoute(let route):
+      // One that makes room for another travels with it.
+      return declared(
+        .routes, .kernelInBatches, device: route.link, table: route.table, takesAway: true,
+        words: "ip \(Self.family(route.destination.family))route del \(route)", undo: .addRoute(route),
+        object: "route \(route)")
+    case .addRule(let rule):
+      return declared(
+        .rules, .kernelInBatches, table: rule.table, words: "ip \(Self.family(rule.family))rule add \(rule)",
+        undo: .removeRule(rule), object: "\(Self.family(rule.family))rule \(rule)")
+    case .removeRule(let rule):
+      return declared(
+        .removal, .kernelInBatches, table: rule.table, takesAway: true,
+        words: "ip \(Self.family(rule.family))rule del \(rule)", undo: .addRule(rule),
+        object: "\(Self.family(rule.family))rule \(rule)")
+    case .replaceFirewall(let table):
+      return declared(
+        .firewall, .firewall, words: "nft table \(FirewallTable.name): \(table)", undo: .removeFirewall,
+        object: "table \(FirewallTable.name): \(table)")
+    case .removeFirewall:
+      return declared(
+        .removal, .firewall, takesAway: true, words: "nft delete table \(FirewallTable.name)",
+        object: "table \(FirewallTable.name)")
     case .writeResolvConf(let file):
-      "resolv.conf: " + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", ")
-    case .replaceFirewall(let table): "nft table \(FirewallTable.name): \(table)"
-    case .removeFirewall: "nft delete table \(FirewallTable.name)"
-    case .restoreResolvConf: "resolv.conf: put back the file that stood there"
+      return declared(
+        .resolver, .resolverFile,
+        words: "resolv.conf: "
+          + (file.nameServers.map { "nameserver \($0)" } + file.searchDomains.map { "search \($0)" }).joined(separator: ", "),
+        undo: .restoreResolvConf)
+    case .restoreResolvConf:
+      return declared(
+        .removal, .resolverFile, takesAway: true, words: "resolv.conf: put back the file that stood there")
     case .setLinkResolver(let resolver, let link):
-      "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
-        + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
-        + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
-    case .revertLinkResolver(let link): "resolvectl revert \(link)"
+      return declared(
+        .resolver, .resolverProgram, words: Self.words(resolver, link), undo: .revertLinkResolver(link: link))
+    case .revertLinkResolver(let link):
+      return declared(.removal, .resolverProgram, takesAway: true, words: "resolvectl revert \(link)")
     case .setRecord(let record):
-      "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
-        + record.text.split(separator: "\n").joined(separator: ", ")
-    case .removeRecord(let name): "resolvconf -d \(name)"
+      return declared(
+        .resolver, .resolverProgram,
+        words: "resolvconf -a \(record.name)\(record.program == .openresolv ? " -m 0 -x" : ""): "
+          + record.text.split(separator: "\n").joined(separator: ", "), undo: .removeRecord(record.name))
+    case .removeRecord(let name):
+      return declared(.removal, .resolverProgram, takesAway: true, words: "resolvconf -d \(name)")
     }
   }
 
@@ -119,5 +190,11 @@ extension Step: CustomStringConvertible {
       words.append("allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))")
     }
     return words.joined(separator: " ")
+  }
+
+  private static func words(_ resolver: LinkResolver, _ link: String) -> String {
+    "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
+      + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
+      + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
   }
 }

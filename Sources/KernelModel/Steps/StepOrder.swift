@@ -11,19 +11,6 @@ package enum StepStage: Int, Hashable, Sendable, Comparable {
 }
 
 extension Step {
-  package var stage: StepStage {
-    switch self {
-    case .replaceFirewall: .firewall
-    case .addWireGuardLink, .addDummyLink, .setAlias: .links
-    case .configureWireGuard, .renewSessions, .setMTU, .addAddress, .removeAddress, .setUp: .settings
-    // A route that takes another's place travels with its removal.
-    case .addRoute, .removeRoute: .routes
-    case .addRule: .rules
-    case .writeResolvConf, .setLinkResolver, .setRecord: .resolver
-    case .removeRule, .restoreResolvConf, .revertLinkResolver, .removeRecord, .deleteLink, .removeFirewall: .removal
-    }
-  }
-
   /// Whether the step is not to be made where the other one, of an earlier stage, has failed. A firewall that is refused bars nothing:
   /// without the tunnel even more would be outside.
   package func builds(on failed: Step) -> Bool {
@@ -33,9 +20,7 @@ extension Step {
     case (.removal, _), (_, .removal), (_, .firewall), (_, .resolver): return false
     case (.settings, .links), (.routes, .links), (.routes, .settings): return failed.link.map(needs) ?? false
     case (.rules, .links), (.rules, .settings), (.resolver, _): return true
-    case (.rules, .routes):
-      if case (.addRule(let rule), .addRoute(let route)) = (self, failed) { return rule.table == route.table }
-      return false
+    case (.rules, .routes): return traits.table == failed.traits.table
     default: return false
     }
   }

@@ -1,6 +1,7 @@
 import AgentCore
 package import Doctor
 internal import Glibc
+internal import HostProbes
 import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
@@ -42,6 +43,7 @@ extension KernelCondition {
     case .engine(let engine): isWireGuardUserspace = engine == .userspace
     case .none(let reason): wireGuardAbsence = reason
     }
+    probeAbsence = ProbeHelper.absence
     hasEngineUser = getpwnam("roamward-wireguard") != nil
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }

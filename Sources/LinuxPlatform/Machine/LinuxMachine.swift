@@ -5,10 +5,11 @@ package import HostDNS
 internal import HostServices
 package import KernelModel
 internal import KernelNetwork
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
+package import SystemdIO
 package import TunnelProviders
 
 /// This machine: where observations come from and what steps are carried out on. The agent and the dry runs use the same one.
@@ -256,8 +257,8 @@ package final class LinuxMachine {
     var sources = UnderlaySources(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
       ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
-    if facts.contains(.time) { sources.time = .known(.now) }
-    if facts.contains(.power) { sources.power = powerSource() }
+    if facts.contains(.time) { sources.direct.time = .known(.now) }
+    if facts.contains(.power) { sources.direct.power = powerSource() }
     if !facts.isDisjoint(with: .ofHostServices) {
       sources.host = host.words(about: kernel.linksInUse, resolvConf: underlayResolver)
     }
@@ -316,10 +317,10 @@ extension KernelState {
 extension Step {
   /// Whether something else than the kernel has to carry it out.
   fileprivate var isOutsideKernel: Bool {
-    switch self {
-    case .writeResolvConf, .restoreResolvConf, .replaceFirewall, .removeFirewall, .addWireGuardLink(_, .userspace): true
-    case .configureWireGuard(_, let device), .renewSessions(_, let device): device.engine == .userspace
-    default: false
+    switch traits.executor {
+    case .firewall, .resolverFile, .userspaceEngine: true
+    // One that programs of the resolver take comes another way; the applier refuses it.
+    case .kernelInBatches, .kernel, .resolverProgram: false
     }
   }
 }

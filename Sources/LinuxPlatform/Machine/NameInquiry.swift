@@ -1,8 +1,9 @@
 package import AgentCore
-internal import HostDNS
+internal import HostProbes
 internal import LinuxIO
 package import NetworkTypes
 package import RoamwardCore
+internal import SystemdIO
 
 /// Asks for a name as programs of this host do now, waits for it, and says in words who answered, or what went wrong.
 /// `servers`: those that resolv.conf names.

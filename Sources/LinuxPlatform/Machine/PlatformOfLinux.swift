@@ -3,10 +3,11 @@ internal import Glibc
 internal import HostDNS
 internal import HostProbes
 import KernelModel
-package import LinuxIO
+import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 import RoamwardCore
+package import SystemdIO
 internal import TunnelProviders
 
 extension Platform {
@@ -51,8 +52,9 @@ extension MachinePlatform {
 
 extension NetworkPlatform {
   fileprivate static func linux(_ machine: LinuxMachine, _ loop: EventLoop) -> NetworkPlatform {
-    let resolver = EndpointResolver(on: loop)
-    let probes = ProbeRunner(on: loop, resolver: resolver)
+    let helper = ProbeHelper(on: loop)
+    let resolver = EndpointResolver(on: loop, helper)
+    let probes = ProbeRunner(on: loop, helper, resolver: resolver)
     return NetworkPlatform(
       resolve: { name, servers, link, done in
         let lookUp = resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in

@@ -1,7 +1,8 @@
 import AgentCore
 internal import Glibc
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
+package import SystemdIO
 
 /// Watches files by their folders, so that a file that is replaced by rename, removed or made later is seen all the same.
 ///

@@ -1,9 +1,10 @@
 import AgentCore
 internal import Glibc
 import KernelNetwork
-package import LinuxIO
+internal import LinuxIO
 import NetworkTypes
 package import RoamwardCore
+package import SystemdIO
 
 /// Hears of changes to facts of the host that are needed, and of nothing else: the clock and its time zone, and what the machine runs on.
 package final class HostWatch {

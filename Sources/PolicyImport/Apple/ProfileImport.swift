@@ -1,3 +1,5 @@
+internal import PolicyFiles
+
 /// Reads an Apple configuration profile or a declaration of OS 27: each VPN and DNS payload becomes a tunnel, in their order.
 package func importProfile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   var result = ImportResult(report: ImportReport(file: file))

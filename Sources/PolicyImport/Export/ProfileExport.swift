@@ -1,4 +1,5 @@
 internal import JSON
+internal import NetworkTypes
 package import RoamwardCore
 
 /// A tunnel's rules in a form of Apple's.
@@ -92,9 +93,8 @@ private struct ProfileBuilder {
 
 /// The same for the same name, so that an export changes only where the policy did: FNV-1a, twice, in the form of RFC 9562 version 8.
 private func uuid(_ name: String) -> String {
-  func hash(_ seed: UInt64) -> UInt64 { name.utf8.reduce(0xcbf2_9ce4_8422_2325 ^ seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } }
-  let high = hash(0) & ~0xf000 | 0x8000
-  let low = hash(0x9e37_79b9_7f4a_7c15) & ~(3 << 62) | 2 << 62
+  let high = FNV1a(name).value & ~0xf000 | 0x8000
+  let low = FNV1a(name, variant: 0x9e37_79b9_7f4a_7c15).value & ~(3 << 62) | 2 << 62
   func digits(_ value: UInt64) -> String {
     let text = String(value, radix: 16, uppercase: true)
     return String(repeating: "0", count: 16 - text.utf8.count) + text

@@ -86,8 +86,10 @@ private struct RuleExporter {
     case .network(let names):
       if names.isEmpty { return [[]] }
       return alternatives(of: .any(names.map { networks[$0] ?? .never }), depth: depth + 1, &losses)
-    case .interface(let types) where types.count > 1: return types.map { [.interface([$0])] }
-    default: return [[condition]]
+    case .criterion:
+      if let types = condition.wanted(of: FactTable.interface), types.count > 1 { return types.map { [.interface([$0])] } }
+      return [[condition]]
+    case .not: return [[condition]]
     }
   }
 
@@ -116,46 +118,42 @@ private func appleCriterion(_ criterion: Condition, _ losses: inout [String]) ->
     return nil
   }
   switch criterion {
-  case .interface(let types):
+  case .not: return lost("`not` has no counterpart: write rules for what is meant before this one")
+  case .all, .any, .network: return lost("an alternative within a criterion")
+  case .criterion: break
+  }
+  if let types = criterion.wanted(of: FactTable.interface) {
     switch types.first {
     case .ethernet: return Property.Entry("InterfaceTypeMatch", .text("Ethernet"))
     case .wifi: return Property.Entry("InterfaceTypeMatch", .text("WiFi"))
     case .cellular: return Property.Entry("InterfaceTypeMatch", .text("Cellular"))
     case let other: return lost("interface `\(other?.rawValue ?? "none")` has no counterpart (Ethernet, WiFi and Cellular have)")
     }
-  case .ssid(let ssids):
+  }
+  if let ssids = criterion.wanted(of: FactTable.ssid) {
     let texts = ssids.compactMap { String(validating: $0.bytes, as: UTF8.self) }
     let canBeWritten = texts.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0xfffe } }
     guard texts.count == ssids.count, canBeWritten else { return lost("an SSID that is no text cannot be written") }
     return Property.Entry("SSIDMatch", .texts(texts))
-  case .dnsDomain(let domains): return Property.Entry("DNSDomainMatch", .texts(domains.map(\.description)))
-  case .dnsServer(let patterns, .each):
-    let texts = patterns.compactMap(appleText)
-    guard texts.count == patterns.count else { return lost("a prefix of name servers can be written only at whole octets of IPv4 (17.*)") }
+  }
+  if let domains = criterion.wanted(of: FactTable.dnsDomain) { return Property.Entry("DNSDomainMatch", .texts(domains.map(\.description))) }
+  if let servers = criterion.wanted(of: FactTable.dnsServer) {
+    guard servers.quantifier == .each else {
+      return lost("`dns-server: { any: … }`: Apple's texts disagree on what its list means, so `any` cannot be relied on")
+    }
+    let texts = servers.patterns.compactMap(appleText)
+    guard texts.count == servers.patterns.count else {
+      return lost("a prefix of name servers can be written only at whole octets of IPv4 (17.*)")
+    }
     return Property.Entry("DNSServerAddressMatch", .texts(texts))
-  case .dnsServer(_, .any):
-    return lost("`dns-server: { any: … }`: Apple's texts disagree on what its list means, so `any` cannot be relied on")
-  case .probe(let probe):
+  }
+  if let probe = criterion.wanted(of: FactTable.probe) {
     guard probe == Probe(url: probe.url), case .probe = readProbe(probe.url) else {
       return lost("a probe's status, pin and timeout have no counterpart, and its URL has to be one that can answer")
     }
     return Property.Entry("URLStringProbe", .text(probe.url))
-  case .not: return lost("`not` has no counterpart: write rules for what is meant before this one")
-  case .interfaceName: return lost("`interface-name` has no counterpart")
-  case .ssidGlob: return lost("`ssid-glob` has no counterpart")
-  case .bssid: return lost("`bssid` has no counterpart")
-  case .ssidFile: return lost("`ssid-file` has no counterpart")
-  case .wifiSecurity: return lost("`wifi-security` has no counterpart")
-  case .subnet: return lost("`subnet` has no counterpart")
-  case .gateway: return lost("`gateway` has no counterpart")
-  case .gatewayMAC: return lost("`gateway-mac` has no counterpart")
-  case .captivePortal: return lost("`captive-portal` has no counterpart")
-  case .internet: return lost("`internet` has no counterpart")
-  case .metered: return lost("`metered` has no counterpart")
-  case .time: return lost("`time` has no counterpart")
-  case .power: return lost("`power` has no counterpart")
-  case .all, .any, .network: return lost("an alternative within a criterion")
   }
+  return lost("`\(criterion.key)` has no counterpart")
 }
 
 /// An address, or whole octets and a star.

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// A property list as XML, indented by tabs as Apple's own tools write it. Control characters, which XML cannot hold, become U+FFFD.
 package func xmlText(_ root: Property) -> String {
   var text = """
@@ -46,15 +48,4 @@ private func escaped(_ text: String) -> String {
     }
   }
   return String(result)
-}
-
-private func base64(_ bytes: [UInt8]) -> String {
-  let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-  var text = ""
-  for start in stride(from: 0, to: bytes.count, by: 3) {
-    let part = bytes[start..<min(start + 3, bytes.count)]
-    let bits = part.enumerated().reduce(UInt32(0)) { $0 | UInt32($1.element) << UInt32(16 - 8 * $1.offset) }
-    for i in 0..<4 { text.append(i <= part.count ? digits[Int(bits >> UInt32(18 - 6 * i)) & 63] : "=") }
-  }
-  return text
 }

@@ -1,4 +1,5 @@
 import NetworkTypes
+import PolicyFiles
 import RoamwardCore
 
 /// An OpenVPN configuration for a service: what runs programs or writes files is turned into comments, for the file comes from elsewhere

@@ -1,4 +1,5 @@
 import NetworkTypes
+package import PolicyFiles
 package import PolicySource
 import RoamwardCore
 

@@ -1,20 +1,6 @@
 import NetworkTypes
+internal import PolicyFiles
 import RoamwardCore
-
-/// A file that an import makes.
-package struct OutputFile: Hashable, Sendable {
-  /// A name in the folder of the output, without a slash.
-  package var name: String
-  package var bytes: [UInt8]
-  /// Whether it is for root alone (0600) from its first instant.
-  package var isSecret: Bool
-
-  package init(name: String, bytes: [UInt8], isSecret: Bool) {
-    self.name = name
-    self.bytes = bytes
-    self.isSecret = isSecret
-  }
-}
 
 /// A rule as it was translated, and the words that it came from.
 struct ImportedRule {

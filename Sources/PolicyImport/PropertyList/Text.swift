@@ -39,42 +39,6 @@ private func looksLikeKey(_ run: String) -> Bool {
 
 func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable }
 
-/// Bytes of RFC 4648 base64; white space counts for nothing. `nil` for anything else.
-func bytes(fromBase64 text: some StringProtocol) -> [UInt8]? {
-  var result: [UInt8] = []
-  var bits: UInt32 = 0
-  var digits = 0
-  var padding = 0
-  for byte in text.utf8 {
-    let value: UInt8
-    switch byte {
-    case 9, 10, 13, 32: continue
-    case UInt8(ascii: "="):
-      padding += 1
-      continue
-    case 65...90: value = byte - 65
-    case 97...122: value = byte - 97 + 26
-    case 48...57: value = byte - 48 + 52
-    case UInt8(ascii: "+"): value = 62
-    case UInt8(ascii: "/"): value = 63
-    default: return nil
-    }
-    guard padding == 0 else { return nil }
-    bits = bits << 6 | UInt32(value)
-    digits += 1
-    if digits.isMultiple(of: 4) {
-      result += [UInt8(truncatingIfNeeded: bits >> 16), UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits)]
-      bits = 0
-    }
-  }
-  switch digits % 4 {
-  case 0: return padding == 0 ? result : nil
-  case 2: return result + [UInt8(truncatingIfNeeded: bits >> 4)]
-  case 3: return result + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
-  default: return nil
-  }
-}
-
 /// Lines without their ends, CRLF or LF; numbers from 1. What is not UTF-8 is repaired.
 func numberedLines(_ bytes: [UInt8]) -> [(number: Int, text: String)] {
   let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]

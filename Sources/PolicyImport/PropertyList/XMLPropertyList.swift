@@ -1,51 +1,28 @@
-internal import CExpat
+internal import NetworkTypes
+internal import XMLEvents
 
 /// Reads an XML property list. Entities of its own are refused, so that nothing ever expands; nothing is fetched.
-///
-/// expat finds the ends of elements, and gives their lines; it is hardened against hostile input and does not recurse.
 func readXMLPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
-  guard let parser = XML_ParserCreate(nil) else { throw ImportFailure("out of memory") }
-  defer { XML_ParserFree(parser) }
-  let builder = PropertyBuilder(parser)
-  XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())
-  XML_SetStartElementHandler(parser) { data, name, _ in builderOf(data)?.begin(textOf(name)) }
-  XML_SetEndElementHandler(parser) { data, name in builderOf(data)?.end(textOf(name)) }
-  XML_SetCharacterDataHandler(parser) { data, start, count in
-    guard let start, count > 0 else { return }
-    builderOf(data)?.append(UnsafeRawBufferPointer(start: start, count: Int(count)))
-  }
-  XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, hasInternalSubset in
-    if hasInternalSubset != 0 { builderOf(data)?.refuse("the document type declares things of its own, such as entities") }
-  }
-  XML_SetSkippedEntityHandler(parser) { data, _, _ in builderOf(data)?.refuse("an entity is used that XML does not define") }
-  let status = bytes.withUnsafeBytes { buffer in
-    XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count), 1)
+  var builder = PropertyBuilder()
+  do throws(XMLSyntaxError) {
+    try readXML(bytes) { event, line in builder.take(event, line: line) }
+  } catch {
+    throw ImportFailure("this is not well-formed XML: \(error.reason)", help: "the file was damaged, or written by hand", line: error.line)
   }
   if let failure = builder.failure { throw failure }
-  guard status == XML_STATUS_OK else {
-    let reason = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not well-formed"
-    throw ImportFailure(
-      "this is not well-formed XML: \(reason)", help: "the file was damaged, or written by hand",
-      line: Int(XML_GetCurrentLineNumber(parser)))
-  }
   guard let root = builder.root else { throw ImportFailure("the property list is empty") }
   return root
 }
 
-private func builderOf(_ data: UnsafeMutableRawPointer?) -> PropertyBuilder? {
-  data.map { Unmanaged<PropertyBuilder>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func textOf(_ name: UnsafePointer<XML_Char>?) -> String { name.map { String(cString: $0) } ?? "" }
-
-/// Puts values together while expat walks through the elements. Only expat's handlers call it, within `readXMLPropertyList`.
-private final class PropertyBuilder {
+/// Puts values together while the events of the elements come.
+private struct PropertyBuilder {
   private enum Container {
     case array([Property])
     case dictionary([Property.Entry], names: Set<String>, key: String?)
   }
 
-  private let parser: XML_Parser
+  /// Of the event that is being taken.
+  private var line = 1
   private var stack: [(container: Container, line: Int)] = []
   private var depth = 0
   private var nodes = 0
@@ -55,17 +32,24 @@ private final class PropertyBuilder {
   private(set) var root: Property?
   private(set) var failure: ImportFailure?
 
-  init(_ parser: XML_Parser) { self.parser = parser }
-
-  private var line: Int { Int(XML_GetCurrentLineNumber(parser)) }
-
-  func refuse(_ message: String, help: String? = nil) {
-    if failure == nil { failure = ImportFailure(message, help: help, line: line) }
-    XML_StopParser(parser, XML_Bool(XML_FALSE))
+  /// `false` once the list is refused.
+  mutating func take(_ event: XMLEvent, line: Int) -> Bool {
+    self.line = line
+    switch event {
+    case .begin(let name): begin(name)
+    case .end(let name): end(name)
+    case .characters(let bytes): append(bytes)
+    case .ownDeclarations: refuse("the document type declares things of its own, such as entities")
+    case .undefinedEntity: refuse("an entity is used that XML does not define")
+    }
+    return failure == nil
   }
 
-  func begin(_ name: String) {
-    if failure != nil { return }
+  private mutating func refuse(_ message: String, help: String? = nil) {
+    if failure == nil { failure = ImportFailure(message, help: help, line: line) }
+  }
+
+  private mutating func begin(_ name: String) {
     depth += 1
     nodes += 1
     guard depth <= ImportLimits.depth + 1 else { return refuse("lists are nested more than \(ImportLimits.depth) deep") }
@@ -84,16 +68,15 @@ private final class PropertyBuilder {
     }
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) {
+  private mutating func append(_ bytes: [UInt8]) {
     if scalar != nil {
       characters.append(contentsOf: bytes)
-    } else if failure == nil, bytes.contains(where: { ![9, 10, 13, 32].contains($0) }) {
+    } else if bytes.contains(where: { ![9, 10, 13, 32].contains($0) }) {
       refuse("there is text between the elements")
     }
   }
 
-  func end(_ name: String) {
-    if failure != nil { return }
+  private mutating func end(_ name: String) {
     depth -= 1
     if depth == 0 {
       if !stack.isEmpty { refuse("an element is not closed") }
@@ -115,7 +98,7 @@ private final class PropertyBuilder {
     }
   }
 
-  private func accept(key: String) {
+  private mutating func accept(key: String) {
     guard let last = stack.indices.last, case .dictionary(let entries, let names, nil) = stack[last].container else {
       return refuse("a key stands where a value was expected")
     }
@@ -123,7 +106,7 @@ private final class PropertyBuilder {
     stack[last].container = .dictionary(entries, names: names, key: key)
   }
 
-  private func accept(_ value: Property) {
+  private mutating func accept(_ value: Property) {
     guard let last = stack.indices.last else {
       if root != nil { return refuse("there is a second value after the first") }
       root = value

@@ -1,3 +1,4 @@
+package import PolicyFiles
 package import RoamwardCore
 
 /// A warning about something that stands in a policy file, from a reader that has the values alone.

@@ -1,3 +1,4 @@
+package import PolicyFiles
 internal import RoamwardCore
 
 /// As `loadPolicies`, but what has errors now is as it was when it was good, as long as `kept` tells.

@@ -1,4 +1,5 @@
 internal import KeyMemory
+internal import PolicyFiles
 
 /// A file that went into a set of policies: of policies itself, or one that those name.
 package struct ReadFile: Hashable, Sendable {

@@ -1,3 +1,5 @@
+internal import PolicyFiles
+
 /// A file that was found and passed over.
 package struct IgnoredFile: Hashable, Sendable {
   package let path: String

@@ -1,3 +1,4 @@
+package import PolicyFiles
 internal import RoamwardCore
 
 extension LoadedPolicies {

@@ -1,3 +1,4 @@
+package import PolicyFiles
 package import RoamwardCore
 
 /// All policy files of some layers as one set, and all that was found on the way.

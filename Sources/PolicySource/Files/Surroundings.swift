@@ -1,3 +1,4 @@
+internal import PolicyFiles
 import RoamwardCore
 
 /// The files around a policy file: those that it names, and what reading them has brought to light.

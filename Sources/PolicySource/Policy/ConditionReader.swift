@@ -11,57 +11,7 @@ func readCondition(_ node: Node, of subject: String, _ reading: inout Reading) -
 /// Every key of a match. What is empty is not considered, and is noted.
 let criteria: Mapping<[Condition]> = Mapping(
   subject: "a match", noun: "criteria", draft: [],
-  keys: [
-    Key(criterion: "interface", .word(), "The type of the primary link.", example: "[wifi, cellular]") { .interface($0) },
-    Key(
-      criterion: "interface-name", .interfaceCriterion, "A pattern for the primary link's name: `*` any run, `?` any character.",
-      example: "wl*"
-    ) {
-      .interfaceName($0)
-    },
-    Key(criterion: "ssid", .ssidCriterion, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]") { .ssid($0) },
-    Key(criterion: "ssid-glob", .ssidGlob, "A pattern for the name of the Wi-Fi network.", example: "Corp-*") { .ssidGlob($0) },
-    Key(
-      criterion: "bssid", .mac, "The access point's address.", example: "02:00:5e:00:00:07"
-    ) { .bssid($0) },
-    Key(
-      criterion: "wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]"
-    ) { .wifiSecurity($0) },
-    Key(
-      fact: "ssid-file", expects: "a file", schema: .anyText,
-      "A file of SSIDs, one a line, relative to the policy; watched like the policy.",
-      example: "trusted.ssids", readSSIDFile),
-    Key(
-      criterion: "dns-domain", .domainPattern, "The link's domain or one of its search list is this name or below it.",
-      example: "corp.example"
-    ) {
-      .dnsDomain(DomainList($0))
-    },
-    Key(
-      fact: "dns-server", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: dnsServerSchema,
-      "Each name server of the link is in one of these, and there is one; `{ any: … }`: one is enough.",
-      example: "[10.0.0.53, 17.*]", readDNSServers),
-    Key(criterion: "subnet", .prefix, "An address of the link lies in it.", example: "192.168.7.0/24") { .subnet($0) },
-    Key(criterion: "gateway", .gatewayCriterion, "The default gateway.", example: "192.168.7.1") { .gateway($0) },
-    Key(criterion: "gateway-mac", .mac, "The default gateway's link-layer address.", example: "02:00:5e:10:00:01") { .gatewayMAC($0) },
-    Key(
-      fact: "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
-      "A request from the underlay is answered as it should be.",
-      example: "https://beacon.corp.example/", single(.probe) { .probe($0) }),
-    Key(
-      fact: "captive-portal", expects: "true or false", schema: .boolean, "A portal stands between the machine and the internet.",
-      example: "true", single(.boolean) { .captivePortal($0) }),
-    Key(
-      fact: "internet", expects: "true or false", schema: .boolean, "The internet can be reached from the underlay.", example: "true",
-      single(.boolean) { .internet($0) }),
-    Key(
-      fact: "metered", expects: "true or false", schema: .boolean, "The connection is paid for by volume.", example: "false",
-      single(.boolean) { .metered($0) }),
-    Key(
-      fact: "time", expects: "days and hours", schema: timeKeys.schema, "Days and hours, by local time.",
-      example: "{ days: [mon-fri], from: \"08:00\", to: \"18:00\" }",
-      single(.timeWindow) { .time($0) }),
-    Key(criterion: "power", .word(), "What the machine runs on.", example: "battery") { .power($0) },
+  keys: FactTable.keys.map { Key(declared: $0) } + [
     Key(criterion: "network", .networkReference, "A named network holds.", example: "home") { .network($0) },
     Key(fact: "not", expects: "criteria", schema: .definition("match"), "The criteria below do not all hold.", example: "{ ssid: Home }") {
       entry, reading in
@@ -81,7 +31,29 @@ let criteria: Mapping<[Condition]> = Mapping(
 /// How a key's value becomes a condition: `nil` where it says nothing, or something wrong.
 private typealias ConditionReader = @Sendable (Node.Entry, inout Reading) -> Condition?
 
+/// Keys that policies write in a form of their own.
+private let ownForms: [String: (expected: String, schema: Schema, read: ConditionReader)] = [
+  FactTable.ssidFile.name: ("a file", .anyText, readSSIDFile),
+  FactTable.dnsServer.name: ("an address, a prefix, or a start such as 17.*, or a list of such", dnsServerSchema, readDNSServers),
+  FactTable.probe.name: ("an http:// or https:// URL, or a mapping with `url`", .definition("probe"), single(.probe) { .probe($0) }),
+  FactTable.time.name: ("days and hours", timeKeys.schema, single(.timeWindow) { .time($0) }),
+]
+
 extension Key where Draft == [Condition] {
+  /// A key of the table of facts.
+  fileprivate init(declared key: any AnyCriterionKey) {
+    switch key.reading {
+    case .list(let form, let make): self.init(criterion: key.name, .text(of: form), key.about, example: key.example, make)
+    case .flag(let make):
+      let reader = ValueReader<Bool>.boolean
+      self.init(
+        fact: key.name, expects: reader.expected, schema: reader.schema, key.about, example: key.example, single(reader, make))
+    case .own:
+      guard let form = ownForms[key.name] else { preconditionFailure("no reader of \(key.name)") }
+      self.init(fact: key.name, expects: form.expected, schema: form.schema, key.about, example: key.example, form.read)
+    }
+  }
+
   fileprivate init(
     fact name: String, expects expected: String, schema: Schema, _ about: String, example: String,
     _ read: @escaping ConditionReader

@@ -1,5 +1,6 @@
 internal import JSON
 import NetworkTypes
+import PolicyFiles
 import RoamwardCore
 
 /// What stands under `provider`, while it is being read.

@@ -43,7 +43,7 @@ extension ValueReader where Value == Set<Weekday> {
     schema: .string(pattern: "^(\(dayNames.joined(separator: "|")))(-(\(dayNames.joined(separator: "|"))))?$"),
     help: "the days are \(alternatives(dayNames))"
   ) { text in
-    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(Weekday.init(name:))
+    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Weekday(name: $0) }
     guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1] else { return nil }
     var days: Set<Weekday> = [last]
     var day = first
@@ -67,20 +67,6 @@ extension ValueReader where Value == Int {
   }
 }
 
-/// `8:00` and `08:00`; up to `24:00`.
-func minute(ofClock text: some StringProtocol) -> Int? {
-  let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { decimal(String($0)) }
-  guard parts.count == 2, let hour = parts[0], let minute = parts[1], text.utf8.suffix(3).first == UInt8(ascii: ":"), text.utf8.count <= 5,
-    minute < 60, hour * 60 + minute <= 1440
-  else { return nil }
-  return hour * 60 + minute
-}
-
 extension Weekday {
-  init?(name: some StringProtocol) {
-    guard let place = dayNames.firstIndex(where: { $0 == name }) else { return nil }
-    self = Weekday.allCases[place]
-  }
-
   fileprivate var next: Weekday { Weekday(rawValue: rawValue % 7 + 1) ?? .mon }
 }

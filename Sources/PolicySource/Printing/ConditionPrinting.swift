@@ -32,9 +32,7 @@ extension PolicyPrinter {
     switch condition {
     case .all(let inner): for part in inner { flatten(part, into: &parts) }
     case .any([]), .network([]): break
-    case .interface([]), .interfaceName([]), .ssid([]), .ssidGlob([]), .bssid([]), .wifiSecurity([]), .dnsDomain([]), .dnsServer([], _),
-      .subnet([]), .gateway([]), .gatewayMAC([]), .power([]):
-      parts.append(.never)
+    case .criterion(let criterion) where criterion.written == .list([]): parts.append(.never)
     default: parts.append(condition)
     }
   }
@@ -48,22 +46,21 @@ extension PolicyPrinter {
       // An empty `not` is not considered; one over an alternative that says nothing never holds.
       return .mapping(inner.isEmpty ? YAMLMapping([("any-of", .list([.mapping(YAMLMapping())]))]) : inner)
     case .network(let names): return one(names)
-    case .interface(let types): return one(types.map(\.rawValue))
-    case .interfaceName(let globs), .ssidGlob(let globs): return one(globs)
-    case .ssid(let names): return one(names.map(printable))
-    case .bssid(let addresses), .gatewayMAC(let addresses): return one(addresses)
-    case .ssidFile(let file): return .text(file.path)
-    case .wifiSecurity(let kinds): return one(kinds.map(\.rawValue))
-    case .dnsDomain(let patterns): return one(Array(patterns))
-    case .dnsServer(let patterns, .each): return one(patterns)
-    case .dnsServer(let patterns, .any): return .mapping(YAMLMapping([("any", one(patterns))]))
-    case .subnet(let prefixes): return one(prefixes)
-    case .gateway(let addresses): return one(addresses)
-    case .probe(let probe): return yaml(of: probe)
-    case .captivePortal(let wanted), .internet(let wanted), .metered(let wanted): return .word(String(wanted))
-    case .time(let window): return yaml(of: window)
-    case .power(let sources): return one(sources.map(\.rawValue))
+    case .criterion(let criterion):
+      switch criterion.written {
+      case .list(let texts): return one(condition.wanted(of: FactTable.ssid)?.map(printable) ?? texts)
+      case .word(let word): return .word(word)
+      case .text(let text): return .text(text)
+      case .mapping: return mapping(of: condition)
+      }
     }
+  }
+
+  /// Of keys that are written in a form of their own.
+  private static func mapping(of condition: Condition) -> YAMLValue {
+    if let servers = condition.wanted(of: FactTable.dnsServer) { return .mapping(YAMLMapping([("any", one(servers.patterns))])) }
+    if let probe = condition.wanted(of: FactTable.probe) { return yaml(of: probe) }
+    return yaml(of: condition.wanted(of: FactTable.time) ?? TimeWindow())
   }
 
   private static func one(_ items: [some CustomStringConvertible]) -> YAMLValue { .oneOrMore(items.map { .text($0.description) }) }

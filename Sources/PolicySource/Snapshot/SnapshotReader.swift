@@ -31,58 +31,80 @@ struct SnapshotDraft {
 
 private let notSaid = "the snapshot says so"
 
+extension Key where Draft == SnapshotDraft {
+  /// A fact of the machine.
+  fileprivate init(machine fact: FactDeclaration) {
+    self.init(fact.key, .fact(.known(fact)), fact.about, standard: fact.standard, example: fact.example) { draft, value in
+      guard case .machine(let access) = fact.place else { return }
+      switch value {
+      case .known(let value): _ = access.set(&draft.rest, value)
+      case .unknown(let reason): access.makeUnknown(&draft.rest, reason)
+      }
+    }
+  }
+}
+
+extension Key where Draft == LinkDraft {
+  /// A fact of a link.
+  fileprivate init(link fact: FactDeclaration) {
+    self.init(fact.key, .known(fact), fact.about, standard: fact.standard, example: fact.example) { draft, value in
+      if case .link(let access) = fact.place { _ = access.set(&draft.facts, value) }
+      if fact.kind == .type { draft.isTypeSaid = true }
+    }
+  }
+}
+
 let snapshotKeys = Mapping(
   subject: "a snapshot", draft: SnapshotDraft(),
-  keys: [
-    versionKey(),
-    Key(
-      "primary", expects: "the name of a link, or none", schema: .string,
-      "The link of the best default route; `none`, or null, where there is no network.", example: "wlan0"
-    ) {
-      entry, draft, _ in draft.primary = entry
-    },
-    Key(
-      "links", expects: "links by name", schema: .named(linkKeys.schema), "Links by name.", example: "{ wlan0: { type: wifi, ssid: Cafe } }"
-    ) {
-      entry, draft, reading in
-      draft.links = entries(of: entry, "links by name", &reading).compactMap { readLink($0, &reading) }
-    },
-    Key("captive-portal", .fact(.boolean), "Whether a portal stands before the internet, or unknown.", standard: "false", example: "true") {
-      $0.rest.captivePortal = $1
-    },
-    Key("internet", .fact(.boolean), "Whether the internet can be reached, or unknown.", standard: "true", example: "unknown") {
-      $0.rest.internet = $1
-    },
-    Key(
-      "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
-      "What became of probes, by URL; behind it, what sets a probe apart from others of its URL: `status=204`, `timeout=2000ms`, `pin=…`.",
-      example: "{ \"https://beacon.corp.example/\": fail }"
-    ) { entry, draft, reading in
-      for entry in entries(of: entry, "probes by URL", &reading) {
-        let fact = ValueReader.answer.read(entry.value, &reading)
-        if let name = readProbeName(entry, &reading), let fact { draft.rest.probes[name] = fact }
-      }
-    },
-    Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
-    Key(
-      "remembered-probes", expects: "ok or fail, by URL", schema: .named(.words(["ok", "fail"])),
-      "What probes were answered when the machine was last on this network, by URL: it may connect, and never disconnects.",
-      example: "{ \"https://beacon.corp.example/\": fail }"
-    ) { entry, draft, reading in
-      for entry in entries(of: entry, "probes by URL", &reading) {
-        let answer = ValueReader.pastAnswer.read(entry.value, &reading)
-        if let name = readProbeName(entry, &reading), let answer { draft.rest.rememberedProbes[name] = answer }
-      }
-    },
-    Key("captive-portal-api", .webAddress, "The API of the network's captive portal (RFC 8908).", example: "https://portal.example/api") {
-      $0.rest.portalAPI = $1
-    },
-    Key("time", .fact(.localTime), "The local time; absent: unknown.", example: "mon 09:30") { $0.rest.time = $1 },
-    Key("power", .fact(.word()), "What the machine runs on, or unknown.", standard: "ac", example: "battery") { $0.rest.power = $1 },
+  keys: firstSnapshotKeys + FactTable.ofNetwork.map { Key(machine: $0) } + probeAnswerKeys + FactTable.ofHost.map { Key(machine: $0) } + [
     Key(
       "facts", expects: "where facts come from", schema: Schema([:]), "Where each fact came from. Not read.", example: "{}"
-    ) { _, _, _ in },
+    ) { _, _, _ in }
   ])
+
+private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
+  versionKey(),
+  Key(
+    "primary", expects: "the name of a link, or none", schema: .string,
+    "The link of the best default route; `none`, or null, where there is no network.", example: "wlan0"
+  ) {
+    entry, draft, _ in draft.primary = entry
+  },
+  Key(
+    "links", expects: "links by name", schema: .named(linkKeys.schema), "Links by name.", example: "{ wlan0: { type: wifi, ssid: Cafe } }"
+  ) {
+    entry, draft, reading in
+    draft.links = entries(of: entry, "links by name", &reading).compactMap { readLink($0, &reading) }
+  },
+]
+
+/// What probes found.
+private let probeAnswerKeys: [Key<SnapshotDraft>] = [
+  Key(
+    "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
+    "What became of probes, by URL; behind it, what sets a probe apart from others of its URL: `status=204`, `timeout=2000ms`, `pin=…`.",
+    example: "{ \"https://beacon.corp.example/\": fail }"
+  ) { entry, draft, reading in
+    for entry in entries(of: entry, "probes by URL", &reading) {
+      let fact = ValueReader.answer.read(entry.value, &reading)
+      if let name = readProbeName(entry, &reading), let fact { draft.rest.probes[name] = fact }
+    }
+  },
+  Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
+  Key(
+    "remembered-probes", expects: "ok or fail, by URL", schema: .named(.words(["ok", "fail"])),
+    "What probes were answered when the machine was last on this network, by URL: it may connect, and never disconnects.",
+    example: "{ \"https://beacon.corp.example/\": fail }"
+  ) { entry, draft, reading in
+    for entry in entries(of: entry, "probes by URL", &reading) {
+      let answer = ValueReader.pastAnswer.read(entry.value, &reading)
+      if let name = readProbeName(entry, &reading), let answer { draft.rest.rememberedProbes[name] = answer }
+    }
+  },
+  Key("captive-portal-api", .webAddress, "The API of the network's captive portal (RFC 8908).", example: "https://portal.example/api") {
+    $0.rest.portalAPI = $1
+  },
+]
 
 extension ValueReader {
   /// A value, or `unknown`.
@@ -123,18 +145,7 @@ func parseAnswer(_ text: String, _ reason: String) -> Fact<Bool>? {
 }
 
 extension ValueReader where Value == LocalTime {
-  static let localTime = ValueReader("a day and a time, such as mon 09:30") { parseLocalTime($0) }
-}
-
-/// `mon 09:30`, with seconds or without.
-func parseLocalTime(_ text: String) -> LocalTime? {
-  let words = text.split(separator: " ", omittingEmptySubsequences: true)
-  guard words.count == 2, let day = Weekday(name: words[0].lowercased()) else { return nil }
-  let parts = words[1].split(separator: ":", omittingEmptySubsequences: false)
-  guard (2...3).contains(parts.count), let minute = minute(ofClock: parts[..<2].joined(separator: ":")), minute < 1440 else { return nil }
-  guard parts.count == 3 else { return LocalTime(day: day, second: minute * 60) }
-  guard parts[2].utf8.count == 2, let second = decimal(String(parts[2])), second < 60 else { return nil }
-  return LocalTime(day: day, second: minute * 60 + second)
+  static let localTime = ValueReader("a day and a time, such as mon 09:30") { LocalTime($0) }
 }
 
 /// The named link; without the key, the only link there is. `null` and `none` say that there is no network.
@@ -164,7 +175,7 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
     return nil
   }
   guard var draft = linkKeys.read(entry.value, &reading) else { return nil }
-  for key in draft.unknown { draft.facts.forget(key) }
+  for kind in draft.unknown { draft.facts.makeUnknown(kind, because: notSaid) }
   if !draft.isTypeSaid { draft.facts.becomeWiFiIfRadioIsSaid() }
   draft.facts.name = entry.key
   return draft.facts
@@ -174,60 +185,24 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
 struct LinkDraft {
   var facts = LinkFacts(name: "")
   var isTypeSaid = false
-  var unknown: [UnknownKey] = []
+  var unknown: [FactKind] = []
 }
 
 let linkKeys = Mapping(
   subject: "a link", draft: LinkDraft(),
-  keys: [
-    Key("type", .word(), "The medium; absent: wifi where a key of Wi-Fi is given, else other.", example: "wifi") {
-      $0.facts.type = .known($1)
-      $0.isTypeSaid = true
-    },
-    Key("ssid", .ssid, "The Wi-Fi network's name.", example: "Cafe") { $0.facts.ssid = .known($1) },
-    Key("bssid", .mac, "The access point.", example: "02:00:5e:00:00:07") { $0.facts.bssid = .known($1) },
-    Key("wifi-security", .word(), "How the Wi-Fi network protects its air.", example: "wpa2") { $0.facts.wifiSecurity = .known($1) },
-    Key("metered", .boolean, "Whether it is paid for by volume.", standard: "false", example: "true") { $0.facts.metered = .known($1) },
-    Key("addresses", .oneOrMore(.interfaceAddress), "The link's own addresses.", example: "[192.0.2.23/24]") { $0.facts.addresses = $1 },
-    Key("gateways", .oneOrMore(.address), "Default gateways, best first.", example: "[192.0.2.1]") { $0.facts.gateways = $1 },
-    Key("gateway-mac", .mac, "The first gateway's link-layer address.", example: "02:00:5e:00:00:01") { $0.facts.gatewayMAC = .known($1) },
-    Key("dns-servers", .oneOrMore(.address), "Name servers.", example: "[192.0.2.1]") { $0.facts.dnsServers = .known($1) },
-    Key("search-domains", .oneOrMore(.domain), "The connection's domain and its search list.", example: "[cafe.example]") {
-      $0.facts.searchDomains = .known($1)
-    },
+  keys: FactTable.ofLinks.map { Key(link: $0) } + [
     Key("mtu", .number(68...65536), "Bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
-    Key("unknown", .oneOrMore(.word()), "Keys whose values are not known, whatever else is said.", example: "[ssid, gateway-mac]") {
-      $0.unknown = $1
+    Key(
+      "unknown", .oneOrMore(.word(of: FactTable.ofLinks.compactMap(\.kind?.rawValue))),
+      "Keys whose values are not known, whatever else is said.", example: "[ssid, gateway-mac]"
+    ) {
+      $0.unknown = $1.compactMap { FactKind(rawValue: $0) }
     },
   ])
-
-/// What can be unknown of a link.
-enum UnknownKey: String, CaseIterable, Sendable {
-  case type, ssid, bssid
-  case wifiSecurity = "wifi-security"
-  case metered
-  case gatewayMAC = "gateway-mac"
-  case dnsServers = "dns-servers"
-  case searchDomains = "search-domains"
-}
 
 extension LinkFacts {
   /// A link of which only facts of a radio are said is Wi-Fi: rules find an SSID on no other link.
   mutating func becomeWiFiIfRadioIsSaid() {
-    guard type == .known(.other), ssid != .known(nil) || bssid != .known(nil) || wifiSecurity != .known(nil) else { return }
-    type = .known(.wifi)
-  }
-
-  mutating func forget(_ key: UnknownKey, because reason: String = notSaid) {
-    switch key {
-    case .type: type = .unknown(because: reason)
-    case .ssid: ssid = .unknown(because: reason)
-    case .bssid: bssid = .unknown(because: reason)
-    case .wifiSecurity: wifiSecurity = .unknown(because: reason)
-    case .metered: metered = .unknown(because: reason)
-    case .gatewayMAC: gatewayMAC = .unknown(because: reason)
-    case .dnsServers: dnsServers = .unknown(because: reason)
-    case .searchDomains: searchDomains = .unknown(because: reason)
-    }
+    if type == .known(.other), FactTable.ofRadio.contains(where: { $0.value(self) != .known(.absent) }) { type = .known(.wifi) }
   }
 }

@@ -8,13 +8,11 @@ package import RoamwardCore
 /// after the `=` is a known nothing; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security, without an interface, makes
 /// a link of no stated type a Wi-Fi link.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
-  var seen: Set<SettingKey> = []
-  defer { if !seen.contains(.interface), !seen.isDisjoint(with: SettingKey.ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }
+  var seen: Set<String> = []
+  defer { if !seen.contains(FactKind.type.rawValue), !seen.isDisjoint(with: ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }
   return texts.compactMap { text in
-    guard let key = text.firstIndex(of: "=").flatMap({ SettingKey(rawValue: String(text[..<$0]))?.canonical }) else {
-      return applySetting(text, to: &snapshot)
-    }
-    let isFirst = seen.insert(key).inserted
+    guard let fact = fact(of: text) else { return applySetting(text, to: &snapshot) }
+    let isFirst = seen.insert(fact.key).inserted
     return apply(text, to: &snapshot, replacing: isFirst)
   }
 }
@@ -22,7 +20,7 @@ package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot
 /// Applies one invented fact; a list key adds to what is there. See `applySettings`.
 package func applySetting(_ text: String, to snapshot: inout NetworkSnapshot) -> Diagnostic? {
   let problem = apply(text, to: &snapshot, replacing: false)
-  if SettingKey.ofRadio.contains(where: { text.hasPrefix("\($0.rawValue)=") }) { snapshot.primaryBecomesWiFiIfRadioIsSaid() }
+  if fact(of: text)?.isOfRadio ?? false { snapshot.primaryBecomesWiFiIfRadioIsSaid() }
   return problem
 }
 
@@ -48,21 +46,20 @@ package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnap
   return nil
 }
 
-private enum SettingKey: String, CaseIterable {
-  case interface
-  case interfaceName = "interface-name"
-  case ssid, bssid
-  case wifiSecurity = "wifi-security"
-  case dnsDomain = "dns-domain"
-  case dnsServer = "dns-server"
-  case subnet, address, gateway
-  case gatewayMAC = "gateway-mac"
-  case captivePortal = "captive-portal"
-  case internet, metered, time, power
+/// The facts by the names that `--set` has for them, in order: that of the first key of a match that compares a fact
+/// with something, and its others.
+private let settings: [(name: String, fact: FactDeclaration)] = {
+  var told: Set<String> = []
+  return FactTable.keys.flatMap { key -> [(name: String, fact: FactDeclaration)] in
+    guard let fact = key.fact.flatMap(FactTable.fact), told.insert(fact.key).inserted else { return [] }
+    return ([key.name] + key.aliases).map { ($0, fact) }
+  }
+}()
 
-  static let ofRadio: Set<SettingKey> = [.ssid, .bssid, .wifiSecurity]
+private let ofRadio = Set(FactTable.ofLinks.filter(\.isOfRadio).map(\.key))
 
-  var canonical: SettingKey { self == .subnet ? .address : self }
+private func fact(of text: String) -> FactDeclaration? {
+  text.firstIndex(of: "=").flatMap { equals in settings.first { $0.name == text[..<equals] }?.fact }
 }
 
 private func apply(_ text: String, to snapshot: inout NetworkSnapshot, replacing: Bool) -> Diagnostic? {
@@ -71,8 +68,8 @@ private func apply(_ text: String, to snapshot: inout NetworkSnapshot, replacing
     return setting.refusal("expected KEY=VALUE", help: "for example: --set interface=wifi", offset: 0)
   }
   let word = String(text[..<equals])
-  guard let key = SettingKey(rawValue: word) else {
-    let known = SettingKey.allCases.map(\.rawValue)
+  guard let fact = settings.first(where: { $0.name == word })?.fact else {
+    let known = settings.map(\.name)
     return setting.refusal(
       "unknown key \(quoted(word))",
       help: nearest(to: word, among: known).map { "did you mean `\($0)`?" } ?? "known keys: \(known.joined(separator: ", "))",
@@ -81,7 +78,7 @@ private func apply(_ text: String, to snapshot: inout NetworkSnapshot, replacing
   setting.valueOffset = word.unicodeScalars.count + 1
   let value = String(text[text.index(after: equals)...])
   var changed = snapshot
-  setting.apply(key, value, to: &changed)
+  setting.apply(fact, called: word, value, to: &changed)
   if setting.problem == nil { snapshot = changed }
   if value == "unknown" { setting.problem?.help = "a fact that is not known is written `\(word)=unknown()`" }
   return setting.problem
@@ -108,17 +105,20 @@ private struct Setting {
     invented(text, "--set", message, help, offset)
   }
 
-  mutating func apply(_ key: SettingKey, _ value: String, to snapshot: inout NetworkSnapshot) {
-    if key == .interfaceName {
+  mutating func apply(_ fact: FactDeclaration, called name: String, _ value: String, to snapshot: inout NetworkSnapshot) {
+    // The name is the link.
+    if fact.key == "name" {
       choose(value, in: &snapshot)
       return
     }
     if snapshot.primaryLink == nil { snapshot.adopt(LinkFacts(name: "link")) }
     guard let i = snapshot.links.firstIndex(where: { $0.name == snapshot.primary }) else { return }
-    if value == "unknown()" {
-      makeUnknown(key, in: &snapshot, link: i)
+    if value != "unknown()" {
+      assign(fact, value, in: &snapshot, link: i)
+    } else if fact.kind == nil {
+      problem = refusal("`\(name)` is never unknown", offset: valueOffset)
     } else {
-      assign(key, value, in: &snapshot, link: i)
+      snapshot.makeUnknown(fact, because: "--set says so", link: i)
     }
   }
 
@@ -139,94 +139,39 @@ private struct Setting {
     }
   }
 
-  private mutating func makeUnknown(_ key: SettingKey, in snapshot: inout NetworkSnapshot, link: Int) {
-    let reason = "--set says so"
-    switch key {
-    case .interface: snapshot.links[link].forget(.type, because: reason)
-    case .ssid: snapshot.links[link].forget(.ssid, because: reason)
-    case .bssid: snapshot.links[link].forget(.bssid, because: reason)
-    case .wifiSecurity: snapshot.links[link].forget(.wifiSecurity, because: reason)
-    case .dnsDomain: snapshot.links[link].forget(.searchDomains, because: reason)
-    case .dnsServer: snapshot.links[link].forget(.dnsServers, because: reason)
-    case .gatewayMAC: snapshot.links[link].forget(.gatewayMAC, because: reason)
-    case .metered: snapshot.links[link].forget(.metered, because: reason)
-    case .captivePortal: snapshot.captivePortal = .unknown(because: reason)
-    case .internet: snapshot.internet = .unknown(because: reason)
-    case .time: snapshot.time = .unknown(because: reason)
-    case .power: snapshot.power = .unknown(because: reason)
-    case .interfaceName, .subnet, .address, .gateway: problem = refusal("`\(key.rawValue)` is never unknown", offset: valueOffset)
-    }
-  }
-
-  private mutating func assign(_ key: SettingKey, _ value: String, in snapshot: inout NetworkSnapshot, link i: Int) {
-    let link = snapshot.links[i]
-    switch key {
-    case .interface: snapshot.links[i].type = word(value).map { .known($0) } ?? link.type
-    case .ssid: snapshot.links[i].ssid = optional(value, "an SSID of 1 to 32 bytes", link.ssid) { SSID($0) }
-    case .bssid: snapshot.links[i].bssid = optional(value, Self.mac, link.bssid) { MACAddress($0) }
-    case .gatewayMAC: snapshot.links[i].gatewayMAC = optional(value, Self.mac, link.gatewayMAC) { MACAddress($0) }
-    case .wifiSecurity: snapshot.links[i].wifiSecurity = value.isEmpty ? .known(nil) : word(value).map { .known($0) } ?? link.wifiSecurity
-    case .dnsDomain:
-      snapshot.links[i].searchDomains = .known(list(value, "a domain name", after: link.searchDomains.value ?? []) { DomainName($0) })
-    case .dnsServer:
-      snapshot.links[i].dnsServers = .known(list(value, "an IP address", after: link.dnsServers.value ?? []) { IPAddress($0) })
-    case .subnet, .address:
-      snapshot.links[i].addresses = list(value, "an address with its prefix length, such as 192.0.2.23/24", after: link.addresses) {
-        InterfaceAddress($0)
-      }
-    case .gateway: snapshot.links[i].gateways = list(value, "an IP address", after: link.gateways) { IPAddress($0) }
-    case .metered: snapshot.links[i].metered = boolean(value) ?? link.metered
-    case .captivePortal: snapshot.captivePortal = boolean(value) ?? snapshot.captivePortal
-    case .internet: snapshot.internet = boolean(value) ?? snapshot.internet
-    case .power: snapshot.power = word(value).map { .known($0) } ?? snapshot.power
-    case .time:
-      if let time = parseLocalTime(value) {
-        snapshot.time = .known(time)
+  private mutating func assign(_ fact: FactDeclaration, _ value: String, in snapshot: inout NetworkSnapshot, link: Int) {
+    if fact.isList { return assign(list: fact, value, in: &snapshot, link: link) }
+    let isSet =
+      if value.isEmpty, fact.silence == .means(.absent) {
+        // Nothing is a known nothing.
+        snapshot.set(fact, to: .absent, link: link)
+      } else if case .flag = fact.form {
+        parseBoolean(value).map { snapshot.set(fact, to: .flag($0), link: link) } ?? false
       } else {
-        problem = refusal("expected a day and a time, such as \"mon 09:30\", found \(quoted(value))", offset: valueOffset)
+        snapshot.set(fact, to: .text(value), link: link)
       }
-    case .interfaceName: break
-    }
+    guard !isSet else { return }
+    var help: String?
+    if case .word(let words) = fact.form { help = nearest(to: value, among: words).map { "did you mean `\($0)`?" } }
+    problem = refusal("expected \(fact.form.expectedSetting), found \(quoted(value))", help: help, offset: valueOffset)
   }
 
-  private static let mac = "a MAC address such as 02:00:5e:10:00:01"
-
-  /// Nothing is a known nothing.
-  private mutating func optional<T>(_ value: String, _ expected: String, _ earlier: Fact<T?>, _ make: (String) -> T?) -> Fact<T?> {
-    if value.isEmpty { return .known(nil) }
-    if let made = make(value) { return .known(made) }
-    problem = refusal("expected \(expected), found \(quoted(value))", offset: valueOffset)
-    return earlier
-  }
-
-  private mutating func word<T: CaseIterable & RawRepresentable>(_ value: String) -> T? where T.RawValue == String {
-    if let made = T(rawValue: value) { return made }
-    let words = T.allCases.map(\.rawValue)
-    problem = refusal(
-      "expected \(alternatives(words)), found \(quoted(value))", help: nearest(to: value, among: words).map { "did you mean `\($0)`?" },
-      offset: valueOffset)
-    return nil
-  }
-
-  private mutating func boolean(_ value: String) -> Fact<Bool>? {
-    if let known = parseBoolean(value) { return .known(known) }
-    problem = refusal("expected true or false, found \(quoted(value))", offset: valueOffset)
-    return nil
-  }
-
-  private mutating func list<T>(_ value: String, _ expected: String, after earlier: [T], _ make: (String) -> T?) -> [T] {
-    if value.isEmpty { return [] }
+  private mutating func assign(list fact: FactDeclaration, _ value: String, in snapshot: inout NetworkSnapshot, link: Int) {
+    var items: [String] = []
+    if !replacing, case .known(.list(let earlier)) = snapshot.value(of: fact, link: link) { items = earlier }
+    if value.isEmpty { items = [] }
     var offset = valueOffset
-    var items = replacing ? [] : earlier
-    for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-      if let item = make(trimmed(part)) {
+    for part in value.split(separator: ",", omittingEmptySubsequences: false) where !value.isEmpty {
+      let item = trimmed(part)
+      if snapshot.set(fact, to: .list([item]), link: link) {
         items.append(item)
       } else {
-        problem = problem ?? refusal("expected \(expected), found \(quoted(String(part)))", offset: offset)
+        problem =
+          problem ?? refusal("expected \(fact.form.expectedSetting), found \(quoted(String(part)))", offset: offset)
       }
       offset += part.unicodeScalars.count + 1
     }
-    return items
+    _ = snapshot.set(fact, to: .list(items), link: link)
   }
 }
 

@@ -1,4 +1,5 @@
 import RoamwardCore
+import YAMLEvents
 
 /// How much a file may make this program do.
 enum YAMLLimits {

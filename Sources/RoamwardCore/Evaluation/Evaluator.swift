@@ -95,7 +95,7 @@ package struct Evaluator: Sendable {
     case .any(let parts): any(parts) { judge($0, on: scene) }
     case .not(let part): !judge(part, on: scene)
     case .network(let names): any(names) { judge(networks[$0] ?? .never, on: scene) }
-    default: test(condition, on: scene)
+    case .criterion(let criterion): criterion.holds(on: scene)
     }
   }
 
@@ -105,7 +105,8 @@ package struct Evaluator: Sendable {
     case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: scene) }
     case .not(let part): isAwaitingFact(part, on: scene)
     case .network(let names): names.contains { isAwaitingFact(networks[$0] ?? .never, on: scene) }
-    default: test(condition, on: scene) == .unknown && !(condition.fact.map(scene.isUnavailable) ?? false)
+    case .criterion(let criterion):
+      criterion.holds(on: scene) == .unknown && !(criterion.key.kind.map(scene.isUnavailable) ?? false)
     }
   }
 
@@ -127,9 +128,9 @@ package struct Evaluator: Sendable {
         return Finding.network(name, finding.truth, finding)
       }
       return findings.count == 1 ? findings[0] : .any(any(findings, \.truth), findings)
-    default:
-      let truth = test(condition, on: scene)
-      return .key(condition.key, truth, found: describe(condition, on: scene))
+    case .criterion(let criterion):
+      let truth = criterion.holds(on: scene)
+      return .key(criterion.key.name, truth, found: criterion.found(on: scene, truth))
     }
   }
 

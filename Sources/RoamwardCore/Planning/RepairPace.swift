@@ -93,7 +93,7 @@ extension RepairPace {
     let found = Set(subjects.compactMap { $0 })
     if found.isEmpty { return PacedSteps(steps: steps) }
     let waiting = repair(found, at: now)
-    let isDelayed = zip(steps, subjects).map { step, subject in !step.isRemoval && subject.map { waiting[$0] != nil } == true }
+    let isDelayed = zip(steps, subjects).map { step, subject in !step.traits.takesAway && subject.map { waiting[$0] != nil } == true }
     let delayed = DelayedSteps(zip(steps, isDelayed).lazy.filter(\.1).map(\.0))
     var paced = PacedSteps(nextRepair: waiting.values.min())
     for i in steps.indices where !isDelayed[i] && !delayed.holdBack(steps[i]) {
@@ -125,16 +125,7 @@ private struct DelayedSteps {
     switch step {
     case .removeRoute(let route): routes.contains(RouteKey(route))
     case .addRoute(let route): route.link.map { missingLinks.contains($0) || linksDown.contains($0) } ?? false
-    default: !step.isRemoval && step.link.map(missingLinks.contains) ?? false
-    }
-  }
-}
-
-extension Step {
-  fileprivate var isRemoval: Bool {
-    switch self {
-    case .removeRule, .removeRoute, .removeAddress, .deleteLink, .removeFirewall: true
-    default: false
+    default: !step.traits.takesAway && step.link.map(missingLinks.contains) ?? false
     }
   }
 }

@@ -42,7 +42,8 @@ extension Evaluator {
     case .not(let part):
       let support = support(of: part, on: scene)
       return Support(truth: !support.truth, evidence: support.evidence)
-    default: return Support(truth: test(condition, on: scene), evidence: condition.evidence.map { [$0] } ?? [])
+    case .criterion(let criterion):
+      return Support(truth: criterion.holds(on: scene), evidence: criterion.evidence.map { [$0] } ?? [])
     }
   }
 

@@ -28,34 +28,16 @@ extension Plan {
 }
 
 extension Step {
+  /// An object that is there or is not; what stands in the place of one is looked up for those that need it.
   fileprivate func discrepancy(in observed: ObservedState, present: Set<String>) -> Discrepancy? {
-    func setting(_ link: String, _ wanted: String, _ found: String?) -> Discrepancy {
-      Discrepancy(
-        .kernel, wanted: ["link \(link) \(wanted)"], found: present.contains(link) ? found.map { ["link \(link) \($0)"] } ?? [] : [])
-    }
     switch self {
-    case .addWireGuardLink(let link, let engine):
-      return Discrepancy(.kernel, wanted: ["link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))"])
-    case .addDummyLink(let link): return Discrepancy(.kernel, wanted: ["link \(link) (dummy)"])
-    case .setAlias(let link, let alias):
-      return setting(link, "alias \(alias)", observed.kernel.link(named: link)?.alias.map { "alias \($0)" })
-    case .configureWireGuard(let link, _), .renewSessions(let link, _):
-      let words = description.split(separator: " ", maxSplits: 3).last.map(String.init) ?? ""
-      return setting(link, "wireguard \(words)", "wireguard with other settings")
-    case .setMTU(let link, let mtu, let was): return setting(link, "mtu \(mtu)", "mtu \(was)")
-    case .addAddress(let address, let link): return Discrepancy(.kernel, wanted: ["address \(address) dev \(link)"])
-    case .removeAddress(let address, let link): return Discrepancy(.kernel, found: ["address \(address) dev \(link)"])
-    case .setUp(let link): return setting(link, "up", "down")
-    case .deleteLink(let link, _): return Discrepancy(.kernel, found: ["link \(link)"])
-    case .addRoute(let route): return Discrepancy(.kernel, wanted: ["route \(route)"])
-    case .removeRoute(let route): return Discrepancy(.kernel, found: ["route \(route)"])
-    case .addRule(let rule): return Discrepancy(.kernel, wanted: ["\(rule.words)"])
-    case .removeRule(let rule): return Discrepancy(.kernel, found: ["\(rule.words)"])
-    case .replaceFirewall(let table):
+    case .setAlias(let link, _):
+      let alias = observed.kernel.link(named: link)?.alias
+      return Discrepancy(.kernel, wanted: [object ?? description], found: alias.map { ["link \(link) alias \($0)"] } ?? [])
+    case .replaceFirewall:
       let isThere = if case .table = observed.firewall { true } else { false }
       let name = "table \(FirewallTable.name)"
-      return Discrepancy(.firewall, wanted: ["\(name): \(table)"], found: isThere ? ["\(name) with other rules"] : [])
-    case .removeFirewall: return Discrepancy(.firewall, found: ["table \(FirewallTable.name)"])
+      return Discrepancy(.firewall, wanted: [object ?? description], found: isThere ? ["\(name) with other rules"] : [])
     case .writeResolvConf(let file):
       return Discrepancy(
         .resolver, wanted: file.lines.map { "resolv.conf \($0)" }, found: observed.resolvConf.lines.map { "resolv.conf \($0)" })
@@ -73,12 +55,14 @@ extension Step {
     case .removeRecord(let name):
       let found = observed.resolver.records[name].map { $0.lines.map { "resolvconf \(name) \($0)" } } ?? []
       return Discrepancy(.resolver, found: found.isEmpty ? ["resolvconf \(name)"] : found)
+    default:
+      let traits = traits
+      let area = traits.executor == .firewall ? Discrepancy.Area.firewall : .kernel
+      if traits.takesAway { return Discrepancy(area, found: [object ?? description]) }
+      let isThere = traits.link.map(present.contains) ?? false
+      return Discrepancy(area, wanted: [object ?? description], found: isThere ? objectBefore.map { [$0] } ?? [] : [])
     }
   }
-}
-
-extension RoutingRule {
-  fileprivate var words: String { "\(family == .v6 ? "-6 " : "")rule \(self)" }
 }
 
 extension ResolvConf {

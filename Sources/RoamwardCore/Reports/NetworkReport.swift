@@ -39,12 +39,14 @@ package func explanation(of snapshot: NetworkSnapshot, from provenance: Provenan
   let primary = snapshot.primaryLink
   let others = snapshot.links.filter { $0.name != primary?.name }
   let ofLinks = ([primary].compactMap { $0 } + others).flatMap { link in
-    FactKind.allCases.filter(\.isOfLink).map { kind in
-      explained(kind.rawValue, link.words(for: kind), provenance.links[link.name]?[kind], on: link.name, at: now)
+    FactKind.allCases.compactMap { kind -> String? in
+      guard case .link(let access) = kind.declaration.place else { return nil }
+      return explained(kind.rawValue, access.words(link), provenance.links[link.name]?[kind], on: link.name, at: now)
     }
   }
-  let ofMachine = FactKind.allCases.filter { !$0.isOfLink }.map { kind in
-    explained(kind.rawValue, snapshot.words(for: kind), provenance.machine[kind], on: nil, at: now)
+  let ofMachine = FactKind.allCases.compactMap { kind -> String? in
+    guard case .machine(let access) = kind.declaration.place else { return nil }
+    return explained(kind.rawValue, access.words(snapshot), provenance.machine[kind], on: nil, at: now)
   }
   return (ofLinks + ofMachine).joined()
 }
@@ -78,32 +80,6 @@ extension FactOrigin {
 
 extension LinkFacts {
   fileprivate var isOnWiFi: Bool { type.value == .wifi || (ssid.value ?? nil) != nil }
-
-  fileprivate func words(for kind: FactKind) -> String {
-    switch kind {
-    case .type: RoamwardCore.words(type) { $0.rawValue }
-    case .ssid: RoamwardCore.words(ssid, naming)
-    case .bssid: RoamwardCore.words(bssid, naming)
-    case .wifiSecurity: RoamwardCore.words(wifiSecurity) { $0?.rawValue ?? "none" }
-    case .gatewayMAC: RoamwardCore.words(gatewayMAC, naming)
-    case .dnsServers: RoamwardCore.words(dnsServers, list)
-    case .searchDomains: RoamwardCore.words(searchDomains, list)
-    case .metered: RoamwardCore.words(metered) { $0 ? "yes" : "no" }
-    case .captivePortal, .internet, .time, .power: ""
-    }
-  }
-}
-
-extension NetworkSnapshot {
-  fileprivate func words(for kind: FactKind) -> String {
-    switch kind {
-    case .captivePortal: RoamwardCore.words(captivePortal) { $0 ? "yes" : "no" }
-    case .internet: RoamwardCore.words(internet) { $0 ? "yes" : "no" }
-    case .time: RoamwardCore.words(time) { "\($0.day) \(clockText(minute: $0.second / 60))" }
-    case .power: RoamwardCore.words(power) { $0.rawValue }
-    default: ""
-    }
-  }
 }
 
 private func sentence(_ link: LinkFacts) -> String {

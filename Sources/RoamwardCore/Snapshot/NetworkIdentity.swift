@@ -91,8 +91,8 @@ extension NetworkIdentity {
     let known = gateways.filter { $0.key.family == family && $0.value != nil }
     guard let gateway = known.keys.min(), let hardware = known[gateway] ?? nil else { return nil }
     let text = "\(type.rawValue)\n\(ssid.map { Array($0.bytes).map(hexadecimal).joined() } ?? "")\n\(gateway) \(hardware)"
-    // FNV-1a, 64 bits, folded to 32.
-    let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    // Folded to 32 bits.
+    let hash = FNV1a(text).value
     return hexadecimal(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
   }
 

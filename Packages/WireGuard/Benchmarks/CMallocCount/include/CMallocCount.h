@@ -1,0 +1,8 @@
+// Counts what the program that links this allocates: its malloc(3) and the like stand before the C library's.
+#ifndef CMALLOCCOUNT_H
+#define CMALLOCCOUNT_H
+
+/// How often memory was allocated, or a piece made larger or smaller, since the program began.
+unsigned long cmalloc_count(void);
+
+#endif

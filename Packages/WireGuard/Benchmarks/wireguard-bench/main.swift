@@ -1,0 +1,47 @@
+import Glibc
+import NetworkTypes
+import WireGuardEngine
+
+// Figures of the engine alone, without a network, on one processor: NAME, value and unit, separated by tabs. `wireguard-bench handshakes`
+// prints handshakes and memory alone.
+private func text(_ value: Double, digits: Int) -> String {
+  let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+  let whole = Int((value * scale).rounded())
+  guard digits > 0 else { return "\(whole)" }
+  let fraction = String(whole % Int(scale))
+  return "\(whole / Int(scale)).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
+}
+
+private func run() throws {
+  // First, while nothing else has taken memory.
+  let peer = try bytesOfPeer()
+  let (rate, allocations) = try handshakes(rounds: 7)
+  print("handshakes\t\(text(rate, digits: 0))\ta second, answered")
+  print("handshake allocations\t\(text(allocations, digits: 1))\tfor each")
+  print("peer\t\(peer)\tbytes of memory, idle, of 10,000")
+  if CommandLine.arguments.dropFirst().first == "handshakes" { return }
+  for length in [100, 1420] {
+    var series: (seal: [PacketCost], send: [PacketCost], receive: [PacketCost]) = ([], [], [])
+    let pair = try Pair(length: length)
+    for _ in 0..<7 {
+      let (send, receive) = try pair.cost(20_000)
+      series.send.append(send)
+      series.receive.append(receive)
+      series.seal.append(try sealing(length: length, count: 64_000))
+    }
+    for (name, costs) in [("seal in place", series.seal), ("Device.send", series.send), ("Device.receive", series.receive)] {
+      let cost = costs.sorted { $0.nanoseconds < $1.nanoseconds }[costs.count / 2]
+      print(
+        "\(name), \(length) bytes\t\(text(cost.nanoseconds, digits: 0))\tns (\(text(cost.gigabits(length), digits: 2)) Gbit/s), "
+          + "\(text(cost.allocations, digits: 2)) allocations")
+    }
+  }
+}
+
+do {
+  try run()
+} catch {
+  let line = Array("wireguard-bench: \(error)\n".utf8)
+  _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+  exit(1)
+}

@@ -1,0 +1,77 @@
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+
+/// Where an interface without privileges gets its sockets from: it asks, at the other end of a socket pair, for a port and a mark, and is
+/// given two descriptors.
+///
+/// A request is eight bytes, port and mark as 32-bit numbers in the machine's byte order. The answer is descriptors, IPv4 first, or four
+/// bytes with an `errno` value; a family that the machine does not have is an eventfd in its place.
+package struct SocketSource {
+  private static let patience: Int32 = 2000
+
+  private let channel: FileDescriptor
+
+  package init(_ channel: FileDescriptor) { self.channel = channel }
+
+  /// Both ends of a channel. Non-blocking, close-on-exec, keeping messages apart.
+  package static func channel() throws(SystemError) -> (FileDescriptor, FileDescriptor) {
+    var ends: [Int32] = [0, 0]
+    let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .last("make a socket pair") }
+    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+  }
+
+  /// Asks, and waits for the answer: two seconds at most.
+  package func sockets(port: UInt16, mark: UInt32) throws(SystemError) -> TunnelSockets {
+    forgetLateAnswers()
+    let asked = [UInt32(port), mark].withUnsafeBytes { send(channel.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    guard asked == 8 else { throw .last("ask for sockets") }
+    var watched = pollfd(fd: channel.number, events: Int16(POLLIN), revents: 0)
+    guard poll(&watched, 1, Self.patience) > 0 else { throw SystemError(code: ETIMEDOUT, operation: "ask for sockets") }
+    var numbers: [Int32] = [-1, -1]
+    var code: Int32 = 0
+    let count = cwg_take_sockets(channel.number, &numbers, &code)
+    guard count == 2 else { throw SystemError(code: code != 0 ? code : EPIPE, operation: "be given sockets") }
+    let given = numbers.map { FileDescriptor(owning: $0) }
+    return TunnelSockets(v4: given[0].isSocket ? given[0] : nil, v6: given[1].isSocket ? given[1] : nil)
+  }
+
+  /// What was waited for too briefly is of another question.
+  private func forgetLateAnswers() {
+    while true {
+      var numbers: [Int32] = [-1, -1]
+      var code: Int32 = 0
+      if cwg_take_sockets(channel.number, &numbers, &code) < 0 { return }
+      for number in numbers where number >= 0 { close(number) }
+      // The other end has gone: this says so for ever.
+      if numbers == [-1, -1], code == 0 { return }
+    }
+  }
+
+  /// The other end: answers one request that is there. False where the interface has gone.
+  package func serve() -> Bool {
+    var request: [UInt32] = [0, 0]
+    let count = request.withUnsafeMutableBytes { recv(channel.number, $0.baseAddress, $0.count, 0) }
+    if count < 0 { return errno == EAGAIN || errno == EINTR }
+    guard count == 8, let port = UInt16(exactly: request[0]) else { return false }
+    do throws(SystemError) {
+      let sockets = try TunnelSockets.make(port: port, mark: request[1])
+      let nothing = FileDescriptor(owning: cwg_event())
+      let numbers = [(sockets.v4 ?? nothing).number, (sockets.v6 ?? nothing).number]
+      cwg_send_descriptors(channel.number, numbers, 2)
+    } catch {
+      var code = error.code
+      send(channel.number, &code, 4, Int32(MSG_NOSIGNAL))
+    }
+    return true
+  }
+}
+
+extension FileDescriptor {
+  fileprivate var isSocket: Bool {
+    var kind: Int32 = 0
+    var length = socklen_t(4)
+    return getsockopt(number, SOL_SOCKET, SO_TYPE, &kind, &length) == 0
+  }
+}

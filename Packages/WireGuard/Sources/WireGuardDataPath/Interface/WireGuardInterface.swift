@@ -1,0 +1,250 @@
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+package import WireGuardControl
+internal import WireGuardEngine
+
+/// One WireGuard interface at work: the engine, its data path, and what controls them, on an event loop of its own.
+///
+/// Everything that it uses has been opened for it: it needs no privilege.
+package final class WireGuardInterface {
+  private let loop: DescriptorLoop
+  private let engine: Engine
+  private let wayBack: WayBack
+  private let path: DataPath
+  private let sockets: SocketSource
+  private var server: UAPIServer?
+  private var link: LinkWatch?
+  private var sources: [DescriptorLoop.Source] = []
+  private var timer: DescriptorLoop.Source?
+  private var armed: Moment?
+  /// A millisecond of a flood of 200,000 a second is what the queue holds.
+  private static let rest = Duration.milliseconds(1)
+  private var resting: DescriptorLoop.Source?
+  private var outbox: Outbox
+  private var port: UInt16 = 0
+  private var mark: UInt32 = 0
+  private var hasSockets = false
+  /// While there are none, and none could be had: until when, and how long the wait after it is.
+  private var nextOpening: DescriptorLoop.Source?
+  private var openingPause = Duration.milliseconds(100)
+  private var isUp = false
+  private var isAtWork = false
+
+  /// Begins to work at once. `listener` is a listening unix socket; `sockets` is asked when the interface comes up, or when another port or
+  /// mark is set.
+  package init(
+    _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, on loop: DescriptorLoop
+  ) throws(SystemError) {
+    self.loop = loop
+    self.sockets = sockets
+    let wayBack = try WayBack()
+    self.wayBack = wayBack
+    engine = Engine { wayBack($0) }
+    path = try DataPath(engine, tun, wanting: offloads)
+    outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
+    try path.start()
+    sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
+    link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
+    server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1) ?? UAPIReplyText(code: EIO) }
+  }
+
+  deinit {
+    path.stop()
+  }
+
+  // MARK: The engine
+
+  /// A thread of the data path has something for the engine, or the device is gone.
+  private func wake() {
+    cwg_event_clear(path.control)
+    path.controlRests = false
+    if path.isDeviceGone { return loop.stop() }
+    var effects: [EngineEffect] = []
+    let time = EngineTime.now
+    var isToAdvance = engine.hasPending
+    path.handshakes.takeAll { if engine.receiveHandshake($0, from: $1, at: time, effects: &effects) { isToAdvance = true } }
+    perform(&effects)
+    if isToAdvance { advance() }
+    if engine.isUnderLoad(at: time.moment) { rest() }
+  }
+
+  /// Lets more come before the next look: to be woken takes longer than to answer.
+  private func rest() {
+    guard let source = try? loop.at(.now + Self.rest, { [weak self] in self?.wake() }) else { return }
+    resting = source
+    path.controlRests = true
+  }
+
+  private func advance() {
+    var effects: [EngineEffect] = []
+    engine.advance(to: .now, effects: &effects)
+    perform(&effects)
+    if link?.hearsRoutes == false, wayBack.takeChoice() { reconsiderWays() }
+    guard let deadline = engine.nextDeadline?.moment else {
+      timer = nil
+      armed = nil
+      return
+    }
+    // One that is armed for earlier wakes us for nothing at most once.
+    if let armed, armed <= deadline { return }
+    armed = deadline
+    timer = try? loop.at(deadline) { [weak self] in
+      self?.armed = nil
+      self?.advance()
+    }
+  }
+
+  private func perform(_ effects: inout [EngineEffect]) {
+    for effect in effects {
+      switch effect {
+      case .transmit(let bytes, let destination, _): transmit(bytes, to: destination)
+      case .flush(let peer): flush(peer)
+      case .dropStaged(let peer), .removed(let peer): _ = engine.send(at: .now, mtu: path.mtu) { _ in _ = path.staged.take(peer) }
+      }
+    }
+    if !outbox.isEmpty { outbox.flush() }
+    effects = []
+  }
+
+  private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
+    if outbox.isFull { outbox.flush() }
+    // A record lies as far before its payload as a transport header is long; a handshake message is a record without payload.
+    let record = outbox.payload - ProtocolConstants.transportHeader
+    bytes.withUnsafeBytes { record.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(record), byteCount: $0.count) }
+    // Handshakes go before other traffic (AF41), as those of the kernel's WireGuard.
+    outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
+  }
+
+  /// The peer has a session: what waited for it goes now. Where nothing is left of it, an empty packet, as the
+  /// other side waits to hear from us.
+  private func flush(_ peer: PeerIndex) {
+    var isSilent = true
+    let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
+      let packets = path.staged.take(peer)
+      func stage(from first: Int) {
+        isSilent = false
+        for packet in packets[first...] { packet.withUnsafeBytes { path.staged.append($0, for: peer) } }
+      }
+      for (i, packet) in packets.enumerated() {
+        let verdict = packet.withUnsafeBytes { batch.prepare($0, for: peer) }
+        switch verdict {
+        case .drop: continue
+        case .stage: return stage(from: i)
+        case .ready(let destination):
+          if outbox.isFull { outbox.flush() }
+          let payload = outbox.payload
+          packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
+          let record = batch.seal(packet.count, at: payload, for: peer)
+          guard record > 0 else { return stage(from: i) }
+          isSilent = false
+          let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
+          outbox.append(record, to: destination, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
+        }
+      }
+    }
+    outbox.flush()
+    if isSilent {
+      var effects: [EngineEffect] = []
+      engine.keepalive(peer, at: .now, effects: &effects)
+      perform(&effects)
+    }
+    if outcome.needsControl { cwg_event_raise(path.control) }
+  }
+
+  // MARK: The link
+
+  private func take(_ news: LinkWatch.News) {
+    switch news {
+    case .deleted: loop.stop()
+    case .ways: reconsiderWays()
+    case .state(let nowUp, let mtu):
+      path.mtu = mtu
+      guard nowUp != isUp else { return }
+      isUp = nowUp
+      openSockets()
+      work()
+    }
+  }
+
+  /// The engine is up when the link is, and has sockets: what it sent without any would be lost, and waited for.
+  private func work() {
+    let isToWork = isUp && hasSockets
+    if isToWork != isAtWork {
+      isAtWork = isToWork
+      var effects: [EngineEffect] = []
+      engine.setUp(isToWork, at: .now, effects: &effects)
+      perform(&effects)
+    }
+    advance()
+  }
+
+  private func reconsiderWays() {
+    link?.hearsRoutes = engine.reconsiderWays() > 0
+  }
+
+  /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds
+  /// at last. Setting a port tells why there are none.
+  private func openSockets() {
+    nextOpening = nil
+    guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }
+    nextOpening = try? loop.at(.now + openingPause) { [weak self] in
+      self?.openSockets()
+      self?.work()
+    }
+    openingPause = min(.seconds(10), openingPause * 2)
+  }
+
+  private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
+    // The same port, for another mark, is free only when its sockets are gone. They stay until somebody is there who opens such ones.
+    if hasSockets, wanted == port {
+      _ = try sockets.sockets(port: 0, mark: wantedMark)
+      try path.use(TunnelSockets(v4: nil, v6: nil))
+      hasSockets = false
+    }
+    let new = try sockets.sockets(port: wanted, mark: wantedMark)
+    try path.use(new)
+    port = new.port
+    mark = wantedMark
+    wayBack.use(mark: wantedMark)
+    hasSockets = true
+    openingPause = .milliseconds(100)
+  }
+
+  // MARK: Configuration
+
+  private func answer(_ call: UAPICall, _ bytes: [UInt8]) -> UAPIReplyText {
+    guard case .set(let change) = call else { return UAPIReplyText(engine.state, port: port, mark: mark) }
+    let newPort = change.listenPort ?? port
+    let newMark = change.firewallMark ?? mark
+    if newPort != port || newMark != mark || change.listenPort == 0 && port != 0 {
+      if !hasSockets, !isUp {
+        port = newPort
+        mark = newMark
+      } else {
+        do throws(SystemError) {
+          try open(port: newPort, mark: newMark)
+        } catch {
+          // Where the old ones are gone already, others like them.
+          openSockets()
+          work()
+          return UAPIReplyText(code: error.code)
+        }
+      }
+    }
+    var effects: [EngineEffect] = []
+    engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
+    perform(&effects)
+    work()
+    return UAPIReplyText(code: 0)
+  }
+}
+
+extension EngineTime {
+  fileprivate static var now: EngineTime {
+    var wall = timespec()
+    clock_gettime(CLOCK_REALTIME, &wall)
+    return EngineTime(moment: .now, wallSeconds: Int64(wall.tv_sec), wallNanoseconds: UInt32(truncatingIfNeeded: wall.tv_nsec))
+  }
+}

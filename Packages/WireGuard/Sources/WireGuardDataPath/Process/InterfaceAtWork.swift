@@ -1,0 +1,37 @@
+internal import CWireGuardConfinement
+internal import CWireGuardIO
+internal import Glibc
+package import LinuxIO
+internal import ProcessConfinement
+package import WireGuardControl
+
+/// The unprivileged side of `InterfaceProcess`: takes the descriptors, gives up every privilege, and works until the interface goes.
+package enum InterfaceAtWork {
+  /// Runs to the end of the interface.
+  package static func run(offloads: Offloads, isAttached: Bool) throws(SystemError) {
+    let tun = try TunDevice(FileDescriptor(owning: InterfaceProcess.tun), wanting: offloads)
+    let listener = FileDescriptor(owning: InterfaceProcess.listener)
+    let folder = FileDescriptor(owning: InterfaceProcess.folder)
+    let channel = FileDescriptor(owning: InterfaceProcess.channel)
+    for descriptor in [tun.descriptor, listener, folder, channel] { _ = fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) }
+    try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
+    cwg_name_thread(pthread_self(), "roamward-wg")
+
+    let loop = try DescriptorLoop()
+    let interface = try WireGuardInterface(
+      tun, wanting: offloads, configuredAt: listener, sockets: SocketSource(channel), on: loop)
+    let file = "\(tun.name).sock"
+    var sources = [
+      try loop.whenReadable(folder.number) { if cwg_deletion_read(folder.number, file) != 0 { loop.stop() } },
+      try loop.onSignal(SIGTERM) { loop.stop() },
+    ]
+    if isAttached {
+      // Asked for nothing, epoll(7) still tells of the other end's closing.
+      sources.append(try loop.whenReady(channel.number, events: 0) { _ in loop.stop() })
+    }
+    let result = cwg_confine()
+    guard result == 0 else { throw SystemError(code: -result, operation: "confine system calls") }
+    _ = try loop.run()
+    withExtendedLifetime((interface, sources, folder)) {}
+  }
+}

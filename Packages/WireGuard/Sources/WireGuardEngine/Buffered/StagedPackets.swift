@@ -1,0 +1,48 @@
+/// Packets that wait for their peer's session: at most 128 for each peer, of more the oldest go first; and 4 MiB in all. Where that is
+/// used up, the peer that takes the most gives half of it, so that peers that never answer leave room for others.
+///
+/// Used inside the engine's sending section only, so that no packet is staged after its peer's were sent for.
+package struct StagedPackets {
+  package static let mostBytes = 4 << 20
+
+  private struct Queue {
+    var packets: [[UInt8]] = []
+    var bytes = 0
+
+    mutating func removeFirst(_ count: Int) {
+      for packet in packets.prefix(count) { bytes -= packet.count }
+      packets.removeFirst(count)
+    }
+  }
+
+  private var queues: [PeerIndex: Queue] = [:]
+  package private(set) var bytes = 0
+
+  package init() {}
+
+  package mutating func append(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) {
+    while bytes + packet.count > Self.mostBytes, let largest = queues.max(by: { $0.value.bytes < $1.value.bytes })?.key {
+      change(largest) { $0.removeFirst(($0.packets.count + 1) / 2) }
+    }
+    change(peer) {
+      if $0.packets.count >= ProtocolConstants.maximumStaged { $0.removeFirst(1) }
+      $0.packets.append(Array(packet))
+      $0.bytes += packet.count
+    }
+  }
+
+  /// Takes all that wait for a peer.
+  package mutating func take(_ peer: PeerIndex) -> [[UInt8]] {
+    guard let queue = queues.removeValue(forKey: peer) else { return [] }
+    bytes -= queue.bytes
+    return queue.packets
+  }
+
+  private mutating func change(_ peer: PeerIndex, _ body: (inout Queue) -> Void) {
+    var queue = queues.removeValue(forKey: peer) ?? Queue()
+    bytes -= queue.bytes
+    body(&queue)
+    bytes += queue.bytes
+    if !queue.packets.isEmpty { queues[peer] = queue }
+  }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import LinuxIO
+import WireGuardControl
+import WireGuardDataPath
+
+// No argument parser: it would double what this program keeps in memory.
+private let usage = """
+  usage: roamward-wireguard [--no-offload] LINK
+
+  A WireGuard interface without the kernel's WireGuard. Makes the link and runs in the foreground until the link, or its socket
+  in /var/run/wireguard, is removed. Configure it with wg(8). The agent starts it by itself where a policy wants it.
+  Needs CAP_NET_ADMIN; the process that handles packets has no privileges.
+
+    --no-offload               do without the kernel's offloads: a system call for every packet
+    --socket-directory FOLDER  where the link's socket is made
+    -h, --help                 show this
+
+  """
+
+private struct Arguments {
+  var link: String?
+  var offloads = Offloads.all
+  var socketDirectory = "/var/run/wireguard"
+  /// How the program starts itself, or is started by the agent: without privileges, on descriptors.
+  var isAtWork = false
+  var isAttached = false
+
+  init?(_ words: ArraySlice<String>) {
+    var rest = words
+    while let word = rest.popFirst() {
+      switch word {
+      case "--no-offload": offloads = []
+      case "--socket-directory":
+        guard let folder = rest.popFirst() else { return nil }
+        socketDirectory = folder
+      case "--at-work": isAtWork = true
+      case "--attached": isAttached = true
+      case "--offloads":
+        guard let bits = rest.popFirst().flatMap({ UInt8($0) }) else { return nil }
+        offloads = Offloads(rawValue: bits)
+      case _ where word.hasPrefix("-") || link != nil: return nil
+      default: link = word
+      }
+    }
+    if link == nil { return nil }
+  }
+}
+
+/// The privileged side: opens sockets when it is asked to, and ends with the interface.
+private func host(_ link: String, _ arguments: Arguments) throws(SystemError) -> Int32 {
+  let loop = try DescriptorLoop()
+  let interface = try InterfaceProcess(
+    link, program: "/proc/self/exe", socketDirectory: arguments.socketDirectory, offloads: arguments.offloads, isAttached: true)
+  var serving: DescriptorLoop.Source?
+  serving = try loop.whenReadable(interface.socketsDescriptor) { if !interface.sockets.serve() { serving?.cancel() } }
+  let sources = [
+    try loop.onExit(of: interface.process) { loop.stop(code: $0) },
+    try loop.onSignal(SIGTERM) { kill(interface.process, SIGTERM) },
+    try loop.onSignal(SIGINT) { kill(interface.process, SIGTERM) },
+  ]
+  defer { withExtendedLifetime((sources, serving)) {} }
+  let code = try loop.run()
+  unlink("\(arguments.socketDirectory)/\(link).sock")
+  return code
+}
+
+private func say(_ text: String, on descriptor: Int32) {
+  try? FileDescriptor(owning: dup(descriptor)).writeAll(Array(text.utf8))
+}
+
+private func run() -> Int32 {
+  let words = CommandLine.arguments.dropFirst()
+  if words.contains("-h") || words.contains("--help") {
+    say(usage, on: 1)
+    return 0
+  }
+  guard let arguments = Arguments(words) else {
+    say(usage, on: 2)
+    return 64
+  }
+  do throws(SystemError) {
+    // At work, the link's name is for those who look at the list of processes.
+    if let link = arguments.link, !arguments.isAtWork { return try host(link, arguments) }
+    try InterfaceAtWork.run(offloads: arguments.offloads, isAttached: arguments.isAttached)
+    return 0
+  } catch {
+    say("roamward-wireguard: \(error)\n", on: 2)
+    return 1
+  }
+}
+
+exit(run())

@@ -1,0 +1,48 @@
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+private let script = "\(#filePath)".replacingLastComponent(by: "interoperation.bash")
+private let canRun =
+  geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0
+  && (try? shell("command -v wireguard-go wg ip busybox nft")) != nil
+
+@Suite(
+  "roamward-wireguard and wireguard-go",
+  .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, ip, busybox and nft"),
+  .serialized)
+struct InteroperationTests {
+  /// Some at a time, as a case of its own for each would mostly be starting programs.
+  @Test(
+    "speak to one another",
+    arguments: [
+      "we_begin they_begin outer_ipv6 they_begin_by_ipv6 preshared_key", "datagrams wg_shows narrow_path routing_loop rekey_under_load",
+      "roaming several_addresses rebinding others_links", "they_restart we_restart without_offloads", "narrow_router lossy two_clients",
+      "confined moved_link late_news no_peer",
+    ])
+  func together(cases: String) throws { try run(with: "wireguard-go", cases) }
+
+  @Test("two of ours: the inner ECN bits are shown outside, DSCP is not, and a mark on the way is seen inside")
+  func marks() throws { try run(with: "roamward-wireguard", "marks") }
+
+  private func run(with peer: String, _ cases: String) throws {
+    // Whatever is started ends with the script, however that ends.
+    let outcome = try TestSupport.run(
+      ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer]
+        + cases.split(separator: " ").map(String.init),
+      environment: ["ROAMWARD_BIN": Self.programs], limit: .seconds(580))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  /// The folder that the tests were built into.
+  private static var programs: String {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    return String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self).replacingLastComponent(by: "")
+  }
+}
+
+extension String {
+  fileprivate func replacingLastComponent(by name: String) -> String { Folder.parent(of: self) + "/" + name }
+}

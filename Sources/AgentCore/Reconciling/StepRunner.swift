@@ -1,0 +1,57 @@
+import KernelModel
+import RoamwardCore
+
+/// Carries steps out, stage by stage: the one place from which the machine is changed. No packet is led where something is missing: what
+/// builds on a step that failed is not made (docs/security.md, "Order").
+struct StepRunner {
+  /// What came of steps.
+  struct Outcome {
+    var made: [Step] = []
+    var failures: [StepFailure] = []
+  }
+
+  let platform: Platform
+
+  /// Makes what can be made at once; the rest is begun. `isChangingResolver`: a resolver program is at work,
+  /// which takes one change at a time.
+  func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Void) -> Outcome {
+    for step in steps { if let link = step.addedLink { platform.recoveryLog.noteLink(link) } }
+    let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
+    for step in engines { begin(step) }
+    let waiting = engines.compactMap(\.addedLink)
+    let now = steps.filter { step in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }
+    // What is taken back from a resolver comes before all else, what it is given after.
+    let changes = isChangingResolver ? [] : steps.filter(\.isOfResolverProgram)
+    let removal = changes.first { $0.stage == .removal }
+    if let removal { begin(removal) }
+    var outcome = Outcome()
+    apply(now, &outcome)
+    let isFree = { (step: Step) in step.stage != .removal && !outcome.failures.contains { step.builds(on: $0.step) } }
+    if removal == nil, let change = changes.first(where: isFree) { begin(change) }
+    return outcome
+  }
+
+  private func apply(_ steps: [Step], _ outcome: inout Outcome) {
+    var rest = steps[...]
+    while let stage = rest.first?.stage {
+      let batch = rest.prefix { $0.stage == stage }
+      rest = rest.dropFirst(batch.count)
+      let free = batch.filter { step in !outcome.failures.contains { step.builds(on: $0.step) } }
+      if free.isEmpty { continue }
+      let failed = platform.machine.apply(free)
+      outcome.made += free.filter { step in !failed.contains { $0.step == step } }
+      outcome.failures += failed
+    }
+    for case .deleteLink(let link, .userspace) in outcome.made { platform.machine.endUserspaceLink(link) }
+  }
+}
+
+extension Step {
+  /// The link that it makes.
+  fileprivate var addedLink: String? {
+    switch self {
+    case .addWireGuardLink(let link, _), .addDummyLink(let link): link
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,90 @@
+internal import Glibc
+internal import LinuxIO
+package import NetworkTypes
+package import SystemdIO
+
+/// Asks for a name as programs of this host do, and says who answered. For who wants to see; nothing else hangs on it.
+package final class NameQuestion {
+  package struct Answer: Hashable, Sendable {
+    package var addresses: [IPAddress]
+    /// The server, or the link by which systemd-resolved found it; `nil`: it knew by itself (a cache, /etc/hosts).
+    package var by: String?
+
+    package init(addresses: [IPAddress], by: String? = nil) {
+      self.addresses = addresses
+      self.by = by
+    }
+  }
+
+  package static let patience = Duration.seconds(10)
+
+  private let name: DomainName
+  private let loop: EventLoop
+  private let resolver: EndpointResolver
+  private var bus: SystemBus?
+  private var lookup: AnyObject?
+
+  package init(_ name: DomainName, on loop: EventLoop) {
+    self.name = name
+    self.loop = loop
+    resolver = EndpointResolver(on: loop, ProbeHelper(on: loop))
+  }
+
+  /// The first of the servers that answers at all, asked one after another.
+  package func ask(_ servers: [IPAddress], then done: @escaping (Result<Answer, ResolveError>) -> Void) {
+    guard let server = servers.first else { return done(.failure(.noServers(name))) }
+    lookup = resolver.resolve(name, servers: [server]) { [weak self] result in
+      switch result {
+      case .success(let addresses): done(.success(Answer(addresses: addresses, by: server.description)))
+      case .failure(let error):
+        if let self, error.isSilence, servers.count > 1 { ask(Array(servers.dropFirst()), then: done) } else { done(.failure(error)) }
+      }
+    }
+  }
+
+  /// By the programming interface of systemd-resolved (org.freedesktop.resolve1(5)).
+  package func askResolved(then done: @escaping (Result<Answer, ResolveError>) -> Void) {
+    let bus = SystemBus(on: loop)
+    self.bus = bus
+    bus.opened = { [weak self, weak bus, name] in
+      let arguments: [BusArgument] = [.int32(0), .string(name.text), .int32(AF_UNSPEC), .uint64(0)]
+      bus?.call(
+        "org.freedesktop.resolve1", "/org/freedesktop/resolve1", "org.freedesktop.resolve1.Manager", "ResolveHostname", arguments,
+        within: Self.patience
+      ) { result in
+        switch result {
+        case .failure(let error): done(.failure(.failed(name, because: "systemd-resolved: \(error)")))
+        case .success(let values): done(.success(Answer(resolved: values)))
+        }
+        self?.bus?.disconnect()
+      }
+    }
+    bus.closed = { [name] reason in done(.failure(.failed(name, because: reason))) }
+    bus.connect()
+  }
+}
+
+extension ResolveError {
+  /// The server has said nothing, so the next one is asked.
+  fileprivate var isSilence: Bool {
+    switch self {
+    case .timedOut, .notSent: true
+    default: false
+    }
+  }
+}
+
+extension NameQuestion.Answer {
+  /// a(iiay) of link, family and address; a name; flags, of which these two say that nobody was asked
+  /// (SD_RESOLVED_FROM_CACHE, SD_RESOLVED_SYNTHETIC).
+  fileprivate init(resolved values: [BusValue]) {
+    let found = values.first?.list ?? []
+    let flags = values.dropFirst(2).first?.unsigned ?? 0
+    self.init(addresses: found.compactMap { $0[2]?.bytes.flatMap { IPAddress(bytes: $0) } })
+    guard flags & (1 << 20 | 1 << 19) == 0, let index = found.first?[0]?.unsigned.flatMap({ UInt32(exactly: $0) }), index > 0 else {
+      return
+    }
+    var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+    by = if_indextoname(index, &buffer).map { String(cString: $0) }
+  }
+}

@@ -1,0 +1,39 @@
+import PolicyFiles
+
+extension PolicyFileSystem {
+  /// The path from the root; `..`, and `.` within it, are left to the kernel.
+  func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    let directory = workingDirectory()
+    if path == "." { return directory }
+    return (directory.hasSuffix("/") ? directory : directory + "/") + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+  }
+
+  /// A regular file of at most 1 MiB and one byte, whose owner is above doubt where that is asked for.
+  func readTrusted(_ path: String, requireRootOwnership: Bool) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
+    let (bytes, status) = try read(path, fileSizeLimit + 1)
+    if status.kind != .null, status.kind != .regular { throw FileFailure("it is not a regular file") }
+    if requireRootOwnership, let refusal = status.refusal(of: path, called: "it") { throw refusal }
+    return (bytes, status)
+  }
+}
+
+extension PolicyFileSystem.Status {
+  /// Why an agent that runs as root must not trust this: others than root could have written it.
+  func refusal(of path: String, called subject: String) -> FileFailure? {
+    if kind == .null { return nil }
+    if owner != 0 { return FileFailure("\(subject) is not owned by root, but by uid \(owner)", cure: "chown root \(path)") }
+    if mode & 0o022 == 0 { return nil }
+    let who = mode & 0o002 != 0 ? "everyone" : "its group"
+    return FileFailure("\(subject) can be written by \(who)", cure: "chmod go-w \(path)")
+  }
+}
+
+func folder(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
+func baseName(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+func joined(_ folder: String, _ name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }

@@ -1,0 +1,197 @@
+internal import CAres
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import ProbeProtocol
+
+/// A channel of c-ares, for one look-up at a time. It is opened before the confinement: the seed of its queries' numbers comes from a file.
+///
+/// c-ares says which of its sockets it wants watched and when it wants to be woken; it is only ever entered from the loop. What it calls
+/// back is noted, and acted on after it has returned.
+final class LookUpChannel {
+  /// From the question to the answer, over all servers and both rounds.
+  private static let limit = 5000
+  private static let rounds: Int32 = 2
+
+  private var channel: ares_channel?
+  /// c-ares keeps the pointer.
+  private let functions = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
+  private let loop: DescriptorLoop
+  private let broker: SocketBroker
+
+  private var errand: UInt32 = 0
+  private var isStream: [ares_socket_t: Bool] = [:]
+  private var sockets: [ares_socket_t: DescriptorLoop.Source] = [:]
+  private var wake: DescriptorLoop.Source?
+  private var answer: ErrandAnswer?
+  /// Why the agent gave no socket.
+  private var refusal: String?
+  private var handler: ((ErrandAnswer) -> Void)?
+
+  /// `servers`: how many a look-up asks.
+  init(servers: Int, _ broker: SocketBroker, on loop: DescriptorLoop) throws(SystemError) {
+    self.loop = loop
+    self.broker = broker
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    // c-ares doubles its patience for the second round: all of it is to be over shortly before the limit.
+    let milliseconds = Int32(Self.limit * 9 / 10 / (3 * servers))
+    let status = roamward_ares_open(
+      &channel, milliseconds, Self.rounds,
+      { context, socket, readable, writable in LookUpChannel.from(context)?.watch(socket, readable != 0, writable != 0) }, context)
+    guard status == ARES_SUCCESS, let channel else {
+      throw SystemError(code: ENOMEM, operation: "open a channel of c-ares")
+    }
+    functions.initialize(to: Self.socketFunctions)
+    ares_set_socket_functions(channel, functions, context)
+  }
+
+  deinit {
+    if let channel { ares_destroy(channel) }
+    functions.deallocate()
+  }
+
+  /// Asks; `then` is called once, later, never from within this call.
+  func ask(_ order: LookUp, for errand: UInt32, then: @escaping (ErrandAnswer) -> Void) {
+    self.errand = errand
+    answer = nil
+    refusal = nil
+    handler = then
+    let servers = order.servers.map { $0.address.family == .v6 ? "[\($0.address)]:\($0.port)" : "\($0.address):\($0.port)" }
+    let status = ares_set_servers_ports_csv(channel, servers.joined(separator: ","))
+    if status == ARES_SUCCESS {
+      // The order of the addresses is for the agent to find: it asks the kernel for its own address towards each.
+      let flags = Int32(ARES_AI_NOSORT)
+      var hints = ares_addrinfo_hints(ai_flags: flags, ai_family: AF_UNSPEC, ai_socktype: roamward_datagram, ai_protocol: 0)
+      ares_getaddrinfo(
+        channel, order.name.text, nil, &hints, { context, status, _, found in LookUpChannel.from(context)?.take(status, found) },
+        Unmanaged.passUnretained(self).toOpaque())
+    } else {
+      answer = failure(status)
+    }
+    if answer == nil { return pace() }
+    // Known at once: told from the loop all the same.
+    wake = try? loop.at(.now) { [weak self] in self?.settle() }
+  }
+
+  /// Ends the look-up under way; its handler is not called any more.
+  func cancel() {
+    handler = nil
+    wake = nil
+    // Reports the question as cancelled and every socket as closed, through the callbacks below.
+    if let channel { ares_cancel(channel) }
+  }
+}
+
+// What c-ares calls.
+extension LookUpChannel {
+  private static func from(_ context: UnsafeMutableRawPointer?) -> LookUpChannel? {
+    context.map { Unmanaged<LookUpChannel>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static var socketFunctions: ares_socket_functions {
+    ares_socket_functions(
+      // Where it leads is only known when it is connected: until then a copy of what reads and writes nothing has its number.
+      asocket: { _, type, _, context in
+        let placeholder = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+        if placeholder >= 0 { LookUpChannel.from(context)?.isStream[placeholder] = type == roamward_stream }
+        return placeholder
+      },
+      aclose: { socket, context in
+        LookUpChannel.from(context)?.isStream[socket] = nil
+        return close(socket)
+      },
+      aconnect: { socket, address, _, context in
+        guard let address else { return -1 }
+        return LookUpChannel.from(context)?.connect(socket, address) ?? -1
+      },
+      arecvfrom: { socket, bytes, count, flags, address, length, _ in recvfrom(socket, bytes, count, flags, address, length) },
+      asendv: { socket, pieces, count, _ in writev(socket, pieces, count) })
+  }
+
+  private func connect(_ socket: ares_socket_t, _ address: UnsafePointer<sockaddr>) -> Int32 {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    var port: UInt16 = 0
+    let count = roamward_ares_destination(address, &bytes, &port)
+    guard let address = IPAddress(bytes: bytes.prefix(Int(count))) else { return fail(EAFNOSUPPORT) }
+    do throws(SocketBroker.Trouble) {
+      let transport = isStream[socket] == true ? SocketWish.Transport.tcp : .udp
+      let file = try broker.socket(transport, to: Destination(address, port: port), for: errand)
+      return dup2(file.number, socket) < 0 ? -1 : 0
+    } catch {
+      if case .refused(let reason) = error { refusal = reason }
+      return fail(ENETUNREACH)
+    }
+  }
+
+  private func fail(_ code: Int32) -> Int32 {
+    errno = code
+    return -1
+  }
+
+  private func watch(_ socket: ares_socket_t, _ readable: Bool, _ writable: Bool) {
+    // At once, though this may be within its callback: c-ares closes the socket next, or wants other events of it.
+    sockets.removeValue(forKey: socket)?.cancel()
+    guard readable || writable else { return }
+    let events = (readable ? Readiness.readable : 0) | (writable ? Readiness.writable : 0)
+    sockets[socket] = try? loop.whenReady(socket, events: events) { [weak self] bits in
+      // An error has to be read off the socket to go away.
+      let canRead = bits & (Readiness.readable | Readiness.ended) != 0
+      self?.process(canRead ? socket : ares_socket_t(-1), bits & Readiness.writable != 0 ? socket : ares_socket_t(-1))
+    }
+  }
+
+  private func take(_ status: Int32, _ found: UnsafeMutablePointer<ares_addrinfo>?) {
+    defer { ares_freeaddrinfo(found) }
+    guard status == ARES_SUCCESS else {
+      answer = failure(status)
+      return
+    }
+    var addresses: [IPAddress] = []
+    var node = found?.pointee.nodes
+    while let current = node, addresses.count < ProbeLimits.addresses {
+      var bytes = [UInt8](repeating: 0, count: 16)
+      let count = roamward_ares_address(current, &bytes)
+      if let address = IPAddress(bytes: bytes.prefix(Int(count))), !addresses.contains(address) { addresses.append(address) }
+      node = current.pointee.ai_next
+    }
+    answer = addresses.isEmpty ? .noAddress : .addresses(addresses)
+  }
+
+  private func failure(_ status: Int32) -> ErrandAnswer {
+    if let refusal { return .failed(because: refusal) }
+    return switch status {
+    case ARES_ENOTFOUND: .noSuchName
+    case ARES_ENODATA: .noAddress
+    case ARES_ETIMEOUT: .silence
+    default: .failed(because: ares_strerror(status).map { String(cString: $0) } ?? "error \(status)")
+    }
+  }
+}
+
+// What the loop calls.
+extension LookUpChannel {
+  private func process(_ readable: ares_socket_t, _ writable: ares_socket_t) {
+    guard handler != nil else { return }
+    ares_process_fd(channel, readable, writable)
+    if answer == nil { pace() } else { settle() }
+  }
+
+  /// Wakes c-ares when it wants to give up a server.
+  private func pace() {
+    var time = timeval()
+    guard ares_timeout(channel, nil, &time) != nil else {
+      wake = nil
+      return
+    }
+    // Its clock and ours may differ in the last digit: a millisecond more keeps them from asking each other in a circle.
+    let wait = Duration.seconds(time.tv_sec) + .microseconds(time.tv_usec) + .milliseconds(1)
+    wake = try? loop.at(.now + wait) { [weak self] in self?.process(ares_socket_t(-1), ares_socket_t(-1)) }
+  }
+
+  private func settle() {
+    guard let answer, let handler else { return }
+    self.handler = nil
+    wake = nil
+    handler(answer)
+  }
+}

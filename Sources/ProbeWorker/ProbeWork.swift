@@ -1,0 +1,145 @@
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+internal import ProbeProtocol
+internal import ProcessConfinement
+
+/// The work of `roamward-probe`: looks names up by c-ares and sends requests by libcurl, for the agent, without any power of its own.
+package final class ProbeWork {
+  /// The system user that it becomes, the engine's.
+  package static let user = "roamward-wireguard"
+  /// Eight transfers and eight look-ups take a tenth of this.
+  private static let descriptors = 256
+  private static let memory = 256 << 20
+
+  private let channel: MessageChannel
+  private let loop: DescriptorLoop
+  private let broker: SocketBroker
+  private let authorities: Authorities
+  /// By how many servers they ask, those that are free.
+  private var free: [Int: [LookUpChannel]] = [:]
+  private var jobs: [UInt32: Job] = [:]
+  private var reading: DescriptorLoop.Source?
+  private var later: DescriptorLoop.Source?
+
+  private enum Job {
+    case lookUp(LookUpChannel, servers: Int)
+    case transfer(CurlTransfer)
+  }
+
+  /// Reads every file that will be needed.
+  private init(_ channel: MessageChannel) throws(SystemError) {
+    self.channel = channel
+    loop = try DescriptorLoop()
+    broker = SocketBroker(channel)
+    authorities = try CurlLibrary.begin()
+    for servers in 1...ProbeLimits.servers {
+      var channels: [LookUpChannel] = []
+      for _ in 0..<ProbeLimits.lookUps { channels.append(try LookUpChannel(servers: servers, broker, on: loop)) }
+      free[servers] = channels
+    }
+    // jansson reads a seed from a file with the first object.
+    _ = HelperMessage.hello(trouble: nil).bytes
+  }
+
+  /// Takes the channel that the agent has given, confines itself, and works until the channel closes. Errors are told to the agent too.
+  package static func run() throws(SystemError) {
+    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
+    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
+    let channel = MessageChannel(file)
+    do throws(SystemError) {
+      let work = try ProbeWork(channel)
+      try confine(withParent: true)
+      try work.serve()
+    } catch {
+      try? channel.send(HelperMessage.hello(trouble: error.description).bytes)
+      throw error
+    }
+  }
+
+  /// Confines itself as it would for the agent, and ends: whether that is possible here.
+  package static func check() throws(SystemError) {
+    _ = try CurlLibrary.begin()
+    try confine(withParent: false)
+  }
+
+  private static func confine(withParent: Bool) throws(SystemError) {
+    try Confinement.giveUpPrivileges(becoming: user)
+    if withParent { try Confinement.endWithParent() }
+    let filter = try ProbeFilter.filter()
+    try Confinement.limit(descriptors: descriptors, memory: memory)
+    let result = filter.load()
+    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
+  }
+
+  private func serve() throws(SystemError) {
+    reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receive() }
+    try channel.send(HelperMessage.hello(trouble: nil).bytes)
+    _ = try loop.run()
+    jobs = [:]
+  }
+
+  private func receive() {
+    do throws(SocketBroker.Trouble) {
+      while let message = try broker.next() { take(message) }
+    } catch {
+      loop.stop()
+    }
+  }
+
+  private func take(_ message: AgentMessage) {
+    switch message {
+    case .errand(let id, .lookUp(let order)): lookUp(order, id)
+    case .errand(let id, .transfer(let order)): transfer(order, id)
+    case .cancel(let id): if end(id) { tell(.cancelled, of: id) }
+    // Of a wish that was waited for no longer: the socket closes.
+    case .socket: break
+    }
+    receiveKept()
+  }
+
+  /// What came while a socket was waited for has been read off the channel: nothing else would wake the loop for it.
+  private func receiveKept() {
+    guard !broker.kept.isEmpty, later == nil else { return }
+    later = try? loop.at(.now) { [weak self] in
+      self?.later = nil
+      self?.receive()
+    }
+  }
+
+  private func lookUp(_ order: LookUp, _ id: UInt32) {
+    guard jobs[id] == nil, let channel = free[order.servers.count]?.popLast() else {
+      return tell(.failed(because: "too many look-ups are under way"), of: id)
+    }
+    jobs[id] = .lookUp(channel, servers: order.servers.count)
+    channel.ask(order, for: id) { [weak self] answer in self?.finish(id, answer) }
+    receiveKept()
+  }
+
+  private func transfer(_ order: Transfer, _ id: UInt32) {
+    guard jobs[id] == nil,
+      let transfer = CurlTransfer(
+        order, trusting: authorities, for: id, broker, on: loop, then: { [weak self] answer in self?.finish(id, answer) })
+    else { return tell(.unsent(because: "libcurl takes no request"), of: id) }
+    jobs[id] = .transfer(transfer)
+  }
+
+  private func finish(_ id: UInt32, _ answer: ErrandAnswer) {
+    if end(id) { tell(answer, of: id) }
+    receiveKept()
+  }
+
+  /// Whether there was such an errand.
+  private func end(_ id: UInt32) -> Bool {
+    guard let job = jobs.removeValue(forKey: id) else { return false }
+    if case .lookUp(let channel, let servers) = job {
+      channel.cancel()
+      free[servers]?.append(channel)
+    }
+    return true
+  }
+
+  private func tell(_ answer: ErrandAnswer, of id: UInt32) {
+    do throws(SystemError) { try channel.send(HelperMessage.answer(id, answer).bytes) } catch { loop.stop() }
+  }
+}

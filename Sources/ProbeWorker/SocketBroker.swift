@@ -1,0 +1,61 @@
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import ProbeProtocol
+
+/// Gets sockets from the agent, connected or connecting, as this process can neither make nor connect any.
+///
+/// libcurl and c-ares want a socket from within a callback, so it waits for the agent's answer there and then. What else
+/// arrives meanwhile is kept in order.
+final class SocketBroker {
+  /// The agent answers within microseconds where it is not busy; one that does not is no agent.
+  private static let patience = Duration.seconds(3)
+
+  enum Trouble: Error {
+    case refused(String)
+    /// The channel has closed: nothing is left to do here.
+    case ended
+  }
+
+  private let channel: MessageChannel
+  private var count: UInt32 = 0
+  /// Messages that came while a socket was waited for.
+  private(set) var kept: [AgentMessage] = []
+
+  init(_ channel: MessageChannel) { self.channel = channel }
+
+  /// The next message that nobody waits for; `nil`: there is none now.
+  func next() throws(Trouble) -> AgentMessage? { kept.isEmpty ? try receive()?.message : kept.removeFirst() }
+
+  func socket(_ transport: SocketWish.Transport, to destination: Destination, for errand: UInt32) throws(Trouble) -> FileDescriptor {
+    count &+= 1
+    let wish = SocketWish(errand: errand, number: count, transport: transport, destination: destination)
+    do throws(SystemError) { try channel.send(HelperMessage.wish(wish).bytes) } catch { throw .refused(error.description) }
+    let deadline = Moment.now + Self.patience
+    while true {
+      let now = Moment.now
+      guard now < deadline, channel.wait(atMost: deadline - now) else { throw .refused("the agent gives no socket") }
+      guard let (message, passed) = try receive() else { continue }
+      guard case .socket(wish: wish.number, let trouble) = message else {
+        kept.append(message)
+        continue
+      }
+      if let trouble { throw .refused(trouble) }
+      guard let passed else { throw .refused("the agent's answer has no socket") }
+      return passed
+    }
+  }
+
+  private func receive() throws(Trouble) -> (message: AgentMessage, passed: FileDescriptor?)? {
+    let received: MessageChannel.Received
+    do throws(SystemError) { received = try channel.receive(takesDescriptors: true) } catch { throw .ended }
+    switch received {
+    case .nothing: return nil
+    case .ended: throw .ended
+    case .message(let bytes, let passed):
+      // An agent of another version: the hello has told it.
+      guard let message = try? AgentMessage(bytes) else { throw .ended }
+      return (message, passed)
+    }
+  }
+}

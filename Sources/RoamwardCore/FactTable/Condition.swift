@@ -1,0 +1,82 @@
+package import NetworkTypes
+
+/// When a rule or a named network holds: a tree over facts of the underlay's primary link. Evaluates to yes, no or unknown.
+package enum Condition: Hashable, Sendable {
+  /// All have to hold; an empty list always does.
+  case all([Condition])
+  /// One has to hold; an empty list always does, as an absent key would.
+  case any([Condition])
+  /// The condition does not hold; unknown stays unknown.
+  indirect case not(Condition)
+  /// A network named in any file.
+  case network([String])
+
+  /// One key of a match, as the table of facts declares it.
+  case criterion(Criterion)
+
+  package static let always = Condition.all([])
+  package static let never = Condition.not(.always)
+
+  /// The fact that a key asks for; `nil` for what every look brings, and for what is no key.
+  var kind: FactKind? { if case .criterion(let criterion) = self { criterion.key.kind } else { nil } }
+
+  /// What a key asks the network for; `nil` for keys that cost nothing, and for what is made of other keys.
+  var evidence: Evidence? { if case .criterion(let criterion) = self { criterion.evidence } else { nil } }
+
+  /// The key's name in the policy language.
+  package var key: String {
+    switch self {
+    case .all: "match"
+    case .any: "any-of"
+    case .not: "not"
+    case .network: "network"
+    case .criterion(let criterion): criterion.key.name
+    }
+  }
+}
+
+/// Whether each of the link's name servers has to be listed, or one is enough.
+package enum DNSServerQuantifier: Hashable, Sendable {
+  /// All of the link's servers match, as Apple's rules ask.
+  case each
+  /// One of the link's servers matches.
+  case any
+}
+
+/// A list of SSIDs that others maintain, as it stood when the policy was loaded. It is watched like the policy.
+package struct SSIDFile: Hashable, Sendable {
+  package enum Contents: Hashable, Sendable {
+    case entries(Set<SSID>)
+    /// The file could not be read: whether an SSID is on it is unknown.
+    case unreadable(because: String)
+  }
+
+  package let path: String
+  package let contents: Contents
+
+  package init(path: String, contents: Contents) {
+    self.path = path
+    self.contents = contents
+  }
+}
+
+/// An entry under `dns-server`: an address, a prefix, or Apple's trailing wildcard (`17.*`, which is 17.0.0.0/8).
+package struct DNSServerPattern: Hashable, Sendable, LosslessStringConvertible {
+  package let prefix: IPPrefix
+  package let description: String
+
+  package init?(_ text: String) {
+    guard let prefix = IPPrefix(text) ?? Self.wildcard(text) else { return nil }
+    self.prefix = prefix
+    description = text
+  }
+
+  /// One to three whole octets and `.*`.
+  private static func wildcard(_ text: String) -> IPPrefix? {
+    guard text.hasSuffix(".*") else { return nil }
+    let octets = text.dropLast(2).split(separator: ".", omittingEmptySubsequences: false)
+    guard (1...3).contains(octets.count) else { return nil }
+    let padded = octets + Array(repeating: "0", count: 4 - octets.count)
+    return IPPrefix("\(padded.joined(separator: "."))/\(8 * octets.count)")
+  }
+}

@@ -1,0 +1,187 @@
+package import NetworkTypes
+
+/// All that is said about one fact, once, for every use: where it is kept, how it is found out, written, read, told and reasoned about.
+///
+/// Comparisons with it are keys of a match (`CriterionKey`), in the same file.
+package struct FactDeclaration: Sendable {
+  /// What silence of a snapshot file means.
+  package enum Silence: Hashable, Sendable {
+    /// The fact is known to have this value. It is not written.
+    case means(FactValue)
+    case isUnknown
+    /// A fact that is known is always written.
+    case never
+  }
+
+  /// Where values are kept.
+  package enum Place: Sendable {
+    case link(FactAccess<LinkFacts>)
+    case machine(FactAccess<NetworkSnapshot>)
+  }
+
+  /// The key in snapshot files.
+  package let key: String
+  /// `nil`: it comes with every look at the network, and is never unknown.
+  package let kind: FactKind?
+  package let about: String
+  /// A value as it would stand in a snapshot file.
+  package let example: String
+  package let form: WrittenForm
+  package let isList: Bool
+  package let silence: Silence
+  package let space: FactSpace
+  package let proof: FactProof
+  /// Only Wi-Fi has it.
+  package let isOfRadio: Bool
+  /// Programs of this host know it, and the kernel does not.
+  package let isOfHostServices: Bool
+  /// A source may still come when all that there are have said that they cannot tell.
+  let isWrittenLate: Bool
+  package let place: Place
+
+  package var isOfLink: Bool { if case .link = place { true } else { false } }
+}
+
+/// How the value of a fact is reached where it is kept.
+package struct FactAccess<Holder>: Sendable {
+  package let value: @Sendable (Holder) -> Fact<FactValue>
+  /// False, and nothing changes, for what is no value of the fact.
+  package let set: @Sendable (inout Holder, FactValue) -> Bool
+  package let makeUnknown: @Sendable (inout Holder, _ reason: String) -> Void
+  /// Why it is unknown; `nil` where it is known.
+  package let reason: @Sendable (Holder) -> String?
+  let take: @Sendable (inout Holder, Holder) -> Void
+  /// For people.
+  let words: @Sendable (Holder) -> String
+  /// Asks the sources, notes what they said, and keeps the value.
+  let gather: @Sendable (inout FactGathering, GatheredLink?, inout Holder) -> Void
+}
+
+/// How far a match on a fact tells where the machine is.
+package enum FactProof: Hashable, Sendable {
+  /// It says nothing of where the machine is.
+  case none
+  /// Any stranger's network can show it.
+  case forgeable
+  /// It takes the place's own hardware, or a key.
+  case hardToForge
+}
+
+/// Into which values those of a fact divide, by what policies compare them with: for who reasons about every network there may be.
+package enum FactSpace: Sendable {
+  /// The values that the form has: true and false, or the words of an enumeration.
+  case ofForm
+  /// Names that patterns are compared with.
+  case names(NameSpace)
+  case hardwareAddresses
+  case domains
+  /// Addresses, told apart by prefixes or one by one.
+  case addresses
+  /// Moments of a week, told apart by windows.
+  case moments
+}
+
+/// Which strings are names.
+package struct NameSpace: Sendable {
+  /// In bytes.
+  package let lengths: ClosedRange<Int>
+  package let isAllowed: @Sendable (UInt8) -> Bool
+  package let isForbidden: @Sendable ([UInt8]) -> Bool
+  /// As the fact's form has it; `nil` for what is no name.
+  package let text: @Sendable ([UInt8]) -> String?
+
+  init(
+    lengths: ClosedRange<Int>, isAllowed: @escaping @Sendable (UInt8) -> Bool = { _ in true },
+    isForbidden: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }, text: @escaping @Sendable ([UInt8]) -> String?
+  ) {
+    self.lengths = lengths
+    self.isAllowed = isAllowed
+    self.isForbidden = isForbidden
+    self.text = text
+  }
+
+  /// Lines of printable ASCII.
+  static let lines = NameSpace(lengths: 1...64, isAllowed: { $0 >= 0x20 && $0 < 0x7f }, text: { String(validating: $0, as: UTF8.self) })
+}
+
+extension FactDeclaration {
+  /// A fact of each link.
+  ///
+  /// `gather` finds it out, from `FactGathering.sources`, of a link whose facts of earlier declarations are there.
+  init<Value>(
+    _ kind: FactKind, ofLink path: any WritableKeyPath<LinkFacts, Fact<Value>> & Sendable, _ code: ValueCode<Value>, silence: Silence,
+    space: FactSpace = .ofForm, proof: FactProof = .forgeable, isOfRadio: Bool = false, isOfHostServices: Bool = false,
+    isWrittenLate: Bool = false, isGatheredAlways: Bool = false, _ about: String, example: String,
+    gather: @escaping @Sendable (FactGathering, GatheredLink, LinkFacts) -> Traced<Value>
+  ) {
+    let access = FactAccess(path, code) { gathering, link, facts in
+      guard let link else { return }
+      facts[keyPath: path] = gathering.note(kind, of: link, isAlways: isGatheredAlways) { [facts] in gather($0, link, facts) }
+    }
+    self.init(
+      key: kind.rawValue, kind: kind, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,
+      proof: proof, isOfRadio: isOfRadio, isOfHostServices: isOfHostServices, isWrittenLate: isWrittenLate, place: .link(access))
+  }
+
+  /// A fact of the machine as a whole. `gather` is given the primary link, where there is one.
+  init<Value>(
+    _ kind: FactKind, ofMachine path: any WritableKeyPath<NetworkSnapshot, Fact<Value>> & Sendable, _ code: ValueCode<Value>,
+    silence: Silence, space: FactSpace = .ofForm, proof: FactProof = .none, isOfHostServices: Bool = false, _ about: String,
+    example: String,
+    gather: @escaping @Sendable (FactGathering, GatheredLink?) -> Traced<Value>
+  ) {
+    let access = FactAccess(path, code) { gathering, primary, snapshot in
+      snapshot[keyPath: path] = gathering.note(kind, of: nil) { gather($0, primary) }
+    }
+    self.init(
+      key: kind.rawValue, kind: kind, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,
+      proof: proof, isOfRadio: false, isOfHostServices: isOfHostServices, isWrittenLate: false, place: .machine(access))
+  }
+
+  /// What comes with every look at a link.
+  init<Value>(
+    known key: String, ofLink path: any WritableKeyPath<LinkFacts, Value> & Sendable, _ code: ValueCode<Value>, silence: Silence,
+    space: FactSpace, _ about: String, example: String
+  ) {
+    let access = FactAccess<LinkFacts>(
+      value: { .known(code.write($0[keyPath: path])) },
+      set: { facts, value in
+        guard let value = code.read(value) else { return false }
+        facts[keyPath: path] = value
+        return true
+      }, makeUnknown: { _, _ in }, reason: { _ in nil }, take: { $0[keyPath: path] = $1[keyPath: path] },
+      words: { code.words($0[keyPath: path]) }, gather: { _, _, _ in })
+    self.init(
+      key: key, kind: nil, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,
+      proof: .forgeable, isOfRadio: false, isOfHostServices: false, isWrittenLate: false, place: .link(access))
+  }
+}
+
+extension FactAccess {
+  fileprivate init<Value>(
+    _ path: any WritableKeyPath<Holder, Fact<Value>> & Sendable, _ code: ValueCode<Value>,
+    gather: @escaping @Sendable (inout FactGathering, GatheredLink?, inout Holder) -> Void
+  ) {
+    self.init(
+      value: { holder in
+        switch holder[keyPath: path] {
+        case .known(let value): .known(code.write(value))
+        case .unknown(let reason): .unknown(because: reason)
+        }
+      },
+      set: { holder, value in
+        guard let value = code.read(value) else { return false }
+        holder[keyPath: path] = .known(value)
+        return true
+      },
+      makeUnknown: { $0[keyPath: path] = .unknown(because: $1) },
+      reason: { if case .unknown(let reason) = $0[keyPath: path] { reason } else { nil } },
+      take: { $0[keyPath: path] = $1[keyPath: path] },
+      words: { holder in
+        switch holder[keyPath: path] {
+        case .known(let value): code.words(value)
+        case .unknown(let reason): "unknown: \(reason)"
+        }
+      }, gather: gather)
+  }
+}

@@ -1,0 +1,160 @@
+import KernelModel
+import NetworkTypes
+
+/// A link while its facts are put together.
+struct GatheredLink: Sendable {
+  let link: Link
+  let isPrimary: Bool
+  /// Default gateways, best first.
+  var gateways: [IPAddress] = []
+  /// As the programs of the host are asked about it.
+  let question: LinkInQuestion
+}
+
+/// Puts facts together, each as its declaration says, and keeps note of where it comes from.
+struct FactGathering: Sendable {
+  let sources: UnderlaySources
+  private let names: Set<String>
+  private(set) var provenance = Provenance()
+  /// Facts that no source can give, of the machine; those of a link are noted with it.
+  private(set) var unavailable: Set<FactKind> = []
+  private var unavailableOfLink: Set<FactKind> = []
+
+  init(_ sources: UnderlaySources) {
+    self.sources = sources
+    names = Set(sources.kernel.links.map(\.name))
+  }
+
+  mutating func link(_ link: Link, isPrimary: Bool, addresses: [InterfaceAddress], gateways: [IPAddress]) -> LinkFacts {
+    var gathered = self.gathered(link, isPrimary: isPrimary)
+    gathered.gateways = gateways
+    unavailableOfLink = []
+    var facts = LinkFacts(name: link.name, addresses: addresses, gateways: gateways, mtu: link.mtu, device: link.device)
+    for case .link(let access) in FactTable.ofLinks.lazy.map(\.place) { access.gather(&self, gathered, &facts) }
+    facts.unavailable = unavailableOfLink
+    return facts
+  }
+
+  /// The facts of the machine as a whole; `snapshot` has the links.
+  mutating func machine(primary: Link?, _ snapshot: inout NetworkSnapshot) {
+    let gathered = primary.map { self.gathered($0, isPrimary: true) }
+    for case .machine(let access) in FactTable.ofMachine.lazy.map(\.place) { access.gather(&self, gathered, &snapshot) }
+    snapshot.unavailable = unavailable
+  }
+
+  /// The portal API that the network told the DHCP client of; asked for together with the fact that it is for.
+  func portalAPI(of primary: Link) -> String? {
+    guard sources.needed.contains(.captivePortal) || sources.needed.contains(.internet) else { return nil }
+    return sources.host.lease(of: gathered(primary, isPrimary: true).question)?.portalAPI
+  }
+
+  private func gathered(_ link: Link, isPrimary: Bool) -> GatheredLink {
+    let question = LinkInQuestion(
+      name: link.name, index: link.index.value, hardwareAddress: link.address,
+      addresses: sources.kernel.addresses.filter { $0.link == link.name }.map(\.address.address), isPrimary: isPrimary, names: names)
+    return GatheredLink(link: link, isPrimary: isPrimary, question: question)
+  }
+
+  // MARK: One fact
+
+  private func carrier(of link: Link) -> InterfaceIndex { sources.mediums[link.index]?.carrier ?? link.index }
+
+  /// What nl80211 says of the radio of a link; `nil` where it has none.
+  func wifi(of link: GatheredLink) -> WiFiFacts? { sources.wifi[carrier(of: link.link)] }
+
+  /// Type and SSID. An SSID file speaks for the primary link, where the kernel's radio does not: a host behind a Wi-Fi bridge is on Wi-Fi.
+  func medium(of gathered: GatheredLink) -> (type: Traced<InterfaceType>, ssid: Traced<SSID?>) {
+    let (link, isPrimary) = (gathered.link, gathered.isPrimary)
+    let found = sources.mediums[link.index]
+    let type: Fact<InterfaceType> = found.map { .known($0.type) } ?? .unknown(because: "the kernel does not say")
+    let typeSource = SourceAnswer(
+      source: "kernel", said: found.map { $0.type.rawValue } ?? "nothing", isBelieved: found != nil, because: found?.because)
+    let traced = { (type: Fact<InterfaceType>, extra: [SourceAnswer]) in
+      Traced(type, FactOrigin(extra + [typeSource], confirmed: self.sources.lookedAt))
+    }
+    if let ssid = sources.wifi[carrier(of: link)]?.ssid { return (traced(type, []), direct("nl80211", ssid, words)) }
+    let silent = SourceAnswer(source: "nl80211", said: "nothing: \(link.name) is not a radio", isBelieved: false)
+    guard isPrimary, let file = sources.ssidFile, type.value.map({ $0 == .ethernet || $0 == .other }) ?? true else {
+      return (traced(type, []), Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)))
+    }
+    var ssid = direct("SSID file", file, words)
+    ssid.origin.sources.insert(silent, at: 0)
+    switch file {
+    case .known(.some):
+      var overruled = typeSource
+      overruled.isBelieved = false
+      overruled.because = "the SSID file says that it is Wi-Fi"
+      let answers = [SourceAnswer(source: "SSID file", said: "wifi", isBelieved: true), overruled]
+      return (Traced(.known(.wifi), FactOrigin(answers, confirmed: sources.lookedAt)), ssid)
+    case .known(nil), .unknown: return (traced(type, []), ssid)
+    }
+  }
+
+  private func words(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "on no network" }
+
+  /// Another fact that nl80211 tells of a radio. `facts` has the link's type.
+  func radio<Value>(
+    _ fact: (WiFiFacts) -> Fact<Value?>, of link: GatheredLink, _ facts: LinkFacts, _ what: String, _ words: (Value?) -> String
+  ) -> Traced<Value?> {
+    let wifi = wifi(of: link)
+    if let wifi { return direct("nl80211", fact(wifi), words) }
+    let isNamedByFile = facts.type == .known(.wifi)
+    let silent = SourceAnswer(source: "nl80211", said: "nothing: it is not a radio", isBelieved: false)
+    guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
+    let file = SourceAnswer(source: "SSID file", said: "nothing: it gives the name alone", isBelieved: false)
+    let reason = "the SSID file does not tell the \(what), and the kernel has no radio"
+    return Traced(.unknown(because: reason), FactOrigin([silent, file]), isUnavailable: true)
+  }
+
+  func hardwareAddress(of gateway: IPAddress?, on link: Link) -> Traced<MACAddress?> {
+    let source = "kernel"
+    guard let gateway else {
+      let answer = SourceAnswer(source: source, said: "there is no gateway", isBelieved: true)
+      return Traced(.known(nil), FactOrigin([answer], confirmed: sources.lookedAt))
+    }
+    let entry = sources.kernel.neighbours.first { $0.link == link.name && $0.address == gateway }
+    if entry == nil, !link.resolvesNeighbours {
+      let reason = "\(link.name) is a link without hardware addresses"
+      let answer = SourceAnswer(source: source, said: "nothing: \(reason)", isBelieved: false)
+      return Traced(.unknown(because: reason), FactOrigin([answer]), isUnavailable: true)
+    }
+    let fact: Fact<MACAddress?> =
+      entry?.macAddress.map { .known($0) }
+      ?? .unknown(because: "no neighbour entry for \(gateway) yet (the kernel was asked to resolve it)")
+    var traced = direct(source, fact) { $0?.description ?? "none" }
+    if fact.value != nil { traced.origin.sources[0].because = "its neighbour entry of \(gateway)" }
+    return traced
+  }
+
+  /// A fact that one source alone can give, read at this look.
+  func direct<Value>(_ source: String, _ fact: Fact<Value>, _ words: (Value) -> String) -> Traced<Value> {
+    switch fact {
+    case .known(let value):
+      Traced(fact, FactOrigin([SourceAnswer(source: source, said: words(value), isBelieved: true)], confirmed: sources.lookedAt))
+    case .unknown(let reason):
+      Traced(fact, FactOrigin([SourceAnswer(source: source, said: "nothing: \(reason)", isBelieved: false)]))
+    }
+  }
+
+  // MARK: Notes
+
+  /// Only what somebody needs is found out, but for what `isAlways`.
+  mutating func note<Value>(
+    _ kind: FactKind, of link: GatheredLink?, isAlways: Bool = false, _ find: (Self) -> Traced<Value>
+  ) -> Fact<Value> {
+    guard isAlways || sources.needed.contains(kind) else { return .notNeeded }
+    let traced = find(self)
+    if let link {
+      provenance.links[link.link.name, default: [:]][kind] = traced.origin
+      if traced.isUnavailable { unavailableOfLink.insert(kind) }
+    } else {
+      provenance.machine[kind] = traced.origin
+      if traced.isUnavailable { unavailable.insert(kind) }
+    }
+    return traced.fact
+  }
+}
+
+extension Traced where Value == Bool {
+  static let withoutNetwork = Traced(.unknown(because: "there is no network"), FactOrigin([]))
+}

@@ -1,0 +1,44 @@
+import NetworkTypes
+
+// What holds of the machine on every network.
+
+private let time = FactDeclaration(
+  .time, ofMachine: \.time, .text(.localTime, { LocalTime($0) }, \.textForFiles, words: \.description), silence: .isUnknown,
+  space: .moments, "The local time; absent: unknown.", example: "mon 09:30"
+) { facts, _ in facts.direct("clock and time zone", facts.sources.direct.time, \.description) }
+
+private let power = FactDeclaration(
+  .power, ofMachine: \.power, .word, silence: .means(.text(PowerSource.ac.rawValue)), "What the machine runs on, or unknown.",
+  example: "battery"
+) { facts, _ in facts.direct("/sys/class/power_supply", facts.sources.direct.power, \.rawValue) }
+
+let machineFacts = [time, power]
+
+// MARK: Keys of a match
+
+extension FactTable {
+  package static let time = CriterionKey<TimeWindow>(
+    "time", kind: .time, fact: RoamwardCore.time.key, "Days and hours, by local time.",
+    example: "{ days: [mon-fri], from: \"08:00\", to: \"18:00\" }", reading: .own, write: { _ in .mapping },
+    constants: { [.window($0)] }, holds: { window in { scene in scene.snapshot.time.truth(window.contains) } },
+    found: { scene, window, holds in
+      describe(scene.snapshot.time, as: "time") { "\($0) is \(holds == .yes ? "" : "not ")in \(window)" }
+    })
+
+  static let power = CriterionKey<[PowerSource]>(
+    "power", kind: .power, fact: RoamwardCore.power.key, "What the machine runs on.", example: "battery",
+    reading: .list(.word(of: PowerSource.self)) { $0.compactMap { PowerSource(rawValue: $0) } }, write: { .list($0.map(\.rawValue)) },
+    holds: { sources in { scene in scene.snapshot.power.truth(sources.contains) } },
+    found: { scene, sources, holds in
+      describe(scene.snapshot.power, as: "power") { "power \($0.rawValue) \(relation(holds, to: sources.map(\.rawValue)))" }
+    })
+}
+
+let machineKeys: [any AnyCriterionKey] = [FactTable.time, FactTable.power]
+
+extension Condition {
+  /// The clock is in the window.
+  package static func time(_ window: TimeWindow) -> Condition { FactTable.time(window) }
+  /// The machine runs on one of these sources of power.
+  package static func power(_ sources: [PowerSource]) -> Condition { FactTable.power(sources) }
+}

@@ -1,0 +1,95 @@
+internal import CCrypto
+
+/// A CMS message (RFC 5652), read whole into memory of libcrypto. The only code that touches such memory.
+package struct SignedMessage: ~Copyable {
+  /// What a check of signature and chain found.
+  package enum Verification: Hashable, Sendable {
+    /// Both are good, by the certificates that this machine trusts and those of the files.
+    case good
+    /// One of the files has none.
+    case noCertificates(file: String)
+    /// In OpenSSL's words, which may quote the message.
+    case refuted(String)
+  }
+
+  private let message: OpaquePointer
+
+  /// DER, BER or PEM; `nil` for what is not a complete message.
+  ///
+  /// - Parameter bytes: fewer than 2 GiB.
+  package init?(_ bytes: [UInt8]) {
+    guard let message = parseMessage(bytes) else { return nil }
+    self.message = message
+  }
+
+  deinit { CMS_ContentInfo_free(message) }
+
+  /// What is signed; `nil` where the message is no signed one, or does not carry it.
+  package var contents: [UInt8]? {
+    defer { ERR_clear_error() }
+    guard OBJ_obj2nid(CMS_get0_type(message)) == NID_pkcs7_signed, let place = CMS_get0_content(message), let octets = place.pointee,
+      let start = ASN1_STRING_get0_data(octets)
+    else { return nil }
+    return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(octets))))
+  }
+
+  /// Subjects (RFC 2253) of the certificates that the message itself carries for its signers, whether or not they are to be trusted.
+  package var signers: [String] {
+    defer { ERR_clear_error() }
+    let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY) | UInt32(CMS_NO_ATTR_VERIFY) | UInt32(CMS_NO_CONTENT_VERIFY)
+    guard CMS_verify(message, nil, nil, nil, nil, flags) == 1, let list = CMS_get0_signers(message) else { return [] }
+    defer { roamward_free_certificate_list(list) }
+    return (0..<roamward_certificate_count(list)).compactMap { roamward_certificate(list, $0).map(subject) }
+  }
+
+  /// Checks signature and chain.
+  ///
+  /// - Parameter files: PEM certificates to trust, besides those of this machine.
+  package func verify(trusting files: [String]) -> Verification {
+    defer { ERR_clear_error() }
+    guard let store = X509_STORE_new() else { return .refuted("out of memory") }
+    defer { X509_STORE_free(store) }
+    X509_STORE_set_default_paths(store)
+    for file in files where X509_STORE_load_file(store, file) != 1 { return .noCertificates(file: file) }
+    // Profiles are signed with certificates of every purpose, those of web servers among them.
+    X509_STORE_set_purpose(store, X509_PURPOSE_ANY)
+    guard let output = BIO_new(BIO_s_null()) else { return .refuted("out of memory") }
+    defer { BIO_free(output) }
+    if CMS_verify(message, nil, store, nil, output, UInt32(CMS_BINARY)) == 1 { return .good }
+    return .refuted(lastReason())
+  }
+}
+
+private func parseMessage(_ bytes: [UInt8]) -> OpaquePointer? {
+  bytes.withUnsafeBytes { buffer in
+    guard let count = Int32(exactly: buffer.count), let input = BIO_new_mem_buf(buffer.baseAddress, count) else { return nil }
+    defer { BIO_free(input) }
+    let message = bytes.first == 0x30 ? d2i_CMS_bio(input, nil) : roamward_read_cms_pem(input)
+    ERR_clear_error()
+    return message
+  }
+}
+
+private func subject(of certificate: OpaquePointer) -> String {
+  guard let output = BIO_new(BIO_s_mem()) else { return "" }
+  defer { BIO_free(output) }
+  roamward_print_subject(output, certificate)
+  var start: UnsafeMutablePointer<CChar>?
+  let count = roamward_bio_contents(output, &start)
+  guard let start, count > 0 else { return "" }
+  return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+}
+
+/// The first words of OpenSSL's error queue that tell something, with what they add: `certificate verify error: self-signed certificate`.
+private func lastReason() -> String {
+  var data: UnsafePointer<CChar>?
+  var flags: Int32 = 0
+  var reason = "the signature is not good"
+  var code = ERR_get_error_all(nil, nil, nil, &data, &flags)
+  while code != 0 {
+    if let text = ERR_reason_error_string(code) { reason = String(cString: text) }
+    if flags & ERR_TXT_STRING != 0, let data, data.pointee != 0 { reason += ": " + String(cString: data) }
+    code = ERR_get_error_all(nil, nil, nil, &data, &flags)
+  }
+  return reason
+}

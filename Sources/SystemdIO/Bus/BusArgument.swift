@@ -1,0 +1,60 @@
+internal import CSystemd
+internal import LinuxIO
+
+/// What a method of the bus is given, with its type in the D-Bus specification.
+package enum BusArgument: Hashable, Sendable {
+  /// `s`.
+  case string(String)
+  /// `q`.
+  case uint16(UInt16)
+  /// `t`.
+  case uint64(UInt64)
+  /// `i`.
+  case int32(Int32)
+  /// `b`.
+  case bool(Bool)
+  /// `ay`.
+  case bytes([UInt8])
+  /// `(…)`.
+  case structure([BusArgument])
+  /// `a…`, of elements of one type, which an empty one has to be told.
+  case array(of: String, [BusArgument])
+
+  package var signature: String {
+    switch self {
+    case .string: "s"
+    case .uint16: "q"
+    case .uint64: "t"
+    case .int32: "i"
+    case .bool: "b"
+    case .bytes: "ay"
+    case .structure(let members): "(" + members.map(\.signature).joined() + ")"
+    case .array(let element, _): "a" + element
+    }
+  }
+
+  /// 0 or more; else the negative error of sd-bus.
+  func append(to message: OpaquePointer) -> Int32 {
+    switch self {
+    case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), text)
+    case .uint16(var number): return sd_bus_message_append_basic(message, Self.code("q"), &number)
+    case .uint64(var number): return sd_bus_message_append_basic(message, Self.code("t"), &number)
+    case .int32(var number): return sd_bus_message_append_basic(message, Self.code("i"), &number)
+    case .bool(let flag):
+      var number: Int32 = flag ? 1 : 0
+      return sd_bus_message_append_basic(message, Self.code("b"), &number)
+    case .bytes(let bytes):
+      return bytes.withUnsafeBytes { sd_bus_message_append_array(message, Self.code("y"), $0.baseAddress, $0.count) }
+    case .structure(let members): return inside(message, "r", members.map(\.signature).joined(), members)
+    case .array(let element, let members): return inside(message, "a", element, members)
+    }
+  }
+
+  private func inside(_ message: OpaquePointer, _ type: Unicode.Scalar, _ contents: String, _ members: [BusArgument]) -> Int32 {
+    var result = sd_bus_message_open_container(message, Self.code(type), contents)
+    for member in members where result >= 0 { result = member.append(to: message) }
+    return result < 0 ? result : sd_bus_message_close_container(message)
+  }
+
+  private static func code(_ type: Unicode.Scalar) -> CChar { CChar(bitPattern: UInt8(ascii: type)) }
+}

@@ -1,0 +1,230 @@
+internal import CSystemd
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+
+/// A connection to the system's D-Bus, through sd-bus(3) on the event loop. Nothing here waits: calls call back, signals come as they come.
+///
+/// Without a bus there is no connection, and that is no error. A connection that breaks is made again, after a quarter of a second at first
+/// and a minute at last; where the bus's socket itself is missing, its folder is watched instead, without a tick.
+package final class SystemBus {
+  private static let firstPause = Duration.milliseconds(250)
+  private static let longestPause = Duration.seconds(60)
+
+  private let loop: EventLoop
+  private let address: String
+  private var bus: OpaquePointer?
+  private var registrations: [BusRegistration] = []
+  private var calls: [Int: BusRegistration] = [:]
+  private var lastCall = 0
+  private var pause = SystemBus.firstPause
+  private var retry: EventSource?
+  private var socketWatch: EventSource?
+  /// Why there is no connection; `nil` while there is one.
+  package private(set) var obstacle: String?
+  /// A connection has been made: subscriptions and questions begin here, each time.
+  package var opened: () -> Void = {}
+  /// The connection, or the hope for one, has gone; what is known from it is worth nothing any more.
+  package var closed: (_ because: String) -> Void = { _ in }
+
+  /// `address` as in the D-Bus specification; else what the environment says, or the usual place.
+  package init(on loop: EventLoop, address: String? = nil) {
+    self.loop = loop
+    let named = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
+    self.address = address ?? named ?? "unix:path=/run/dbus/system_bus_socket"
+  }
+
+  deinit { disconnect() }
+
+  /// Connects, now or as soon as there is a bus.
+  package func connect() {
+    guard bus == nil else { return }
+    retry = nil
+    socketWatch = nil
+    watchSocket()
+    let failure = start()
+    guard failure < 0 else {
+      obstacle = nil
+      return opened()
+    }
+    disconnect()
+    let reason =
+      failure == -ENOENT ? "there is no system bus" : SystemError(code: -failure, operation: "connect to the system bus").description
+    obstacle = reason
+    // What is there and does not answer is tried again; what is missing is noticed when it comes.
+    if failure != -ENOENT || socketWatch == nil { tryLater() }
+    closed(reason)
+  }
+
+  /// Ends the connection, and every call with it, without a word to those who wait.
+  package func disconnect() {
+    registrations = []
+    calls = [:]
+    retry = nil
+    if let bus {
+      sd_bus_detach_event(bus)
+      sd_bus_close(bus)
+      sd_bus_unref(bus)
+    }
+    bus = nil
+  }
+
+  private func start() -> Int32 {
+    var result = sd_bus_new(&bus)
+    guard result >= 0, let bus else { return result }
+    result = sd_bus_set_address(bus, address)
+    if result >= 0 { result = sd_bus_set_bus_client(bus, 1) }
+    if result >= 0 { result = sd_bus_start(bus) }
+    // The end of the loop would wait for a bus that stands still, a minute and a half. Nothing is left to say then: changes are waited for.
+    if result >= 0 { result = sd_bus_set_close_on_exit(bus, 0) }
+    if result >= 0 { result = sd_bus_attach_event(bus, loop.event, 0) }
+    guard result >= 0 else { return result }
+    // Of sd-bus's own making, so that nobody has to be asked for it.
+    return register { slot, context in
+      sd_bus_match_signal(
+        bus, slot, "org.freedesktop.DBus.Local", nil, "org.freedesktop.DBus.Local", "Disconnected",
+        { _, context, _ in BusRegistration.fire(context, nil) }, context)
+    } then: { [weak self] _ in
+      // Not from within the bus's own callback.
+      guard let self else { return }
+      retry = try? loop.at(.now) { [weak self] in self?.broke() }
+    }
+  }
+
+  private func broke() {
+    disconnect()
+    obstacle = "the system bus has ended the connection"
+    tryLater()
+    closed("the system bus has ended the connection")
+  }
+
+  private func tryLater() {
+    retry = try? loop.at(.now + pause) { [weak self] in self?.connect() }
+    pause = min(pause * 2, Self.longestPause)
+  }
+
+  /// A bus that comes (again) makes its socket anew.
+  private func watchSocket() {
+    guard let path = address.split(separator: ",").first.flatMap({ $0.hasPrefix("unix:path=") ? String($0.dropFirst(10)) : nil }) else {
+      return
+    }
+    let name = String(path.split(separator: "/").last ?? "")
+    var folder = Folder.parent(of: path)
+    while access(folder, F_OK) != 0, folder != "/" { folder = Folder.parent(of: folder) }
+    let isItsFolder = folder == Folder.parent(of: path)
+    socketWatch = try? loop.onChange(in: folder, mask: UInt32(IN_CREATE | IN_MOVED_TO)) { [weak self] made, _ in
+      guard let self, bus == nil, !isItsFolder || made == name else { return }
+      pause = Self.firstPause
+      // It is made before anybody listens at it.
+      retry = try? loop.at(.now + .milliseconds(50)) { [weak self] in self?.connect() }
+    }
+  }
+
+  // MARK: Questions
+
+  /// Calls a method; the answer, or what went wrong, comes later, and not at all once the connection is gone.
+  /// Starts no service that does not run.
+  package func call(
+    _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
+    then: @escaping (Result<[BusValue], BusError>) -> Void
+  ) {
+    guard let bus else { return then(.failure(BusError(name: "", message: obstacle ?? "there is no connection to the system bus"))) }
+    var message: OpaquePointer?
+    var result = sd_bus_message_new_method_call(bus, &message, service, path, interface, method)
+    guard result >= 0, let message else { return then(.failure(BusError(code: -result))) }
+    defer { sd_bus_message_unref(message) }
+    sd_bus_message_set_auto_start(message, 0)
+    for argument in arguments { result = min(result, argument.append(to: message)) }
+    guard result >= 0 else { return then(.failure(BusError(code: -result))) }
+    lastCall += 1
+    let number = lastCall
+    let microseconds = UInt64(max(1, limit / .microseconds(1)))
+    let call = BusRegistration { [weak self] message in
+      self?.calls[number] = nil
+      then(message.map(BusError.answer) ?? .failure(BusError(name: "", message: "no answer")))
+    }
+    result = call.attach { slot, context in
+      sd_bus_call_async(bus, slot, message, { message, context, _ in BusRegistration.fire(context, message) }, context, microseconds)
+    }
+    guard result >= 0 else { return then(.failure(BusError(code: -result))) }
+    calls[number] = call
+  }
+
+  /// Calls back for each signal that a rule of the D-Bus specification matches, for as long as the connection lasts.
+  package func match(_ rule: String, _ handler: @escaping ([BusValue]) -> Void) {
+    guard let bus else { return }
+    _ = register { slot, context in
+      sd_bus_add_match_async(bus, slot, rule, { message, context, _ in BusRegistration.fire(context, message) }, nil, context)
+    } then: { message in
+      handler(message.map { BusMessageReader($0).values() } ?? [])
+    }
+  }
+
+  /// The service answers: a connection that works begins from the shortest pause when it breaks.
+  package func isWell() { pause = Self.firstPause }
+
+  private func register(
+    _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32, then handler: @escaping (OpaquePointer?) -> Void
+  ) -> Int32 {
+    let registration = BusRegistration(handler)
+    let result = registration.attach(add)
+    if result >= 0 { registrations.append(registration) }
+    return result
+  }
+}
+
+/// Why a call had no answer.
+package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// `org.freedesktop.DBus.Error.*`; empty for failures of our own side.
+  package let name: String
+  package let message: String
+
+  package init(name: String, message: String) {
+    self.name = name
+    self.message = message
+  }
+
+  init(code: Int32) { self.init(name: "", message: SystemError(code: code, operation: "call").description) }
+
+  /// The service does not run.
+  package var isAbsence: Bool {
+    ["NameHasNoOwner", "ServiceUnknown"].contains { name == "org.freedesktop.DBus.Error.\($0)" }
+  }
+
+  package var description: String {
+    switch name {
+    case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout": "it did not answer in time"
+    case "": message
+    default: message.isEmpty ? name : message
+    }
+  }
+
+  fileprivate static func answer(_ message: OpaquePointer) -> Result<[BusValue], BusError> {
+    guard let error = sd_bus_message_get_error(message) else { return .success(BusMessageReader(message).values()) }
+    return .failure(
+      BusError(
+        name: error.pointee.name.map { String(cString: $0) } ?? "", message: error.pointee.message.map { String(cString: $0) } ?? ""))
+  }
+}
+
+/// A slot of sd-bus: a match or a call that is open. Ends with the value.
+private final class BusRegistration {
+  private var slot: OpaquePointer?
+  private let handler: (OpaquePointer?) -> Void
+
+  init(_ handler: @escaping (OpaquePointer?) -> Void) { self.handler = handler }
+
+  deinit { sd_bus_slot_unref(slot) }
+
+  func attach(_ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32) -> Int32 {
+    add(&slot, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  static func fire(_ context: UnsafeMutableRawPointer?, _ message: OpaquePointer?) -> Int32 {
+    guard let context else { return 0 }
+    // Keeps the registration through its own callback, which may drop it.
+    let registration = Unmanaged<BusRegistration>.fromOpaque(context).takeUnretainedValue()
+    withExtendedLifetime(registration) { registration.handler(message) }
+    return 0
+  }
+}

@@ -1,0 +1,197 @@
+internal import CLinux
+internal import CSystemd
+internal import Glibc
+package import LinuxIO
+package import NetworkTypes
+
+/// The agent's one thread of control, over sd-event(3): descriptors, timers, signals, children and watched folders.
+///
+/// Everything is called back on the thread that runs the loop, one thing at a time, so what lives on it needs no lock. Nothing on it may
+/// block. When idle it sleeps in the kernel without a tick.
+package final class EventLoop {
+  let event: OpaquePointer
+
+  package init() throws(SystemError) {
+    var event: OpaquePointer?
+    let result = sd_event_new(&event)
+    guard result >= 0, let event else { throw SystemError(code: -result, operation: "sd_event_new") }
+    self.event = event
+    // Without this a child's end could not arrive as an event.
+    block(SIGCHLD)
+  }
+
+  deinit { sd_event_unref(event) }
+
+  /// Runs until `stop`; gives the code that it was told.
+  package func run() throws(SystemError) -> Int32 {
+    let result = sd_event_loop(event)
+    if result < 0 { throw SystemError(code: -result, operation: "sd_event_loop") }
+    return result
+  }
+
+  /// Lets `run` return after the current callback.
+  package func stop(code: Int32 = 0) { sd_event_exit(event, code) }
+
+  /// Feeds the service manager's watchdog where the unit asks for one.
+  package func enableWatchdog() { sd_event_set_watchdog(event, 1) }
+
+  /// Calls back while the descriptor is readable.
+  package func whenReadable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue)) { _ in handler() }
+  }
+
+  /// Calls back while the descriptor takes more.
+  package func whenWritable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
+  }
+
+  /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks
+  /// for both here, and who wants other events drops the source before.
+  package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
+    try source.attach("watch a descriptor") { slot, context in
+      sd_event_add_io(event, slot, descriptor, events, { _, _, bits, context in EventSource.fire(context, .descriptor(bits)) }, context)
+    }
+    return source
+  }
+
+  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while
+  /// `isEnabled`. It is disabled at first.
+  package func eachTurn(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { _ in handler() }
+    try source.attach("add a turn of the loop") { slot, context in
+      sd_event_add_defer(event, slot, { _, context in EventSource.fire(context, .turn) }, context)
+    }
+    source.isEnabled = false
+    return source
+  }
+
+  /// Calls back once, no earlier than `deadline` and up to 1 ms after it. Suspended time counts.
+  package func at(_ deadline: Moment, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { _ in handler() }
+    let microseconds = deadline.nanoseconds / 1000
+    try source.attach("set a timer") { slot, context in
+      sd_event_add_time(
+        event, slot, CLOCK_BOOTTIME, microseconds, 1000, { _, _, context in EventSource.fire(context, .timer) }, context)
+    }
+    return source
+  }
+
+  /// Calls back for each arrival of a signal; from here on it has no other effect on the calling thread.
+  package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
+    block(number)
+    let source = EventSource { _ in handler() }
+    try source.attach("watch a signal") { slot, context in
+      sd_event_add_signal(event, slot, number, { _, _, context in EventSource.fire(context, .signal) }, context)
+    }
+    return source
+  }
+
+  /// Calls back once with the child's exit code, 128 and more for a signal.
+  package func onExit(of child: Int32, _ handler: @escaping (Int32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .child(let code) = $0 { handler(code) } }
+    try source.attach("watch a child") { slot, context in
+      sd_event_add_child(
+        event, slot, child, WEXITED,
+        { _, info, context in
+          guard let info else { return 0 }
+          let status = info.pointee._sifields._sigchld.si_status
+          return EventSource.fire(context, .child(clinux_exit_code(info.pointee.si_code, status)))
+        }, context)
+    }
+    return source
+  }
+
+  /// Calls back with the changed name (empty for the watched thing itself) and the `IN_*` bits of inotify(7).
+  package func onChange(in path: String, mask: UInt32, _ handler: @escaping (String, UInt32) -> Void) throws(SystemError) -> EventSource {
+    let source = EventSource { if case .file(let name, let bits) = $0 { handler(name, bits) } }
+    try source.attach("watch \(path)") { slot, context in
+      sd_event_add_inotify(
+        event, slot, path, mask,
+        { _, change, context in
+          guard let change else { return 0 }
+          let length = Int(change.pointee.len)
+          let name =
+            length == 0
+            ? ""
+            : UnsafeRawPointer(change).advanced(by: MemoryLayout<inotify_event>.size)
+              .withMemoryRebound(to: CChar.self, capacity: length) { String(cString: $0) }
+          return EventSource.fire(context, .file(name, change.pointee.mask))
+        }, context)
+    }
+    return source
+  }
+}
+
+/// Signals arrive as events through signalfd(2), which wants their delivery as signals to be off.
+private func block(_ signal: Int32) {
+  var mask = sigset_t()
+  sigemptyset(&mask)
+  sigaddset(&mask, signal)
+  pthread_sigmask(SIG_BLOCK, &mask, nil)
+}
+
+/// A registration with the loop: lasts as long as the value is kept, not a moment longer, also where its own callback drops it. What its
+/// descriptor's number stands for next is not touched by its end.
+package final class EventSource {
+  enum Occurrence {
+    case descriptor(UInt32), timer, turn, signal, child(Int32), file(String, UInt32)
+  }
+
+  /// What the loop holds on to while it calls back; the source itself may go meanwhile.
+  private final class Callback {
+    let handler: (Occurrence) -> Void
+    init(_ handler: @escaping (Occurrence) -> Void) { self.handler = handler }
+  }
+
+  private var source: OpaquePointer?
+  private let callback: Callback
+
+  init(handler: @escaping (Occurrence) -> Void) { callback = Callback(handler) }
+
+  deinit { cancel() }
+
+  /// Ends the registration now, as dropping the value does.
+  package func cancel() {
+    // With a pending child the reference alone would keep the registration.
+    if let source { sd_event_source_disable_unref(source) }
+    source = nil
+  }
+
+  /// The order of sources that are pending at the same time: `normal` comes first (sd_event_source_set_priority(3)).
+  package enum Priority: Int64 {
+    /// The kernel's events, timers, signals, children and files.
+    case normal = 0
+    /// Connections of the local socket: whether there is something to read or room to write.
+    case client = 50
+    /// Answers to requests of the local socket.
+    case request = 60
+  }
+
+  package func setPriority(_ priority: Priority) {
+    if let source { sd_event_source_set_priority(source, priority.rawValue) }
+  }
+
+  /// Changes the `EPOLL*` bits of a descriptor's source. EPOLLHUP and EPOLLERR are reported even for 0.
+  package func setEvents(_ events: UInt32) {
+    if let source { sd_event_source_set_io_events(source, events) }
+  }
+
+  package var isEnabled = true {
+    didSet { if let source { sd_event_source_set_enabled(source, isEnabled ? 1 : 0) } }
+  }
+
+  func attach(
+    _ operation: String, _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
+  ) throws(SystemError) {
+    let result = add(&source, Unmanaged.passUnretained(callback).toOpaque())
+    if result < 0 { throw SystemError(code: -result, operation: operation) }
+  }
+
+  static func fire(_ context: UnsafeMutableRawPointer?, _ occurrence: Occurrence) -> Int32 {
+    guard let context else { return 0 }
+    let callback = Unmanaged<Callback>.fromOpaque(context).takeUnretainedValue()
+    withExtendedLifetime(callback) { callback.handler(occurrence) }
+    return 0
+  }
+}

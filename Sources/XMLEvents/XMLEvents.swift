@@ -1,0 +1,83 @@
+internal import CExpat
+
+/// What expat found, as a value. Names and texts are repaired where they are no UTF-8.
+package enum XMLEvent {
+  case begin(String)
+  case end(String)
+  /// A piece of the text of an element: UTF-8, but for what a piece may cut.
+  case characters([UInt8])
+  /// The document type declares things of its own, such as entities.
+  case ownDeclarations
+  /// An entity that XML does not define. It is not expanded.
+  case undefinedEntity
+}
+
+/// Why a text was not read to its end.
+package struct XMLSyntaxError: Error {
+  /// In expat's words.
+  package let reason: String
+  package let line: Int
+}
+
+/// Reads a whole XML document and gives its events, each with its line from 1, until `handle` returns `false`: then nothing more is read,
+/// and nothing is thrown. Nothing is fetched.
+///
+/// The only code that touches memory of expat's, which is hardened against hostile input and does not recurse.
+///
+/// - Parameter bytes: fewer than 2 GiB.
+package func readXML(_ bytes: [UInt8], handle: (_ event: XMLEvent, _ line: Int) -> Bool) throws(XMLSyntaxError) {
+  guard let parser = XML_ParserCreate(nil), let count = Int32(exactly: bytes.count) else {
+    throw XMLSyntaxError(reason: "out of memory", line: 1)
+  }
+  defer { XML_ParserFree(parser) }
+  let failure = withoutActuallyEscaping(handle) { handle in
+    let receiver = Receiver(parser, handle)
+    XML_SetUserData(parser, Unmanaged.passUnretained(receiver).toOpaque())
+    XML_SetStartElementHandler(parser) { data, name, _ in receiverOf(data)?.receive(.begin(textOf(name))) }
+    XML_SetEndElementHandler(parser) { data, name in receiverOf(data)?.receive(.end(textOf(name))) }
+    XML_SetCharacterDataHandler(parser) { data, start, count in
+      guard let start, count > 0 else { return }
+      receiverOf(data)?.receive(.characters(Array(UnsafeRawBufferPointer(start: start, count: Int(count)))))
+    }
+    XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, hasInternalSubset in
+      if hasInternalSubset != 0 { receiverOf(data)?.receive(.ownDeclarations) }
+    }
+    XML_SetSkippedEntityHandler(parser) { data, _, _ in receiverOf(data)?.receive(.undefinedEntity) }
+    let status = bytes.withUnsafeBytes { buffer in
+      XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count, 1)
+    }
+    return withExtendedLifetime(receiver) { () -> XMLSyntaxError? in
+      guard !receiver.isStopped, status != XML_STATUS_OK else { return nil }
+      let reason = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not well-formed"
+      return XMLSyntaxError(reason: reason, line: receiver.line)
+    }
+  }
+  if let failure { throw failure }
+}
+
+/// What expat's handlers reach through its pointer to user data, within `readXML`.
+private final class Receiver {
+  private let parser: XML_Parser
+  private let handle: (XMLEvent, Int) -> Bool
+  private(set) var isStopped = false
+
+  init(_ parser: XML_Parser, _ handle: @escaping (XMLEvent, Int) -> Bool) {
+    self.parser = parser
+    self.handle = handle
+  }
+
+  var line: Int { Int(XML_GetCurrentLineNumber(parser)) }
+
+  /// expat may have a last event or two after it was stopped.
+  func receive(_ event: XMLEvent) {
+    if isStopped || handle(event, line) { return }
+    isStopped = true
+    XML_StopParser(parser, XML_Bool(XML_FALSE))
+  }
+}
+
+private func receiverOf(_ data: UnsafeMutableRawPointer?) -> Receiver? {
+  data.map { Unmanaged<Receiver>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func textOf(_ name: UnsafePointer<XML_Char>?) -> String { name.map { String(cString: $0) } ?? "" }

@@ -1,0 +1,38 @@
+import Glibc
+import LinuxIO
+import ProbeWorker
+
+// No argument parser: it would double what this program keeps in memory.
+private let usage = """
+  usage: roamward-probe --check
+
+  Looks names up and sends probes for roamwardd, which starts it when a policy needs it. It has no privileges, and no
+  socket but those that roamwardd gives it.
+
+    --check     confine this process as for roamwardd, and exit with 0 if that works
+    -h, --help  show this help
+
+  """
+
+private func say(_ text: String, on descriptor: Int32) {
+  try? FileDescriptor(owning: dup(descriptor)).writeAll(Array(text.utf8))
+}
+
+private func run() -> Int32 {
+  do throws(SystemError) {
+    switch CommandLine.arguments.dropFirst() {
+    case ["--at-work"]: try ProbeWork.run()
+    case ["--check"]: try ProbeWork.check()
+    case ["-h"], ["--help"]: say(usage, on: STDOUT_FILENO)
+    default:
+      say(usage, on: STDERR_FILENO)
+      return 64
+    }
+    return 0
+  } catch {
+    say("roamward-probe: \(error)\n", on: STDERR_FILENO)
+    return 1
+  }
+}
+
+exit(run())

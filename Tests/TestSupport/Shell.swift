@@ -1,0 +1,59 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+
+package struct TookTooLong: Error {
+  package init() {}
+}
+
+/// How a program ended, and what it wrote on standard output and standard error, at most 64 KiB of it.
+package struct ProgramOutcome: Hashable, Sendable {
+  /// 0 to 255, or 128 and the signal's number.
+  package let code: Int32
+  package let output: String
+}
+
+/// Runs a program on this thread's namespaces, in a process group of its own, which is killed after `limit` (`TookTooLong`).
+package func run(_ arguments: [String], environment: [String: String] = [:], limit: Duration) throws -> ProgramOutcome {
+  let loop = try DescriptorLoop()
+  var ends: [Int32] = [0, 0]
+  guard clinux_pipe(&ends) == 0 else { throw SystemError.last("pipe") }
+  let (reading, writing) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+  let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+  let variables = ["PATH": path].merging(environment) { _, new in new }.map { "\($0.key)=\($0.value)" }
+  let process = try SpawnedProgram(
+    arguments.first ?? "", arguments, environment: variables, descriptors: [.nothing, .open(writing), .open(writing)], company: .group,
+    umask: 0o022
+  ).start()
+  var output: [UInt8] = []
+  var source: DescriptorLoop.Source?
+  func gather() {
+    guard let part = try? reading.read() else { return }
+    // The end: nobody is left who could write.
+    if part.isEmpty { source = nil }
+    output += part.prefix(max(0, 65_536 - output.count))
+  }
+  source = try loop.whenReadable(reading.number) { gather() }
+  var isLate = false
+  let sources = [
+    try loop.onExit(of: process) { loop.stop(code: $0) },
+    try loop.at(.now + limit) {
+      isLate = true
+      kill(-process, SIGKILL)
+    },
+  ]
+  let code = try loop.run()
+  gather()
+  withExtendedLifetime((sources, source, writing)) {}
+  if isLate { throw TookTooLong() }
+  return ProgramOutcome(code: code, output: String(decoding: output, as: UTF8.self))
+}
+
+/// Runs a line of sh(1) on this thread's namespaces; gives what it wrote. A status other than 0 throws.
+@discardableResult
+package func shell(_ line: String) throws -> String {
+  let outcome = try run(["/bin/sh", "-c", line], limit: .seconds(60))
+  guard outcome.code == 0 else { throw SystemError(code: outcome.code, operation: "\(line): \(outcome.output)") }
+  return outcome.output
+}
