@@ -1,4 +1,5 @@
 internal import ControlProtocol
+import JSON
 internal import NetworkTypes
 internal import RoamwardCore
 
