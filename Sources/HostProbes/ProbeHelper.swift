@@ -63,9 +63,6 @@ package final class ProbeHelper {
   /// What is to be told from the loop.
   private var news: [UInt32: EventSource] = [:]
 
-  // A source goes before the descriptor that it watches: one that a child shares for a moment would stay watched, and call what is gone.
-  deinit { stop() }
-
   /// `path`: looked up on PATH unless it holds a slash.
   package init(on loop: EventLoop, path: String = programBeside(ProbeHelper.program), patience: Patience = Patience()) {
     self.loop = loop
