@@ -45,12 +45,18 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold. A descriptor can have one source at a time (EEXIST): who waits for both directions asks
-  /// for both here, and who wants other events drops the source before.
+  /// Calls back with the `EPOLL*` bits that hold.
+  ///
+  /// The source watches a duplicate of the descriptor, which is its own. So the open file lasts as long as the source, and it does not matter
+  /// which of the two goes first: epoll(7) keeps a watch on a closed number while a child that is being started shares the open file, and
+  /// would report it to a source that is no more.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
+    let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard duplicate >= 0 else { throw .last("watch a descriptor") }
+    source.watched = FileDescriptor(owning: duplicate)
     try source.attach("watch a descriptor") { slot, context in
-      sd_event_add_io(event, slot, descriptor, events, { _, _, bits, context in EventSource.fire(context, .descriptor(bits)) }, context)
+      sd_event_add_io(event, slot, duplicate, events, { _, _, bits, context in EventSource.fire(context, .descriptor(bits)) }, context)
     }
     return source
   }
@@ -146,6 +152,8 @@ package final class EventSource {
 
   private var source: OpaquePointer?
   private let callback: Callback
+  /// The file that it watches, open until the registration has ended.
+  fileprivate var watched: FileDescriptor?
 
   init(handler: @escaping (Occurrence) -> Void) { callback = Callback(handler) }
 
@@ -156,6 +164,7 @@ package final class EventSource {
     // With a pending child the reference alone would keep the registration.
     if let source { sd_event_source_disable_unref(source) }
     source = nil
+    watched = nil
   }
 
   /// The order of sources that are pending at the same time: `normal` comes first (sd_event_source_set_priority(3)).

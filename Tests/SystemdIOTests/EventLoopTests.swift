@@ -94,4 +94,22 @@ struct EventLoopTests {
     }
     #expect(bytes == [2])
   }
+
+  @Test("a source that ends after its descriptor leaves no watch behind on a file that a child shares")
+  func endAfterDescriptor() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let writer = FileDescriptor(owning: ends[1])
+    // As in a child between fork and exec.
+    let shared = FileDescriptor(owning: dup(ends[0]))
+    let isSilent: Bool = try onLoop { loop, done in
+      let source = try loop.whenReadable(ends[0]) { done(false) }
+      close(ends[0])
+      source.cancel()
+      _ = try writer.write([1])
+      return try loop.at(.now + .milliseconds(20)) { done(true) }
+    }
+    #expect(isSilent)
+    #expect(try shared.read() == [1])
+  }
 }
