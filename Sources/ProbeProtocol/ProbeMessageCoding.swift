@@ -1,4 +1,3 @@
-internal import ControlProtocol
 import JSON
 internal import NetworkTypes
 internal import RoamwardCore

@@ -24,8 +24,8 @@ struct NamespaceLockTests {
       #expect(error?.description.contains("process \(getpid())") == true)
       withExtendedLifetime(lock) {}
       lock = nil
-      #expect(NamespaceLock.holder == nil)
-      _ = try NamespaceLock(patience: .zero)
+      // A child that another test is just starting may share the socket until it runs its program.
+      _ = try NamespaceLock(patience: .seconds(10))
     }
   }
 
