@@ -24,8 +24,8 @@ struct EvaluationCommand: ParsableCommand {
       told.values.append(
         try cpu(policies) {
           evaluator.decide($0, on: snapshot, explaining: .ofDecidingRule)
-        } because: {
-          $0.because
+        } reason: {
+          $0.reason
         })
     }
     let what = "\(tunnels.grouped) tunnels with \(rules) rules each, the last holds: verdicts"
@@ -41,7 +41,7 @@ struct EvaluationCommand: ParsableCommand {
 
   /// Milliseconds of CPU for one decision each.
   private func cpu(
-    _ policies: [TunnelPolicy], _ decide: (TunnelPolicy) -> Decision, because: (Decision) -> String = { _ in "" }
+    _ policies: [TunnelPolicy], _ decide: (TunnelPolicy) -> Decision, reason: (Decision) -> String = { _ in "" }
   ) throws -> Double {
     var words = 0
     var wrong = 0
@@ -49,7 +49,7 @@ struct EvaluationCommand: ParsableCommand {
       for policy in policies {
         let decision = decide(policy)
         if decision.rule?.index != policy.onDemand.rules.count { wrong += 1 }
-        words += because(decision).utf8.count
+        words += reason(decision).utf8.count
       }
     }
     guard wrong == 0, words >= 0 else { throw BenchmarkError("\(wrong) decisions are not by the last rule") }

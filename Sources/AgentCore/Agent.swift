@@ -30,7 +30,7 @@ package final class Agent {
 
   /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
   package func start() {
-    reconciler.change { $0.deliberation = Deliberation(holds: platform.recoveryLog.holds()) }
+    reconciler.change { $0.decisions = DecisionScheduler(holds: platform.recoveryLog.holds()) }
     // What a killed agent has left goes first: a handshake of its time would prove nothing.
     reconciler.reconverge {
       reconciler.observe()
@@ -158,7 +158,7 @@ package final class Agent {
     let news = reconciler.change { state in
       let news = state.policies.take(loaded, localTime: localTime)
       // The rules have not been judged on this network either.
-      if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, holds: state.deliberation.holds) }
+      if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, holds: state.decisions.holds) }
       return news
     }
     announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))

@@ -95,7 +95,7 @@ package final class Daemon {
   /// Removes what an agent that was killed has left, and returns.
   package func cleanUp() throws(PlatformError) -> Int32 {
     recover()
-    agent.announcer.publish = { [weak self] in self?.logger.tell($0) }
+    agent.announcer.publish = { [weak self] in self?.logger.log($0) }
     agent.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
     recoverResolvConf()
@@ -176,16 +176,16 @@ package final class Daemon {
       watchFacts()
       agent.resolverFileChanged(to: machine.resolvConf.observe())
     }
-    machine.deafness = { [weak self] in self?.deafness }
+    machine.watchLimit = { [weak self] in self?.watchLimit }
     watchPolicies()
     watchFacts()
   }
 
-  private var deafness: String? {
+  private var watchLimit: String? {
     let watchers = [("policies", policyWatcher), ("files about the network", factWatcher), ("resolv.conf", resolverWatcher)]
-    let deaf = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, because: $0) } }
-    guard let first = deaf.first else { return nil }
-    return "changes of \(deaf.map(\.what).joined(separator: ", ")) are not noticed: \(first.because)"
+    let limited = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, reason: $0) } }
+    guard let first = limited.first else { return nil }
+    return "changes of \(limited.map(\.what).joined(separator: ", ")) are not noticed: \(first.reason)"
   }
 
   private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
@@ -242,7 +242,7 @@ package final class Daemon {
   // MARK: Telling
 
   private func happened(_ event: Event.Kind) {
-    logger.tell(event)
+    logger.log(event)
     server?.publish(Event(time: .now, kind: event))
     if case .state = event { ServiceManager.status(summary) }
     // Another network, other files about it.
@@ -286,7 +286,7 @@ package final class Daemon {
         return .done(JSON(encoding: report))
       case .network:
         agent.refresh()
-        return .done(JSON(encoding: NetworkReply(network: agent.lastUnderlay.json, time: .now)))
+        return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
       case .hold(let tunnel, let hold): try agent.hold(tunnel, hold)

@@ -7,7 +7,7 @@ internal import RoamwardCore
 extension Logger {
   /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the
   /// reasons in words) is written at debug level alone.
-  package func tell(_ event: Event.Kind) {
+  package func log(_ event: Event.Kind) {
     var logger = self
     logger[metadataKey: "tunnel"] = event.tunnel.map { "\($0)" }
     logger[metadataKey: "reason"] = event.code.map { "\($0.rawValue)" }
@@ -16,9 +16,9 @@ extension Logger {
 
   private func write(_ event: Event.Kind) {
     switch event {
-    case .decision(_, let outcome, let rule, let name, _, let because):
-      info("decision", metadata: with(because, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
-    case .state(_, let from, let to, _, let because): info("tunnel", metadata: with(because, ["from": "\(from)", "to": "\(to)"]))
+    case .decision(_, let outcome, let rule, let name, _, let reason):
+      info("decision", metadata: with(reason, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
+    case .state(_, let from, let to, _, let reason): info("tunnel", metadata: with(reason, ["from": "\(from)", "to": "\(to)"]))
     case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
     case .hold(_, let hold, _): info("hold", metadata: ["hold": "\(hold.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):

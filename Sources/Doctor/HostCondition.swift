@@ -18,7 +18,7 @@ package struct HostCondition: Hashable, Sendable {
   /// The program that each tunnel's commands begin with and that is not there.
   package var missingPrograms: [String: [String]] = [:]
   package var policyErrors = 0
-  package var agent = AgentCondition.absent(because: "")
+  package var agent = AgentCondition.absent(reason: "")
   /// By the word of the agent that runs.
   package var tunnels: [TunnelCondition] = []
   /// Whether the agent sees a network. Without one nothing answers, and nothing is wrong with that.
@@ -126,6 +126,6 @@ package struct ContainerResolvers: Hashable, Sendable {
 }
 
 package enum AgentCondition: Hashable, Sendable {
-  case absent(because: String)
+  case absent(reason: String)
   case runs
 }

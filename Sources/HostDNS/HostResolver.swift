@@ -34,10 +34,10 @@ package final class HostResolver {
     var observed = ObservedResolver(facts: ResolverFacts(path: file.path, target: file.target))
     observed.records = resolvconf.records
     guard isNeeded || !observed.records.isEmpty else { return observed }
-    if case .known(let text) = file.underlayText() { observed.facts.original = ResolvConfWords(parsing: text) }
+    if case .known(let text) = file.underlayText() { observed.facts.original = ResolvConfReport(parsing: text) }
     observed.facts.resolvconf = resolvconf.program?.kind
     observed.facts.hasRecord = !observed.records.isEmpty
-    observed.facts.resolved = isAsked ? resolved.answer : .silent(because: HostWords.notAsked)
+    observed.facts.resolved = isAsked ? resolved.answer : .unavailable(reason: HostReports.notAsked)
     observed.facts.rivals = resolved.rivalLinks
     observed.links = resolved.known
     observed.touched = resolved.touchedLinks

@@ -30,17 +30,17 @@ package final class ResolvConfBackend {
   package func observe() -> ObservedResolvConf {
     switch look() {
     case .absent:
-      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(because: obstacle) }
+      if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(reason: obstacle) }
       return .absent
     case .file(let bytes, _):
       // Ours that cannot be written any more is ours still: that it cannot be taken back is to be told.
-      if !Self.isOurs(bytes), let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(because: obstacle) }
+      if !Self.isOurs(bytes), let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(reason: obstacle) }
       return .file(String(decoding: bytes, as: UTF8.self))
     case .link(let target):
       let owner = ResolvConfPlace.owner(ofTarget: target).map { ", which belongs to \($0)" } ?? ""
-      return .untouchable(because: "\(path) is a symbolic link to \(target)\(owner)")
+      return .untouchable(reason: "\(path) is a symbolic link to \(target)\(owner)")
     case .other(let reason):
-      return .untouchable(because: reason)
+      return .untouchable(reason: reason)
     }
   }
 
@@ -61,17 +61,17 @@ package final class ResolvConfBackend {
         switch try kept() {
         case .file(let bytes, _): return .known(String(decoding: bytes, as: UTF8.self))
         case .absent: return .known("")
-        case nil: return .unknown(because: "\(path) is ours and the original was not kept")
+        case nil: return .unknown(reason: "\(path) is ours and the original was not kept")
         }
       case .link(let target):
         let full = ResolvConfPlace.resolve(target, from: path)
         let isStub = full.hasSuffix("/systemd/resolve/stub-resolv.conf")
         let source = isStub ? ResolvConfPlace.folder(of: full) + "/resolv.conf" : full
         return .known(String(decoding: try TextFile.read(source), as: UTF8.self))
-      case .other(let reason): return .unknown(because: reason)
+      case .other(let reason): return .unknown(reason: reason)
       }
     } catch {
-      return .unknown(because: "\(error)")
+      return .unknown(reason: "\(error)")
     }
   }
 
@@ -83,7 +83,7 @@ package final class ResolvConfBackend {
 
   private func writeOnce(_ text: [UInt8]) throws(ResolvConfError) -> Bool {
     try recover()
-    if case .untouchable(let reason) = observe() { throw .untouchable(because: reason) }
+    if case .untouchable(let reason) = observe() { throw .untouchable(reason: reason) }
     let seen = look()
     var attributes = ResolvConfPlace.PlainFile.usual
     switch seen {
@@ -113,7 +113,7 @@ package final class ResolvConfBackend {
     case (.absent, .file(let old, let file)?): return try put(old, file, inPlaceOf: nil)
     // With nothing kept, no servers are still better than those of a tunnel that is gone.
     case (.file(let bytes, let file), _) where Self.isOurs(bytes): return try takeAway(file)
-    case (.other(let reason), _): throw .untouchable(because: reason)
+    case (.other(let reason), _): throw .untouchable(reason: reason)
     default: return true
     }
   }
@@ -121,7 +121,7 @@ package final class ResolvConfBackend {
   /// Until it could be done with nobody in between.
   private func persistently(_ body: () throws(ResolvConfError) -> Bool) throws(ResolvConfError) {
     for _ in 0..<5 { if try body() { return } }
-    throw .untouchable(because: "somebody else replaces \(path) again and again")
+    throw .untouchable(reason: "somebody else replaces \(path) again and again")
   }
 
   /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.

@@ -3,7 +3,7 @@ package import LinuxIO
 /// Why resolv.conf could not be written or given back.
 package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible {
   /// It belongs to somebody else, or cannot be written.
-  case untouchable(because: String)
+  case untouchable(reason: String)
   case system(SystemError)
   /// The kept original, at this path, is not as it was written.
   case damaged(String)

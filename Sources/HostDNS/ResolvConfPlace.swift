@@ -8,7 +8,7 @@ enum ResolvConfPlace {
   /// `target` as the link says it, relative to the link's own folder.
   case link(target: String)
   /// Neither a file nor a link, or out of reach.
-  case other(because: String)
+  case other(reason: String)
 
   /// A file's mode bits (07777) and owner.
   struct PlainFile: Hashable {
@@ -23,7 +23,7 @@ enum ResolvConfPlace {
   init(_ path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else {
-      self = errno == ENOENT ? .absent : .other(because: SystemError.last("look at \(path)").description)
+      self = errno == ENOENT ? .absent : .other(reason: SystemError.last("look at \(path)").description)
       return
     }
     switch status.st_mode & S_IFMT {
@@ -32,11 +32,11 @@ enum ResolvConfPlace {
         let attributes = PlainFile(mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid)
         self = .file(bytes: try TextFile.read(path), attributes)
       } catch {
-        self = .other(because: error.description)
+        self = .other(reason: error.description)
       }
     case S_IFLNK: self = .link(target: Self.target(of: path))
-    case S_IFDIR: self = .other(because: "\(path) is a directory")
-    default: self = .other(because: "\(path) is not a file")
+    case S_IFDIR: self = .other(reason: "\(path) is a directory")
+    default: self = .other(reason: "\(path) is not a file")
     }
   }
 

@@ -22,7 +22,7 @@ package final class ResolvedBackend {
   private let changed: () -> Void
   private var bus: SystemBus?
   /// Whether it answers.
-  private(set) package var answer: Answer<Bool> = .pending(because: "it has not answered yet")
+  private(set) package var answer: Answer<Bool> = .pending(reason: "it has not answered yet")
   /// What it has for a link, by the link's index.
   private var links: [UInt32: LinkResolver] = [:]
   /// Links to know of, by index.
@@ -60,13 +60,13 @@ package final class ResolvedBackend {
       bus = nil
       timer = nil
       (isAsking, isStale) = (false, false)
-      answer = .pending(because: "it has not answered yet")
+      answer = .pending(reason: "it has not answered yet")
       (self.links, watched, touched) = ([:], [:], [])
       finishReading()
       return finishChange("nobody needs it any more")
     }
     guard busAddress != nil || isNetworkOfFirstProcess() else {
-      answer = .silent(because: "it speaks for another network namespace than this one")
+      answer = .unavailable(reason: "it speaks for another network namespace than this one")
       return
     }
     let isMore = !Set(links.keys).isSubset(of: watched.keys)
@@ -133,7 +133,7 @@ package final class ResolvedBackend {
 
   /// All at once: the service takes them in this order.
   private func change(_ calls: [(method: String, arguments: [BusArgument])], of link: String, then done: @escaping (String?) -> Void) {
-    guard let bus, case .said = answer else { return done("systemd-resolved does not answer") }
+    guard let bus, case .value = answer else { return done("systemd-resolved does not answer") }
     var open = calls.count
     var problem: String?
     whenChanged = done
@@ -203,7 +203,7 @@ package final class ResolvedBackend {
   }
 
   private func fell(silent reason: String) {
-    take(.silent(because: reason), [:])
+    take(.unavailable(reason: reason), [:])
     finishReading()
     finishChange("systemd-resolved: \(reason)")
   }
@@ -254,7 +254,7 @@ package final class ResolvedBackend {
     isAsking = false
     limit = nil
     if let failure {
-      take(.silent(because: failure.isAbsence ? "it does not run" : failure.description), [:])
+      take(.unavailable(reason: failure.isAbsence ? "it does not run" : failure.description), [:])
       // One that runs and does not answer is asked again; one that comes is heard of.
       if !failure.isAbsence {
         timer = try? loop.at(.now + pause) { [weak self] in self?.refresh() }
@@ -263,7 +263,7 @@ package final class ResolvedBackend {
     } else {
       bus?.isWell()
       pause = Self.firstPause
-      take(.said(true), found)
+      take(.value(true), found)
     }
     if isStale { ask() } else { finishReading() }
   }

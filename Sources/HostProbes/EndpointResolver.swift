@@ -14,9 +14,9 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   case noAddress(DomainName)
   case timedOut(DomainName)
   /// The kernel would not bind or mark the question's socket: this machine's own trouble.
-  case notSent(DomainName, because: String)
+  case notSent(DomainName, reason: String)
   /// What c-ares or the server said.
-  case failed(DomainName, because: String)
+  case failed(DomainName, reason: String)
 
   package var description: String {
     switch self {
@@ -100,13 +100,13 @@ package final class Lookup {
       guard let self else { return }
       // Nobody has been asked then.
       let reason = "\(ProbeHelper.program) was not ready within \(limit)"
-      finish(.failure(isWaiting ? .notSent(name, because: reason) : .timedOut(name)))
+      finish(.failure(isWaiting ? .notSent(name, reason: reason) : .timedOut(name)))
     }
     run = helper.run(.lookUp(LookUp(name, servers: servers)), by: passage) { [weak self] result in
       guard let self else { return }
       switch result {
       case .success(let answer): finish(outcome(answer))
-      case .failure(let failure): finish(.failure(.notSent(name, because: failure.description)))
+      case .failure(let failure): finish(.failure(.notSent(name, reason: failure.description)))
       }
     }
   }
@@ -124,8 +124,8 @@ package final class Lookup {
     case .noSuchName: return .failure(.noSuchName(name))
     case .noAddress: return .failure(.noAddress(name))
     case .silence: return .failure(.timedOut(name))
-    case .failed(let reason): return .failure(.failed(name, because: reason))
-    case .response, .impostor, .unanswered, .unsent, .cancelled: return .failure(.failed(name, because: "it was not looked up"))
+    case .failed(let reason): return .failure(.failed(name, reason: reason))
+    case .response, .impostor, .unanswered, .unsent, .cancelled: return .failure(.failed(name, reason: "it was not looked up"))
     }
   }
 

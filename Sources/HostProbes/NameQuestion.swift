@@ -53,13 +53,13 @@ package final class NameQuestion {
         within: Self.patience
       ) { result in
         switch result {
-        case .failure(let error): done(.failure(.failed(name, because: "systemd-resolved: \(error)")))
+        case .failure(let error): done(.failure(.failed(name, reason: "systemd-resolved: \(error)")))
         case .success(let values): done(.success(Answer(resolved: values)))
         }
         self?.bus?.disconnect()
       }
     }
-    bus.closed = { [name] reason in done(.failure(.failed(name, because: reason))) }
+    bus.closed = { [name] reason in done(.failure(.failed(name, reason: reason))) }
     bus.connect()
   }
 }

@@ -116,7 +116,7 @@ package final class ProbeHelper {
       return
     }
     open[id]?.partsBy = .now + patience.parting
-    tell(.cancel(id))
+    send(.cancel(id))
     setAlarm()
   }
 
@@ -209,13 +209,13 @@ extension ProbeHelper {
       else { continue }
       waiting.removeAll { $0 == id }
       open[id]?.isSent = true
-      tell(.errand(id, errand))
+      send(.errand(id, errand))
       if helper == nil { return }
     }
     setAlarm()
   }
 
-  private func tell(_ message: AgentMessage, passing socket: FileDescriptor? = nil) {
+  private func send(_ message: AgentMessage, passing socket: FileDescriptor? = nil) {
     let bytes = message.bytes
     // A policy's URL and pins, longer than any message.
     if bytes.count > MessageChannel.limit, case .errand(let id, _) = message {
@@ -269,13 +269,13 @@ extension ProbeHelper {
     }
     open[wish.errand]?.wishes += 1
     do throws(Passage.Refusal) {
-      tell(.socket(wish: wish.number, trouble: nil), passing: try errand.passage.socket(wish.transport, to: wish.destination))
+      send(.socket(wish: wish.number, trouble: nil), passing: try errand.passage.socket(wish.transport, to: wish.destination))
     } catch {
       switch error {
       case .unusable(let error):
         open[wish.errand]?.refusal = error
-        tell(.socket(wish: wish.number, trouble: error.description))
-      case .unreachable(let error): tell(.socket(wish: wish.number, trouble: error.description))
+        send(.socket(wish: wish.number, trouble: error.description))
+      case .unreachable(let error): send(.socket(wish: wish.number, trouble: error.description))
       }
     }
   }

@@ -87,10 +87,10 @@ package final class ProbeRun {
       let isWaiting = lookup?.isWaiting ?? transfer?.isWaiting ?? false
       finish(
         isWaiting
-          ? .unsent(because: "\(ProbeHelper.program) was not ready within \(wait)") : .unanswered(because: "no answer within \(wait)"))
+          ? .unsent(reason: "\(ProbeHelper.program) was not ready within \(wait)") : .unanswered(reason: "no answer within \(wait)"))
     }
-    guard deadline != nil else { return finishSoon(.unsent(because: "the event loop takes no timer")) }
-    guard let parts = URLParts(request.url) else { return finishSoon(.unsent(because: "the URL cannot be read")) }
+    guard deadline != nil else { return finishSoon(.unsent(reason: "the event loop takes no timer")) }
+    guard let parts = URLParts(request.url) else { return finishSoon(.unsent(reason: "the URL cannot be read")) }
     switch parts.host {
     case .address(let address): send(to: [address])
     case .name(let name): lookUp(name)
@@ -99,14 +99,14 @@ package final class ProbeRun {
 
   private func lookUp(_ name: DomainName) {
     switch passage.nameServers {
-    case .unknown(let reason): finishSoon(.unsent(because: "the network's name servers are unknown: \(reason)"))
+    case .unknown(let reason): finishSoon(.unsent(reason: "the network's name servers are unknown: \(reason)"))
     case .known(let servers):
       lookup = resolver.resolve(name, servers: servers, link: passage.link, mark: passage.mark == 0 ? nil : passage.mark) {
         [weak self] result in
         switch result {
         case .success(let addresses): self?.send(to: addresses)
-        case .failure(.notSent(_, let reason)): self?.finish(.unsent(because: reason))
-        case .failure(let error): self?.finish(.unanswered(because: error.description))
+        case .failure(.notSent(_, let reason)): self?.finish(.unsent(reason: reason))
+        case .failure(let error): self?.finish(.unanswered(reason: error.description))
         }
       }
     }
@@ -121,7 +121,7 @@ package final class ProbeRun {
     transfer = helper.run(.transfer(order), by: way) { [weak self] result in
       switch result {
       case .success(let answer): self?.finish(ProbeReply(answer))
-      case .failure(let failure): self?.finish(.unsent(because: failure.description))
+      case .failure(let failure): self?.finish(.unsent(reason: failure.description))
       }
     }
   }
@@ -139,10 +139,10 @@ extension ProbeReply {
   fileprivate init(_ answer: ErrandAnswer) {
     switch answer {
     case .response(let status, let body): self = .response(status: status, body: body)
-    case .impostor(let reason): self = .impostor(because: reason)
-    case .unanswered(let reason): self = .unanswered(because: reason)
-    case .unsent(let reason), .failed(let reason): self = .unsent(because: reason)
-    case .addresses, .noSuchName, .noAddress, .silence, .cancelled: self = .unsent(because: "it was not sent")
+    case .impostor(let reason): self = .impostor(reason: reason)
+    case .unanswered(let reason): self = .unanswered(reason: reason)
+    case .unsent(let reason), .failed(let reason): self = .unsent(reason: reason)
+    case .addresses, .noSuchName, .noAddress, .silence, .cancelled: self = .unsent(reason: "it was not sent")
     }
   }
 }

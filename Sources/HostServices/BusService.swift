@@ -28,7 +28,7 @@ final class BusService<Words: Hashable & Sendable> {
   private let question: Question
   private let read: ([BusValue]) -> Words?
   private let changed: (_ isFirst: Bool) -> Void
-  private(set) var answer: Answer<Words> = .pending(because: "it has not answered yet")
+  private(set) var answer: Answer<Words> = .pending(reason: "it has not answered yet")
   /// It has answered, or will not.
   var isSettled: Bool { if case .pending = answer { false } else { true } }
 
@@ -59,7 +59,7 @@ final class BusService<Words: Hashable & Sendable> {
     let owner =
       "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(question.service)'"
     bus.match(owner) { [weak self] values in
-      if values.count > 2, values[2].text == "" { self?.take(.silent(because: "it does not run")) } else { self?.refreshSoon() }
+      if values.count > 2, values[2].text == "" { self?.take(.unavailable(reason: "it does not run")) } else { self?.refreshSoon() }
     }
     ask()
   }
@@ -67,7 +67,7 @@ final class BusService<Words: Hashable & Sendable> {
   func busClosed(_ reason: String) {
     timer = nil
     isAsked = false
-    take(.silent(because: reason))
+    take(.unavailable(reason: reason))
   }
 
   /// What it said may not be so any more.
@@ -96,12 +96,12 @@ final class BusService<Words: Hashable & Sendable> {
       bus.isWell()
       pause = Self.firstPause
       confirmed = .wallClock
-      take(read(values).map { .said($0) } ?? .silent(because: "its answer cannot be read"))
+      take(read(values).map { .value($0) } ?? .unavailable(reason: "its answer cannot be read"))
     case .failure(let error) where error.isAbsence:
       bus.isWell()
-      take(.silent(because: "it does not run"))
+      take(.unavailable(reason: "it does not run"))
     case .failure(let error):
-      take(.silent(because: error.description))
+      take(.unavailable(reason: error.description))
       timer = try? loop.at(.now + pause) { [weak self] in self?.ask() }
       pause = min(pause * 2, Self.longestPause)
     }

@@ -16,7 +16,7 @@ package final class HostServices {
   private let changed: (_ isFirst: Bool) -> Void
   private var bus: SystemBus?
   private var resolved: BusService<[UInt32: LinkDNS]>?
-  private var networkManager: BusService<NetworkManagerWords>?
+  private var networkManager: BusService<NetworkManagerReport>?
   private var facts: Set<FactKind> = []
   private var hearsSleep = false
   /// Who asks for facts looks at them next: what is known at once is no change.
@@ -54,12 +54,12 @@ package final class HostServices {
   package var isSettled: Bool { (resolved?.isSettled ?? true) && (networkManager?.isSettled ?? true) }
 
   /// What everybody says about these links, now.
-  package func words(about links: [Link], resolvConf: Answer<ResolvConfWords>) -> HostWords {
+  package func words(about links: [Link], resolvConf: Answer<ResolvConfReport>) -> HostReports {
     guard isOfThisNetwork else {
       let reason = "it speaks for another network namespace than this one"
-      return HostWords(resolved: .silent(because: reason), networkManager: .silent(because: reason), resolvConf: resolvConf)
+      return HostReports(resolved: .unavailable(reason: reason), networkManager: .unavailable(reason: reason), resolvConf: resolvConf)
     }
-    var words = HostWords(resolvConf: resolvConf)
+    var words = HostReports(resolvConf: resolvConf)
     if let resolved {
       words.resolved = resolved.answer
       words.resolvedAt = resolved.confirmed
@@ -128,7 +128,7 @@ package final class HostServices {
   }
 
   /// Of its objects those whose changes can matter; scans and counters have interfaces of their own.
-  private static var networkManagerQuestion: BusService<NetworkManagerWords>.Question {
+  private static var networkManagerQuestion: BusService<NetworkManagerReport>.Question {
     let root = "org.freedesktop.NetworkManager"
     return .init(
       service: root, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager", method: "GetManagedObjects",

@@ -7,9 +7,9 @@ private let root = "org.freedesktop.NetworkManager"
 
 /// What NetworkManager says, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, of these interfaces,
 /// of these properties. `nil` where the object of the manager itself is missing.
-package func networkManagerWords(_ objects: BusValue) -> NetworkManagerWords? {
+package func networkManagerWords(_ objects: BusValue) -> NetworkManagerReport? {
   guard let manager = objects["/org/freedesktop/NetworkManager"]?[root] else { return nil }
-  var words = NetworkManagerWords(checksConnectivity: manager["ConnectivityCheckEnabled"]?.bool ?? false)
+  var words = NetworkManagerReport(checksConnectivity: manager["ConnectivityCheckEnabled"]?.bool ?? false)
   for (_, object) in objects.dictionary ?? [:] {
     guard let device = object["\(root).Device"], let name = linkName(of: device) else { continue }
     let configurations = [("Ip4Config", "IP4Config"), ("Ip6Config", "IP6Config")].compactMap { property, interface in

@@ -3,7 +3,7 @@ package import KernelModel
 import LinuxIO
 import NetworkTypes
 
-extension BusFacts {
+extension DeviceAttachment {
   /// Reads `/sys/class/net` (under `root`) for a link.
   ///
   /// A sysfs belongs to the network namespace in which it was mounted, which need not be the link's: its word counts only where index and

@@ -33,7 +33,7 @@ package struct EventRelevance: Sendable {
     switch message.type {
     case RouteMessage.new, RouteMessage.delete: return RouteMessage.table(of: message).map(Ownership.tables.contains) ?? false
     case RuleMessage.new, RuleMessage.delete:
-      return RoutingRule(message).map { $0.origin == Ownership.routeProtocol && Ownership.rules.contains($0.priority) } ?? false
+      return RoutingRule(message).map { $0.routeProtocol == Ownership.routeProtocol && Ownership.rules.contains($0.priority) } ?? false
     case LinkMessage.new, LinkMessage.delete, AddressMessage.new, AddressMessage.delete:
       return message.linkIndex.map { known?.ownLinks.contains($0) ?? false } ?? false
     default: return false
@@ -140,7 +140,7 @@ extension Link {
 extension Route {
   /// A default route of the underlay.
   fileprivate var isWay: Bool {
-    destination.length == 0 && kind == .unicast && table == Route.mainTable && origin != Ownership.routeProtocol
+    destination.length == 0 && kind == .unicast && table == Route.mainTable && routeProtocol != Ownership.routeProtocol
   }
 }
 

@@ -8,7 +8,7 @@ extension NetlinkSocket {
   /// Lets the kernel itself drop announcements that cannot matter, so that neither a routing daemon that loads a hundred thousand routes
   /// into a table of its own nor a thousand containers that start wake us or fill the receive buffer. Without an interest only routes of
   /// foreign tables are dropped. False where the kernel refuses; that costs time alone, for `EventRelevance` judges too.
-  func hear(only interest: EventInterest?) -> Bool {
+  func limit(only interest: EventInterest?) -> Bool {
     guard var instructions = eventFilter(interest).instructions else { return false }
     let count = UInt16(instructions.count)
     return instructions.withUnsafeMutableBufferPointer { instructions in

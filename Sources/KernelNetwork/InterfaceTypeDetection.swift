@@ -15,7 +15,7 @@ package struct USBInterfaceClass: Hashable, Sendable {
 }
 
 /// What sysfs says about the hardware behind a link.
-package struct BusFacts: Hashable, Sendable {
+package struct DeviceAttachment: Hashable, Sendable {
   /// `DEVTYPE` of the uevent file: `wlan`, `wwan`, `bluetooth`, `bridge` …
   package var deviceType: String?
   /// The bus of the device (`usb`, `pci`, `virtio`, `wwan`) and its driver.
@@ -34,7 +34,7 @@ package struct BusFacts: Hashable, Sendable {
 
 /// What medium a link is, judged by itself (`mediums` looks below it). Asks the kernel and the bus, never the
 /// name. `isWiFi`: nl80211 knows it.
-package func interfaceType(of link: Link, isWiFi: Bool, bus: BusFacts) -> InterfaceType {
+package func interfaceType(of link: Link, isWiFi: Bool, bus: DeviceAttachment) -> InterfaceType {
   if isWiFi || bus.deviceType == "wlan" { return .wifi }
   if bus.deviceType == "wwan" || bus.bus == "wwan" || link.kind == "wwan" || link.kind == "rmnet" { return .cellular }
   if bus.deviceType == "bluetooth" || bus.bus == "bluetooth" { return .bluetooth }
@@ -80,7 +80,7 @@ private func interfaceType(ofKind kind: String, _ link: Link) -> InterfaceType {
 /// standard; the link's own interface looks the same on both. What tells them apart is the rest of the device: only a phone offers
 /// pictures or files (class 6), the Android debug bridge (ff/42/01) or Apple's multiplexer (ff/fe/02) beside the network. A phone with all
 /// of these off passes for Ethernet, which is the safe mistake: no rule for tethers is applied to a wired network.
-private func isTether(_ bus: BusFacts) -> Bool {
+private func isTether(_ bus: DeviceAttachment) -> Bool {
   guard bus.bus == "usb" else { return false }
   switch bus.driver {
   case "ipheth", "rndis_host": return true

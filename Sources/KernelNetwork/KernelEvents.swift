@@ -60,7 +60,7 @@ package final class KernelEvents: Sendable {
   package init(receiveBuffer: Int32 = 8 << 20) throws(NetlinkError) {
     route = try NetlinkSocket(.route, receiveBuffer: receiveBuffer)
     wifi = try NetlinkSocket(.generic, receiveBuffer: 1 << 20)
-    _ = route.hear(only: nil)
+    _ = route.limit(only: nil)
     for group in Self.groups { try route.join(group: group) }
     joinWiFi()
   }
@@ -70,13 +70,13 @@ package final class KernelEvents: Sendable {
 
   /// Has the kernel announce no more than this. True where something is heard from now on that was not before: what was read until now may
   /// have missed a change of it, and has to be read again.
-  package func attend(to new: EventInterest) -> Bool {
+  package func subscribe(to new: EventInterest) -> Bool {
     interest.withLock { old in
       if old == new { return false }
       let isWider = old.map { !$0.covers(new) } ?? false
       old = new
       // Refused, say because it is too long: then everything is heard, and judged here.
-      if !route.hear(only: new) { _ = route.hear(only: nil) }
+      if !route.limit(only: new) { _ = route.limit(only: nil) }
       return isWider
     }
   }
@@ -88,11 +88,11 @@ package final class KernelEvents: Sendable {
     var (isOfOurs, takesWay) = (false, false)
     drain(route, into: &change) { message in
       // Made when it is needed: there may be ten thousand links.
-      let judge = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
-      relevance = judge
-      let reason = judge.reason(of: message)
-      if !reason.isEmpty, !isOfOurs { isOfOurs = judge.isOfOurs(message) }
-      if !reason.isEmpty, !takesWay { takesWay = judge.takesWay(message) }
+      let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
+      relevance = relevanceNow
+      let reason = relevanceNow.reason(of: message)
+      if !reason.isEmpty, !isOfOurs { isOfOurs = relevanceNow.isOfOurs(message) }
+      if !reason.isEmpty, !takesWay { takesWay = relevanceNow.takesWay(message) }
       return reason
     }
     change.isOfOurs = isOfOurs

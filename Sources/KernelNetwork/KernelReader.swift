@@ -57,7 +57,7 @@ package struct KernelReader: Sendable {
     let names = state.links.names
     state.addresses = try socket.readAddresses(linkNames: names)
     state.rules = try socket.readRules()
-    let ours = state.rules.lazy.filter { $0.origin == Ownership.routeProtocol }.map(\.table)
+    let ours = state.rules.lazy.filter { $0.routeProtocol == Ownership.routeProtocol }.map(\.table)
     let tables = extraTables.union(ours).union([Route.mainTable]).union(tablesNamed(state.rules))
     for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
     if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
@@ -112,7 +112,7 @@ extension NetlinkSocket {
     for family in IPAddress.Family.allCases {
       try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
         try dump("read our routes", { $0.dumpRoutes(family, madeBy: Ownership.routeProtocol, sequence: $1) }) {
-          guard let route = Route($0, linkNames: linkNames), route.origin == Ownership.routeProtocol else { return }
+          guard let route = Route($0, linkNames: linkNames), route.routeProtocol == Ownership.routeProtocol else { return }
           if route.destination.family == family, !tables.contains(route.table) { routes.append(route) }
         }
       }

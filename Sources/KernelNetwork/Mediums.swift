@@ -4,16 +4,16 @@ package import NetworkTypes
 /// What medium each link is, by what carries it in the end: of a bond its active port, of a bridge the hardware port that has carrier, of a
 /// VLAN or MACVLAN the link that it lies on. Loopback has none. `bus` is asked about links that are judged by themselves.
 package func mediums(
-  of links: [Link], radios: Set<InterfaceIndex>, bus: (Link) -> BusFacts
+  of links: [Link], radios: Set<InterfaceIndex>, bus: (Link) -> DeviceAttachment
 ) -> [InterfaceIndex: Medium] {
-  var judge = MediumJudge(links, radios: radios)
+  var detector = MediumDetector(links, radios: radios)
   return withoutActuallyEscaping(bus) { bus in
-    for link in links where !link.isLoopback { _ = judge.medium(of: link, bus) }
-    return judge.known
+    for link in links where !link.isLoopback { _ = detector.medium(of: link, bus) }
+    return detector.known
   }
 }
 
-private struct MediumJudge {
+private struct MediumDetector {
   private let links: [InterfaceIndex: Link]
   private let ports: [InterfaceIndex: [Link]]
   private let radios: Set<InterfaceIndex>
@@ -27,16 +27,16 @@ private struct MediumJudge {
     self.radios = radios
   }
 
-  mutating func medium(of link: Link, _ bus: (Link) -> BusFacts) -> Medium {
+  mutating func medium(of link: Link, _ bus: (Link) -> DeviceAttachment) -> Medium {
     if let medium = known[link.index] { return medium }
-    guard open.insert(link.index).inserted else { return Medium(.other, because: "it lies on itself", carrier: link.index) }
+    guard open.insert(link.index).inserted else { return Medium(.other, reason: "it lies on itself", carrier: link.index) }
     defer { open.remove(link.index) }
     let medium = judged(link, bus)
     known[link.index] = medium
     return medium
   }
 
-  private mutating func judged(_ link: Link, _ bus: (Link) -> BusFacts) -> Medium {
+  private mutating func judged(_ link: Link, _ bus: (Link) -> DeviceAttachment) -> Medium {
     switch link.kind {
     case "bond", "team":
       let all = ports[link.index] ?? []
@@ -51,16 +51,16 @@ private struct MediumJudge {
     case "vlan", "macvlan", "macvtap", "ipvlan", "dsa":
       guard let lower = link.lower.flatMap({ links[$0] }) else { return byItself(link, bus, "the link below it is not to be seen here") }
       let below = medium(of: lower, bus)
-      return Medium(below.type, because: "it lies on \(lower.name): \(below.because)", carrier: below.carrier)
+      return Medium(below.type, reason: "it lies on \(lower.name): \(below.reason)", carrier: below.carrier)
     default: return byItself(link, bus, nil)
     }
   }
 
-  private func byItself(_ link: Link, _ bus: (Link) -> BusFacts, _ because: String?) -> Medium {
+  private func byItself(_ link: Link, _ bus: (Link) -> DeviceAttachment, _ reason: String?) -> Medium {
     let isWiFi = radios.contains(link.index)
     let facts = bus(link)
     let type = interfaceType(of: link, isWiFi: isWiFi, bus: facts)
-    return Medium(type, because: because ?? evidence(link, isWiFi, facts), carrier: link.index)
+    return Medium(type, reason: reason ?? evidence(link, isWiFi, facts), carrier: link.index)
   }
 
   /// Ports of one kind decide. Among several kinds the one that strangers reach most easily does: rules are kinder to cables.
@@ -69,12 +69,12 @@ private struct MediumJudge {
     guard let (port, medium) = ordered.first else { return nil }
     let others = ordered.dropFirst().filter { $0.1.type != medium.type }
     let choice = others.isEmpty ? "" : ", rather than \(others.map { "\($0.0.name) (\($0.1.type.rawValue))" }.joined(separator: ", "))"
-    return Medium(medium.type, because: "its \(what) \(port.name)\(choice): \(medium.because)", carrier: medium.carrier)
+    return Medium(medium.type, reason: "its \(what) \(port.name)\(choice): \(medium.reason)", carrier: medium.carrier)
   }
 }
 
 /// What told the kind of a link that is judged by itself.
-private func evidence(_ link: Link, _ isWiFi: Bool, _ bus: BusFacts) -> String {
+private func evidence(_ link: Link, _ isWiFi: Bool, _ bus: DeviceAttachment) -> String {
   if isWiFi { return "nl80211 knows it" }
   if let type = bus.deviceType, ["wlan", "wwan", "bluetooth"].contains(type) { return "device type \(type)" }
   if let kind = link.kind { return "a \(kind) link" }

@@ -30,10 +30,10 @@ package final class NftablesBackend {
     do {
       text = try list()
     } catch {
-      if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
-      return error.isMissing ? .absent : .unknown(because: error.description)
+      if let refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
+      return error.isMissing ? .absent : .unknown(reason: error.description)
     }
-    if let refusal { return .refused(digest: refusal.digest, because: refusal.reason) }
+    if let refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
     let digest = Self.digest(in: text) ?? ""
     return .table(
       digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting,

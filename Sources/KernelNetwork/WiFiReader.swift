@@ -53,8 +53,8 @@ package struct WiFiReader: Sendable {
         $0.dumpWirelessStations(interface: radio.index, family: family, sequence: $1)
       }
       let point: Fact<MACAddress?> =
-        stations.count == 1 ? .known(stations[0].address) : .unknown(because: "the kernel has forgotten the access point")
-      return WiFiFacts(ssid: .known(ssid), bssid: point, security: .unknown(because: "the kernel has forgotten the network's beacon"))
+        stations.count == 1 ? .known(stations[0].address) : .unknown(reason: "the kernel has forgotten the access point")
+      return WiFiFacts(ssid: .known(ssid), bssid: point, security: .unknown(reason: "the kernel has forgotten the network's beacon"))
     } catch {
       return WiFiFacts(unknown: "nl80211: \(error)")
     }
@@ -80,13 +80,13 @@ package struct WiFiReader: Sendable {
 
 extension WiFiFacts {
   fileprivate init(unknown reason: String) {
-    self.init(ssid: .unknown(because: reason), bssid: .unknown(because: reason), security: .unknown(because: reason))
+    self.init(ssid: .unknown(reason: reason), bssid: .unknown(reason: reason), security: .unknown(reason: reason))
   }
 
   fileprivate init(_ network: WirelessNetwork, ssid: SSID?) {
     self.init(
-      ssid: (ssid ?? network.ssid).map { .known($0) } ?? .unknown(because: "the Wi-Fi network hides its name"),
-      bssid: network.bssid.map { .known($0) } ?? .unknown(because: "the kernel does not name the access point"),
-      security: network.security.map { .known($0) } ?? .unknown(because: "the network uses key management that is not known here"))
+      ssid: (ssid ?? network.ssid).map { .known($0) } ?? .unknown(reason: "the Wi-Fi network hides its name"),
+      bssid: network.bssid.map { .known($0) } ?? .unknown(reason: "the kernel does not name the access point"),
+      security: network.security.map { .known($0) } ?? .unknown(reason: "the network uses key management that is not known here"))
   }
 }

@@ -1,14 +1,14 @@
 /// Something about the machine that is known or, for a stated reason, is not. Unknown is not false.
 package enum Fact<Value: Hashable & Sendable>: Hashable, Sendable {
   case known(Value)
-  case unknown(because: String)
+  case unknown(reason: String)
 
   package var value: Value? {
     if case .known(let value) = self { value } else { nil }
   }
 
   /// Of a fact that nothing was asked about.
-  package static var notNeeded: Self { .unknown(because: notNeededReason) }
+  package static var notNeeded: Self { .unknown(reason: notNeededReason) }
 
   package static var notNeededReason: String { "no policy asks for it" }
 

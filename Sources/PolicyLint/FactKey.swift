@@ -61,8 +61,8 @@ extension FactUniverse {
 
   /// The values on which the key holds, by the evaluator's own test.
   private func cells(of key: String, where criterion: Criterion) -> CellSet {
-    let scenes = scenes(of: key)
-    return CellSet(count: scenes.count) { criterion.holds(on: scenes[$0]) == .yes }
+    let contexts = contexts(of: key)
+    return CellSet(count: contexts.count) { criterion.holds(on: contexts[$0]) == .yes }
   }
 }
 

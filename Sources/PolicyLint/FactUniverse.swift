@@ -5,7 +5,7 @@ package import RoamwardCore
 /// constants divide its values. Whatever network there is, the policy judges one of these alike.
 package struct FactUniverse: Sendable {
   private let valuesByFact: [String: [FactValue]]
-  private let scenesByFact: [String: [Scene]]
+  private let contextsByFact: [String: [EvaluationContext]]
 
   /// `nil` where the constants are too many to reason about.
   package init?(of conditions: [Condition]) {
@@ -27,18 +27,18 @@ package struct FactUniverse: Sendable {
       values[key] = found
     }
     valuesByFact = values
-    scenesByFact = Dictionary(values.map { key, values in (key, values.compactMap { scene(key, $0) }) }) { first, _ in first }
+    contextsByFact = Dictionary(values.map { key, values in (key, values.compactMap { context(key, $0) }) }) { first, _ in first }
   }
 
   /// One value of each cell; known and absent is the first. Of a fact of several values each is one of them.
   package func values(of fact: String) -> [FactValue] { valuesByFact[fact] ?? [] }
 
   /// For each of the values, a network that has it, and of several no other.
-  func scenes(of fact: String) -> [Scene] { scenesByFact[fact] ?? [] }
+  func contexts(of fact: String) -> [EvaluationContext] { contextsByFact[fact] ?? [] }
 }
 
 /// A network of which the one fact is known.
-private func scene(_ key: String, _ value: FactValue) -> Scene? {
+private func context(_ key: String, _ value: FactValue) -> EvaluationContext? {
   guard let fact = FactTable.fact(key) else { return nil }
   // Only Wi-Fi has all facts.
   var snapshot = NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(.wifi))])
@@ -46,7 +46,7 @@ private func scene(_ key: String, _ value: FactValue) -> Scene? {
   if fact.isList, case .text(let text) = value { only = .list([text]) }
   guard snapshot.set(fact, to: only, link: 0) else { return nil }
   snapshot.primary = snapshot.links[0].name
-  return Scene(snapshot)
+  return EvaluationContext(snapshot)
 }
 
 /// One value of each cell into which the constants divide those of a fact. `nil` where there are too many.

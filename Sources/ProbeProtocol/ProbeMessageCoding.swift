@@ -148,16 +148,16 @@ extension ErrandAnswer {
     case "no-such-name": self = .noSuchName
     case "no-address": self = .noAddress
     case "silence": self = .silence
-    case "failed": self = .failed(because: cut(try members.text("reason")))
+    case "failed": self = .failed(reason: cut(try members.text("reason")))
     case "response":
       let digits = try members.text("body")
       guard digits.utf8.count <= 2 * ProbeLimits.body, let body = bytes(fromHex: digits[...]) else {
         throw ProbeMessageError("body: it is none")
       }
       self = .response(status: try members.integer("status", 100...999), body: body)
-    case "impostor": self = .impostor(because: cut(try members.text("reason")))
-    case "unanswered": self = .unanswered(because: cut(try members.text("reason")))
-    case "unsent": self = .unsent(because: cut(try members.text("reason")))
+    case "impostor": self = .impostor(reason: cut(try members.text("reason")))
+    case "unanswered": self = .unanswered(reason: cut(try members.text("reason")))
+    case "unsent": self = .unsent(reason: cut(try members.text("reason")))
     case "cancelled": self = .cancelled
     default: throw ProbeMessageError("answer: it is none")
     }

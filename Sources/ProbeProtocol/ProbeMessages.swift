@@ -80,15 +80,15 @@ package enum ErrandAnswer: Hashable, Sendable {
   /// Of a look-up: no server answered.
   case silence
   /// Of a look-up: what c-ares or the server said.
-  case failed(because: String)
+  case failed(reason: String)
   /// Of a transfer: a status of 100 to 999, and the beginning of the body where it was wanted.
   case response(status: Int, body: [UInt8])
   /// Of a transfer: somebody answered who could not prove to be the one that was asked.
-  case impostor(because: String)
+  case impostor(reason: String)
   /// Of a transfer: nobody answered.
-  case unanswered(because: String)
+  case unanswered(reason: String)
   /// Of a transfer: it could not be begun.
-  case unsent(because: String)
+  case unsent(reason: String)
   /// The errand was taken back before it was done.
   case cancelled
 }

@@ -226,8 +226,8 @@ extension CurlTransfer {
     if code == CURLE_COULDNT_CONNECT, let refusal { reason = refusal }
     switch code {
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
-      return .impostor(because: reason)
-    default: return .unanswered(because: reason)
+      return .impostor(reason: reason)
+    default: return .unanswered(reason: reason)
     }
   }
 }

@@ -158,12 +158,12 @@ extension LookUpChannel {
   }
 
   private func failure(_ status: Int32) -> ErrandAnswer {
-    if let refusal { return .failed(because: refusal) }
+    if let refusal { return .failed(reason: refusal) }
     return switch status {
     case ARES_ENOTFOUND: .noSuchName
     case ARES_ENODATA: .noAddress
     case ARES_ETIMEOUT: .silence
-    default: .failed(because: ares_strerror(status).map { String(cString: $0) } ?? "error \(status)")
+    default: .failed(reason: ares_strerror(status).map { String(cString: $0) } ?? "error \(status)")
     }
   }
 }

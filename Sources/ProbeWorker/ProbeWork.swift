@@ -91,7 +91,7 @@ package final class ProbeWork {
     switch message {
     case .errand(let id, .lookUp(let order)): lookUp(order, id)
     case .errand(let id, .transfer(let order)): transfer(order, id)
-    case .cancel(let id): if end(id) { tell(.cancelled, of: id) }
+    case .cancel(let id): if end(id) { send(.cancelled, of: id) }
     // Of a wish that was waited for no longer: the socket closes.
     case .socket: break
     }
@@ -109,7 +109,7 @@ package final class ProbeWork {
 
   private func lookUp(_ order: LookUp, _ id: UInt32) {
     guard jobs[id] == nil, let channel = free[order.servers.count]?.popLast() else {
-      return tell(.failed(because: "too many look-ups are under way"), of: id)
+      return send(.failed(reason: "too many look-ups are under way"), of: id)
     }
     jobs[id] = .lookUp(channel, servers: order.servers.count)
     channel.ask(order, for: id) { [weak self] answer in self?.finish(id, answer) }
@@ -120,12 +120,12 @@ package final class ProbeWork {
     guard jobs[id] == nil,
       let transfer = CurlTransfer(
         order, trusting: authorities, for: id, broker, on: loop, then: { [weak self] answer in self?.finish(id, answer) })
-    else { return tell(.unsent(because: "libcurl takes no request"), of: id) }
+    else { return send(.unsent(reason: "libcurl takes no request"), of: id) }
     jobs[id] = .transfer(transfer)
   }
 
   private func finish(_ id: UInt32, _ answer: ErrandAnswer) {
-    if end(id) { tell(answer, of: id) }
+    if end(id) { send(answer, of: id) }
     receiveKept()
   }
 
@@ -139,7 +139,7 @@ package final class ProbeWork {
     return true
   }
 
-  private func tell(_ answer: ErrandAnswer, of id: UInt32) {
+  private func send(_ answer: ErrandAnswer, of id: UInt32) {
     do throws(SystemError) { try channel.send(HelperMessage.answer(id, answer).bytes) } catch { loop.stop() }
   }
 }

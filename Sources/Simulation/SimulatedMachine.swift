@@ -180,11 +180,11 @@ package final class SimulatedMachine {
         lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
         if servers.contains(where: silentServers.contains) {
           let run = ProbeInFlight()
-          arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(because: "no name server answered in time")) }))
+          arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(reason: "no name server answered in time")) }))
           return Cancellation(run)
         }
         let addresses = names[name] ?? otherNames.map { [$0] }
-        soon(life) { done(addresses.map { .addresses($0) } ?? .failed(because: "no such name")) }
+        soon(life) { done(addresses.map { .addresses($0) } ?? .failed(reason: "no such name")) }
         return nil
       },
       probe: { [unowned self] request, link, done in
@@ -343,7 +343,7 @@ package final class SimulatedMachine {
       if action == .up, !isThere { state.apply([.addWireGuardLink(link, .userspace), .setUp(link: link)]) }
       if action == .down, isThere { state.apply([.deleteLink(link, .userspace)]) }
     }
-    let usual: CommandOutcome = action == .status && !peersAnswer ? .failed(because: "not connected") : .succeeded
+    let usual: CommandOutcome = action == .status && !peersAnswer ? .failed(reason: "not connected") : .succeeded
     let results = commandResults[action] ?? [usual]
     if results.count > 1 { commandResults[action] = Array(results.dropFirst()) }
     guard let time = commandTimes[action] else { return soon(life) { done(results[0]) } }

@@ -23,12 +23,12 @@ package final class Simulation {
   private let timeline: Timeline
   private let agent: Agent
   private var failures: [Failure] = []
-  private let tell: (Entry) -> Void
+  private let publish: (Entry) -> Void
 
   /// `tell` is called for everything that happens, in order. Names resolve, and peers answer until the timeline says otherwise.
-  package init(_ timeline: Timeline, policies: PolicySet, settle: Duration = .milliseconds(500), tell: @escaping (Entry) -> Void) {
+  package init(_ timeline: Timeline, policies: PolicySet, settle: Duration = .milliseconds(500), publish: @escaping (Entry) -> Void) {
     self.timeline = timeline
-    self.tell = tell
+    self.publish = publish
     machine.policies = policies
     machine.start = timeline.start
     machine.otherNames = IPAddress("192.0.2.254")
@@ -39,7 +39,7 @@ package final class Simulation {
   package func run() -> [Failure] {
     agent.announcer.publish = { [unowned self] event in
       let elapsed = machine.now - Moment(nanoseconds: 0)
-      tell(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
+      publish(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
     }
     // The network at the beginning is there when the agent starts.
     let first = timeline.steps.prefix { $0.at == .zero }
@@ -87,7 +87,7 @@ package final class Simulation {
       }
       if let state = expected.state, state != found.state { fail("the state", state, found.state) }
       func fail(_ what: String, _ wanted: String, _ is: String) {
-        let message = "\(name): expected \(what) \(wanted), found \(`is`), because \(found.because)"
+        let message = "\(name): expected \(what) \(wanted), found \(`is`), because \(found.reason)"
         failures.append(Failure(location: location, message: message))
       }
     }

@@ -31,24 +31,24 @@ package final class CommandProvider {
   ) {
     count += 1
     let id = count
-    let tell: (Result<Void, ProviderError>) -> Void = { [weak self] result in
+    let finish: (Result<Void, ProviderError>) -> Void = { [weak self] result in
       self?.runs[id] = nil
       then(result)
     }
     let arguments = configuration.arguments(for: action)
     guard let program = arguments.first else {
-      runs[id] = .news(try? loop.at(.now) { tell(.success(())) })
+      runs[id] = .news(try? loop.at(.now) { finish(.success(())) })
       return
     }
     let environment = ["ROAMWARD_TUNNEL": tunnel, "ROAMWARD_ACTION": action.rawValue]
     do throws(SystemError) {
       runs[id] = .program(
         try ChildProcess(arguments, environment: environment, timeout: configuration.timeout, on: loop) { outcome in
-          tell(outcome.verdict(on: action, program))
+          finish(outcome.verdict(on: action, program))
         }, for: tunnel, action)
     } catch {
       let help = error.code == ENOENT ? "is it installed, and executable by the agent?" : nil
-      runs[id] = .news(try? loop.at(.now) { tell(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
+      runs[id] = .news(try? loop.at(.now) { finish(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
     }
   }
 

@@ -15,14 +15,14 @@ extension AgentOptions {
   func addingAnswers(to network: NetworkSnapshot) -> NetworkSnapshot {
     var network = network
     guard let seen = lastSnapshot else {
-      network.otherProbes = .unknown(because: "no agent runs that could have asked; for a dry run say --assume-probe URL=ok")
+      network.otherProbes = .unknown(reason: "no agent runs that could have asked; for a dry run say --assume-probe URL=ok")
       return network
     }
-    guard NetworkIdentity(of: seen).isSame(as: NetworkIdentity(of: network)), seen.primary == network.primary else {
-      network.otherProbes = .unknown(because: "the agent has not yet looked at this network")
+    guard NetworkIdentity(of: seen).mayBeSame(as: NetworkIdentity(of: network)), seen.primary == network.primary else {
+      network.otherProbes = .unknown(reason: "the agent has not yet looked at this network")
       return network
     }
-    network.otherProbes = .unknown(because: "the agent has no answer to it")
+    network.otherProbes = .unknown(reason: "the agent has no answer to it")
     for (name, answer) in seen.probes where answer.value != nil { network.probes[name] = answer }
     network.rememberedProbes = seen.rememberedProbes
     if network.captivePortal.value == nil, seen.captivePortal.value != nil { network.captivePortal = seen.captivePortal }
@@ -47,7 +47,7 @@ extension AgentOptions {
     if let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) {
       if !report.isStarting {
         let identity = NetworkIdentity(of: network)
-        let isSame = identity.isNone || lastSnapshot.map { NetworkIdentity(of: $0).isSame(as: identity) } ?? false
+        let isSame = identity.isNone || lastSnapshot.map { NetworkIdentity(of: $0).mayBeSame(as: identity) } ?? false
         return { _ in StandingOrders(report, isSameNetwork: isSame, controlGroup: populatedControlGroup) }
       }
     }

@@ -51,10 +51,10 @@ extension NameFate {
     lines += askees.map { askee in
       let servers = askee.servers.isEmpty ? "servers that are not known" : askee.servers.map(\.description).joined(separator: ", ")
       let whose = askee.tunnel.map { "of \($0)" } ?? "of the network" + (askee.link.map { " on \($0)" } ?? "")
-      return "  asked at \(servers) \(whose), because \(askee.because)"
+      return "  asked at \(servers) \(whose), because \(askee.reason)"
     }
     if refusal == nil, askees.isEmpty { lines.append("  asked nowhere: no server is known") }
-    lines.append("  by \(choice.backend), because \(choice.because)")
+    lines.append("  by \(choice.backend), because \(choice.reason)")
     switch outcome {
     case .success(let words)?: lines += words.map { "  \($0)" }
     case .failure(let error)?: lines.append("  no address: \(error)")
@@ -70,7 +70,7 @@ private struct NameReport: Encodable {
     let tunnel: String?
     let link: String?
     let servers: [String]
-    let because: String
+    let reason: String
   }
 
   let version = DocumentVersion()
@@ -78,18 +78,18 @@ private struct NameReport: Encodable {
   let asked: [Asked]
   let refused: String?
   let backend: String
-  let because: String
+  let reason: String
   let answer: String?
   let problem: String?
 
   init(_ fate: NameFate, by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) {
     name = fate.name.text
     asked = fate.askees.map {
-      Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), because: $0.because)
+      Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), reason: $0.reason)
     }
     refused = fate.refusal
     backend = "\(choice.backend)"
-    because = choice.because
+    reason = choice.reason
     (answer, problem) =
       switch outcome {
       case .success(let words)?: (words.joined(separator: "; "), nil)

@@ -51,7 +51,7 @@ struct Doctor: ParsableCommand {
           peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 })
       }
     } catch {
-      host.agent = .absent(because: "\(error)")
+      host.agent = .absent(reason: "\(error)")
     }
   }
 

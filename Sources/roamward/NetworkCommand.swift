@@ -27,7 +27,7 @@ struct Network: ParsableCommand {
 
   func run() throws {
     let observation = try sources.observation()
-    var underlay = Underlay(snapshot: observation.snapshot, provenance: observation.provenance)
+    var underlay = SnapshotWithSources(snapshot: observation.snapshot, provenance: observation.provenance)
     if sources.areUsual, var seen = agentsView() {
       seen.complete(from: underlay)
       underlay = seen
@@ -47,16 +47,16 @@ struct Network: ParsableCommand {
   }
 
   /// What the agent sees; `nil` where none runs. An agent of another version that does not know the question counts as none.
-  private func agentsView() -> Underlay? {
+  private func agentsView() -> SnapshotWithSources? {
     guard let client = try? ControlClient(path: agent.socket), let answer = try? client.network(),
       let snapshot = readSnapshot(text: Array(answer.network.text().utf8), file: "the agent's answer").snapshot
     else { return nil }
-    var underlay = Underlay(snapshot: snapshot, provenance: Provenance())
+    var underlay = SnapshotWithSources(snapshot: snapshot, provenance: Provenance())
     underlay.takeFacts(from: answer.network)
     return underlay
   }
 
-  private func keep(_ underlay: Underlay, in path: String) throws {
+  private func keep(_ underlay: SnapshotWithSources, in path: String) throws {
     do throws(SystemError) {
       try TextFile.create(path, with: Array((underlay.json.text(indented: true) + "\n").utf8), mode: 0o644)
       writeError("saved in \(path); decide on it with `roamward evaluate --network \(path)`\n")

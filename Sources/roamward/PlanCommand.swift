@@ -31,7 +31,7 @@ extension PlanPreview {
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
-    if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.because)") }
+    if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.reason)") }
     lines += notes.map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }

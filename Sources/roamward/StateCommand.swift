@@ -61,7 +61,7 @@ struct State: ParsableCommand {
     guard let report else { return "left by an agent that is gone" }
     guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "of no policy" }
     let place = found.hold == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
-    return "\(found.state) since \(found.since.localTime), because \(found.because)\(place)"
+    return "\(found.state) since \(found.since.localTime), because \(found.reason)\(place)"
   }
 }
 
@@ -72,7 +72,7 @@ extension StateReport {
       objects: objects.map { object in
         let tunnel = report?.tunnels.first { $0.name == object.tunnel }
         return Object(
-          kind: object.kind.rawValue, what: object.what, purpose: object.purpose, tunnel: object.tunnel, because: tunnel?.because,
+          kind: object.kind.rawValue, what: object.what, purpose: object.purpose, tunnel: object.tunnel, reason: tunnel?.reason,
           code: tunnel?.code, since: tunnel?.since, rule: tunnel?.rule)
       })
   }

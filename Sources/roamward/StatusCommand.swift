@@ -51,7 +51,7 @@ extension StatusReport {
     }
     lines.append("network: \(network ?? "none")")
     if let resolver {
-      lines.append("dns:     \(resolver.backend), because \(resolver.because)" + (resolver.splits ? "" : "; no split DNS"))
+      lines.append("dns:     \(resolver.backend), because \(resolver.reason)" + (resolver.splits ? "" : "; no split DNS"))
       if !resolver.refused.isEmpty {
         lines.append("         names of \(resolver.refused.joined(separator: ", ")) are refused, until the tunnel is up")
       }
@@ -73,8 +73,8 @@ extension StatusReport {
       }
       return "\(tunnel.name) is \(tunnel.state) and fails: \(tunnel.failure ?? "")\(retry ?? "")"
     }
-    lines += up.map { "\($0.name) is connected since \($0.since.localTime) (\(age(time - $0.since))), because \($0.because)" }
-    lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.because)" }
+    lines += up.map { "\($0.name) is connected since \($0.since.localTime) (\(age(time - $0.since))), because \($0.reason)" }
+    lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.reason)" }
     if !lines.isEmpty { return lines.joined(separator: "\n") }
     return tunnels.isEmpty ? "no tunnel has a policy (\(policy.files) policy file\(policy.files == 1 ? "" : "s"))" : "no tunnel is up"
   }
@@ -83,7 +83,7 @@ extension StatusReport {
 extension StatusReport.Probe {
   /// `https://beacon.corp.example/: ok, answered 200, 12 s ago`.
   func line(at time: Timestamp) -> String {
-    var parts = ["\(name): \(answer)", because]
+    var parts = ["\(name): \(answer)", reason]
     if let answeredAt { parts.append("\(age(time - answeredAt)) ago") }
     if let nextAt { parts.append("asked again in \(age(nextAt - time))") }
     if answeredAt != nil, nextAt == nil { parts.append(isWanted ? "asked again when the network changes" : "nothing hangs on it now") }
@@ -96,7 +96,7 @@ extension StatusReport.Tunnel {
 
   fileprivate func details(at time: Timestamp) -> [String] {
     // With an override it is not the rule that has decided.
-    var lines = ["because: \(because)" + (hold == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
+    var lines = ["because: \(reason)" + (hold == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
     if let hold {
       let reason = holdReason.map { " (\($0))" } ?? ""
       let end = holdUntil.map { "until \($0.localTime)" } ?? holdEnds ?? ""

@@ -16,7 +16,7 @@ import Testing
   func atHome(_ killSwitch: KillSwitch) throws {
     let router = try #require(router)
     var home = Sample.wifi("Home")
-    home.gatewayMAC = .unknown(because: "no neighbour entry")
+    home.gatewayMAC = .unknown(reason: "no neighbour entry")
     var tunnel = Sample.tunnel(rules: [Sample.rule(.gatewayMAC([router]), .disconnect), Sample.rule(.always, .connect)])
     tunnel.killSwitch = killSwitch
     let life = WatchedAgent(tunnel, on: Sample.network(home))
@@ -34,7 +34,7 @@ import Testing
 
   @Test("a gateway that does not answer is asked for a few times, and not without a need") func silentGateway() {
     var home = Sample.wifi("Home")
-    home.gatewayMAC = .unknown(because: "no neighbour entry")
+    home.gatewayMAC = .unknown(reason: "no neighbour entry")
     var inquiry = GatewayInquiry()
     let network = Sample.network(home)
     let moments = (0..<100).map { Moment(nanoseconds: $0 * 500_000_000) }
@@ -47,7 +47,7 @@ import Testing
 
   @Test("a fact that no source can give is not waited for; one that may come is") func unavailable() throws {
     var link = Sample.wifi("Cafe")
-    link.metered = .unknown(because: "nothing on this host knows")
+    link.metered = .unknown(reason: "nothing on this host knows")
     let rules = [Sample.rule(.metered(true), .disconnect), Sample.rule(.always, .connect)]
     let pending = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     pending.start(for: .milliseconds(100))
@@ -57,7 +57,7 @@ import Testing
     life.start(for: .milliseconds(100))
     #expect(try life.tunnel().decision == .connect && life.tunnel().state == "connected")
     // Beside one that may come, it is waited for that.
-    link.bssid = .unknown(because: "nl80211 is busy")
+    link.bssid = .unknown(reason: "nl80211 is busy")
     let both = [Sample.rule(.all([.metered(true), .bssid([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })]), .disconnect), rules[1]]
     let mixed = WatchedAgent(Sample.tunnel(rules: both), on: Sample.network(link))
     mixed.start(for: .milliseconds(100))
@@ -66,7 +66,7 @@ import Testing
 
   @Test("an agent that starts on a running network waits for name servers before it looks for its gateway") func nameServers() throws {
     var link = Sample.wifi("Cafe")
-    link.dnsServers = .unknown(because: "systemd-resolved: it has not answered yet")
+    link.dnsServers = .unknown(reason: "systemd-resolved: it has not answered yet")
     let wireGuard = Sample.wireGuard(endpoint: "vpn.corp.example:51820")
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: wireGuard), on: Sample.network(link))
     life.machine.otherNames = Sample.address("203.0.113.10")
@@ -83,7 +83,7 @@ import Testing
   @Test("name servers that never come, and those that nobody can tell, hold nothing up") func noNameServers() throws {
     for isUnavailable in [false, true] {
       var link = Sample.wifi("Cafe")
-      link.dnsServers = .unknown(because: "nobody says")
+      link.dnsServers = .unknown(reason: "nobody says")
       if isUnavailable { link.unavailable = [.dnsServers] }
       let wireGuard = Sample.wireGuard(endpoint: "vpn.corp.example:51820")
       let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: wireGuard), on: Sample.network(link))

@@ -172,7 +172,7 @@ private final class ConnectedLife {
     life.die(bothWays: true)
     life.machine.run(for: .seconds(32))
     #expect(try life.agent.tunnel().state == "reasserting")
-    #expect(try life.agent.tunnel().because.hasPrefix("the peer has not answered for"))
+    #expect(try life.agent.tunnel().reason.hasPrefix("the peer has not answered for"))
     let silence = try #require(try life.agent.tunnel().peerSilenceMilliseconds)
     #expect((20_000...40_000).contains(silence))
     #expect(try life.agent.tunnel().timers.map(\.what) == ["restart"])
@@ -180,7 +180,7 @@ private final class ConnectedLife {
     life.machine.run(for: .seconds(5))
     #expect(try life.agent.tunnel().state == "connected")
     #expect(life.changes.map(\.what) == ["reasserting", "connected"])
-    #expect(try life.agent.tunnel().because.hasPrefix("rule 1"))
+    #expect(try life.agent.tunnel().reason.hasPrefix("rule 1"))
     #expect(try life.agent.tunnel().peerSilenceMilliseconds == nil)
   }
 }

@@ -62,7 +62,7 @@ struct DayOut: CustomTestStringConvertible, Sendable {
       changed: [split("10.5.0.0/16"), command("10.98.0.0/16")]),
     DayOut(
       testDescription: "systemd-resolved", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")],
-      keepers: ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .said(true)))),
+      keepers: ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .value(true)))),
     DayOut(
       testDescription: "resolvconf", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")],
       keepers: ObservedResolver(facts: ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian, hasRecord: true))),
@@ -94,7 +94,7 @@ final class DayOutRun {
     life = WatchedAgent(on: DayOut.home)
     machine.policies = PolicySet(tunnels: day.policies)
     machine.engine = day.engine
-    if day.keepers != ObservedResolver() { machine.state.keepResolver(day.keepers, file: .untouchable(because: "a link")) }
+    if day.keepers != ObservedResolver() { machine.state.keepResolver(day.keepers, file: .untouchable(reason: "a link")) }
     machine.fuse = fuse.map { Fuse($0) }
   }
 
@@ -151,7 +151,7 @@ final class DayOutRun {
     var observed = machine.state.observed
     observed.firewall = .absent
     var before = SimulatedState()
-    if day.keepers != ObservedResolver() { before.keepResolver(day.keepers, file: .untouchable(because: "a link")) }
+    if day.keepers != ObservedResolver() { before.keepResolver(day.keepers, file: .untouchable(reason: "a link")) }
     return observed == before.observed && machine.running.isEmpty && machine.startedCommands.isEmpty
       && machine.unfinishedLinks.isEmpty
   }

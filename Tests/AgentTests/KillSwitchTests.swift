@@ -101,7 +101,7 @@ import Testing
     #expect(!isGuarded(life))
     life.move(to: NetworkSnapshot())
     var unknown = Sample.wifi(gateway: "198.51.100.1", address: "198.51.100.23/24")
-    unknown.ssid = .unknown(because: "not reported")
+    unknown.ssid = .unknown(reason: "not reported")
     life.move(to: Sample.network(unknown))
     #expect(isGuarded(life))
     // The same network with another lease is no other network.
@@ -120,7 +120,7 @@ import Testing
     #expect(isGuarded(life))
     #expect(life.status.firewall.words == nil, "where nothing flows anyway, nothing is told")
     var link = Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24")
-    if !isFactKnown { link.ssid = .unknown(because: "not reported") }
+    if !isFactKnown { link.ssid = .unknown(reason: "not reported") }
     var opened = 0
     life.machine.whenApplied = { if $0 == .removeFirewall { opened += 1 } }
     life.move(to: Sample.network(link))
@@ -135,7 +135,7 @@ import Testing
 
   @Test("started on a network, it holds back until the rules have been judged there") func startedOnline() throws {
     var unknown = Sample.wifi("Home")
-    unknown.ssid = .unknown(because: "nl80211 is busy")
+    unknown.ssid = .unknown(reason: "nl80211 is busy")
     let life = WatchedAgent(tunnel(.on), on: Sample.network(unknown))
     life.start(for: .milliseconds(100))
     #expect(try life.tunnel().decision == .pending && isGuarded(life))
@@ -209,7 +209,7 @@ import Testing
     let first = WatchedAgent(tunnel(.on), on: cafe)
     first.start()
     var link = Sample.wifi("Home")
-    link.ssid = .unknown(because: "nl80211 is busy")
+    link.ssid = .unknown(reason: "nl80211 is busy")
     let next = WatchedAgent(tunnel(.on), on: Sample.network(link))
     next.machine.state = first.machine.state
     next.start(for: .seconds(2))

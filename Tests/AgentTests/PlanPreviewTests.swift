@@ -120,7 +120,7 @@ private struct RandomLife {
     agent.machine.otherNames = Sample.address("203.0.113.77")
     agent.machine.policies = policies()
     if random.pick([true, false]) {
-      let keepers = ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .said(true)))
+      let keepers = ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .value(true)))
       agent.machine.state.keepResolver(keepers, file: agent.machine.state.observed.resolvConf)
     }
   }

@@ -20,9 +20,9 @@ import Testing
   /// As the real machine sees a network before anything is asked of it.
   private static func live(_ link: LinkFacts) -> NetworkSnapshot {
     var network = Sample.network(link)
-    network.captivePortal = .unknown(because: "nobody says")
-    network.internet = .unknown(because: "nobody says")
-    network.otherProbes = .unknown(because: "it was not asked")
+    network.captivePortal = .unknown(reason: "nobody says")
+    network.internet = .unknown(reason: "nobody says")
+    network.otherProbes = .unknown(reason: "it was not asked")
     return network
   }
 
@@ -34,7 +34,7 @@ import Testing
     answers(life, .response(status: 200))
     life.start()
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .disconnect && life.machine.isIdle)
-    answers(life, .unanswered(because: "there is no name beacon.example"))
+    answers(life, .unanswered(reason: "there is no name beacon.example"))
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(600))
@@ -45,7 +45,7 @@ import Testing
     answers(life, .response(status: 200))
     life.move(to: office)
     #expect(try life.tunnel().state == "disconnected")
-    #expect(life.status.probes.map(\.answer) == ["ok"] && life.status.probes.map(\.because) == ["answered 200"])
+    #expect(life.status.probes.map(\.answer) == ["ok"] && life.status.probes.map(\.reason) == ["answered 200"])
   }
 
   @Test("back in the office the tunnel stays until the beacon has proven it anew")
@@ -53,7 +53,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: office)
     answers(life, .response(status: 200))
     life.start()
-    answers(life, .unanswered(because: "timed out"))
+    answers(life, .unanswered(reason: "timed out"))
     life.move(to: cafe)
     // A twin of the office, where nobody answers.
     answers(life, nil)
@@ -67,7 +67,7 @@ import Testing
   func memory() throws {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
     life.machine.probeTime = .seconds(4)
-    answers(life, .unanswered(because: "timed out"))
+    answers(life, .unanswered(reason: "timed out"))
     life.start(for: .zero)
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .pending)
     life.machine.run(for: .seconds(6))
@@ -76,7 +76,7 @@ import Testing
     life.move(to: office)
     life.machine.run(for: .seconds(10))
     #expect(try life.tunnel().state == "disconnected")
-    answers(life, .unanswered(because: "timed out"))
+    answers(life, .unanswered(reason: "timed out"))
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected", "within a second of coming back")
   }
@@ -159,7 +159,7 @@ import Testing
     life.whenTold = { event in if case .snapshot(let json) = event { snapshots.append((life.machine.now, json)) } }
     answers(life, .response(status: 200))
     life.start(for: .seconds(10))
-    answers(life, .unanswered(because: "timed out"))
+    answers(life, .unanswered(reason: "timed out"))
     life.move(to: cafe)
     life.machine.run(for: .seconds(300))
     answers(life, .response(status: 200))

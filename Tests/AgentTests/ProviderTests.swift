@@ -67,7 +67,7 @@ import Testing
 
   @Test("no engine at all is said with its cure") func noEngine() throws {
     let life = WatchedAgent(on: cafe)
-    life.machine.engine = .none(because: "cure: install roamward-wireguard")
+    life.machine.engine = .none(reason: "cure: install roamward-wireguard")
     life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always)])
     life.start(for: .milliseconds(100))
     #expect(life.status.tunnels.first?.failure == "cure: install roamward-wireguard")
@@ -75,7 +75,7 @@ import Testing
 
   @Test("commands: up, then status until it is well, then down") func commands() {
     let life = WatchedAgent(on: cafe)
-    life.machine.commandResults = [.status: [.failed(because: "not yet"), .failed(because: "not yet"), .succeeded]]
+    life.machine.commandResults = [.status: [.failed(reason: "not yet"), .failed(reason: "not yet"), .succeeded]]
     life.machine.policies = PolicySet(tunnels: [command(status: ["status"])])
     life.start(for: .seconds(5))
     #expect(life.machine.commands == ["ssl up", "ssl status", "ssl status", "ssl status"])
@@ -97,7 +97,7 @@ import Testing
 
   @Test("a command that fails is undone and tried again later") func failingCommand() {
     let life = WatchedAgent(on: cafe)
-    life.machine.commandResults = [.up: [.failed(because: "up: no licence"), .succeeded]]
+    life.machine.commandResults = [.up: [.failed(reason: "up: no licence"), .succeeded]]
     life.machine.policies = PolicySet(tunnels: [command()])
     life.start(for: .milliseconds(500))
     #expect(life.status.tunnels.first?.failure == "up: no licence")

@@ -54,7 +54,7 @@ import Testing
     #expect(try unresolved.tunnel().failureCode == .endpointUnresolved)
 
     let missing = WatchedAgent(Sample.tunnel(rules: always), on: cafe)
-    missing.machine.engine = .none(because: "install roamward-wireguard")
+    missing.machine.engine = .none(reason: "install roamward-wireguard")
     missing.start(for: .milliseconds(100))
     #expect(try missing.tunnel().failureCode == .engineMissing)
 
@@ -93,8 +93,8 @@ import Testing
     let logger = Logger(label: "test") { _ in kept }
     let secret = "Secret Place"
     let events: [Event.Kind] = [
-      .decision(tunnel: "corp", outcome: "connect", rule: 1, reason: .ruleMatched, because: secret),
-      .state(tunnel: "corp", from: "connecting", to: "connected", reason: .ruleMatched, because: secret),
+      .decision(tunnel: "corp", outcome: "connect", rule: 1, code: .ruleMatched, reason: secret),
+      .state(tunnel: "corp", from: "connecting", to: "connected", code: .ruleMatched, reason: secret),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, secret)), .hold(tunnel: "corp", HoldRequest(wantsUp: true), isSaid: true),
       .network(link: "wlan0", type: "wifi", ssid: secret), .policy(generation: 2, errors: 0, warnings: 0),
       .firewall(FirewallStatus(situation: .guarded, guards: ["corp"], blocking: ["corp"])),
@@ -102,7 +102,7 @@ import Testing
       .warning(Remark(.dnsLimited, of: "corp", "its name servers are not applied")),
     ]
     for event in events {
-      logger.tell(event)
+      logger.log(event)
       let line = try #require(kept.lines.all.withLock { $0.last }, "\(event)")
       #expect(line["reason"] == event.code.map { "\($0.rawValue)" }, "\(event)")
       #expect(line["reason"] != nil && line["tunnel"] == event.tunnel.map { "\($0)" }, "\(event)")

@@ -96,7 +96,7 @@ import Testing
     try life.agent.hold("corp", HoldRequest(wantsUp: false))
     life.machine.run(for: .seconds(30))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().hold == "down")
-    #expect(try life.tunnel().because.contains("roamward resume"))
+    #expect(try life.tunnel().reason.contains("roamward resume"))
     try life.agent.resume("corp")
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel().state == "connected" && life.tunnel().hold == nil)
@@ -197,7 +197,7 @@ import Testing
 
   @Test("an unknown fact keeps the tunnel as it is until the waiting ends; then ignorance protects") func pending() throws {
     var link = Sample.wifi("Cafe")
-    link.ssid = .unknown(because: "nl80211 is busy")
+    link.ssid = .unknown(reason: "nl80211 is busy")
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: Sample.network(link))
     life.start(for: .seconds(4))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .pending)

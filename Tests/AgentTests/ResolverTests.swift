@@ -20,7 +20,7 @@ import Testing
 
   func life(_ tunnel: TunnelPolicy? = nil) -> WatchedAgent {
     let life = WatchedAgent(tunnel ?? self.tunnel, on: cafe)
-    life.machine.state.keepResolver(resolved(.said(true)), file: .untouchable(because: "a link"))
+    life.machine.state.keepResolver(resolved(.value(true)), file: .untouchable(reason: "a link"))
     return life
   }
 
@@ -45,12 +45,12 @@ import Testing
     let life = life()
     life.start()
     for _ in 0..<3 {
-      life.machine.state.keepResolver(resolved(.silent(because: "it does not run")), file: .untouchable(because: "a link"))
+      life.machine.state.keepResolver(resolved(.unavailable(reason: "it does not run")), file: .untouchable(reason: "a link"))
       life.agent.factsCame()
       life.machine.run(for: .seconds(1))
       #expect(try life.tunnel().state == "connected")
       #expect(try life.tunnel().notes.contains { $0.text.contains("systemctl restart systemd-resolved") })
-      life.machine.state.keepResolver(resolved(.said(true)), file: .untouchable(because: "a link"))
+      life.machine.state.keepResolver(resolved(.value(true)), file: .untouchable(reason: "a link"))
       life.agent.factsCame()
       life.machine.run(for: .milliseconds(10))
       #expect(life.machine.state.observed.resolver.links == ["corp": wanted])
@@ -165,7 +165,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .disconnect)]), on: cafe)
     var left = ObservedResolver(facts: ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian, hasRecord: true))
     left.records = ["tun.old.roamward": ResolvConf(nameServers: [Sample.address("10.0.0.53")])]
-    life.machine.state.keepResolver(left, file: .untouchable(because: "a link"))
+    life.machine.state.keepResolver(left, file: .untouchable(reason: "a link"))
     life.start()
     #expect(life.machine.resolverChanges == [.removeRecord("tun.old.roamward")])
     #expect(life.machine.state.observed.resolver.records.isEmpty)

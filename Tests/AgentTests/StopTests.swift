@@ -111,7 +111,7 @@ import Testing
     tunnel.dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
     let life = WatchedAgent(tunnel, on: cafe)
     let facts = ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian)
-    life.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(because: "a link"))
+    life.machine.state.keepResolver(ObservedResolver(facts: facts), file: .untouchable(reason: "a link"))
     return life
   }
 

@@ -24,12 +24,12 @@ import Testing
     tunnel.onDemand.timing.releaseDelay = .seconds(5)
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()
-    #expect(try life.tunnel().because == "rule 2 \"elsewhere\": always")
+    #expect(try life.tunnel().reason == "rule 2 \"elsewhere\": always")
     life.move(to: home)
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel().state == "connected")
-    #expect(try life.tunnel().because.hasPrefix("still up: rule 1 \"trusted\" wants it down, in "))
-    #expect(try life.tunnel().because.hasSuffix(" s: ssid \"Home\" is \"Home\""))
+    #expect(try life.tunnel().reason.hasPrefix("still up: rule 1 \"trusted\" wants it down, in "))
+    #expect(try life.tunnel().reason.hasSuffix(" s: ssid \"Home\" is \"Home\""))
     let named = life.events.contains { event in
       if case .decision("corp", "disconnect", 1, "trusted", .ruleMatched, _) = event { true } else { false }
     }
@@ -70,7 +70,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel("corp", rules: rules, precedence: .enterprise), second, on: cafe)
     life.start()
     #expect(try life.tunnel("corp").state == "connected" && life.tunnel("lab").state == "disconnected")
-    #expect(try life.tunnel("lab").because == "enterprise tunnel corp comes first; rule 2 \"elsewhere\": always")
+    #expect(try life.tunnel("lab").reason == "enterprise tunnel corp comes first; rule 2 \"elsewhere\": always")
     #expect(life.status.firewall.blocking == ["lab"], "its rules want it, so its kill switch holds")
     try life.agent.hold("lab", HoldRequest(wantsUp: true, until: .resume))
     life.machine.run(for: .seconds(2))
@@ -92,6 +92,6 @@ import Testing
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()
     #expect(try life.tunnel().notes.count { $0.text.contains("is not acted on") } == 2)
-    #expect(try life.tunnel().because.contains("not acted on"))
+    #expect(try life.tunnel().reason.contains("not acted on"))
   }
 }

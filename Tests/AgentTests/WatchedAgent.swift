@@ -48,7 +48,7 @@ final class WatchedAgent {
   }
 
   var failures: [String] {
-    events.compactMap { if case .failure(let tunnel, let because) = $0 { "\(tunnel): \(because)" } else { nil } }
+    events.compactMap { if case .failure(let tunnel, let reason) = $0 { "\(tunnel): \(reason)" } else { nil } }
   }
 
   /// `release 5000`: set, with what is left of it in milliseconds; `release -`: it will not come.

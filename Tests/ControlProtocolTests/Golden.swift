@@ -15,17 +15,17 @@ enum Golden {
 
   static let corp = StatusReport.Tunnel(
     name: "corp", state: "reasserting", since: noon - .milliseconds(61_250), isEnabled: true, decision: .connect, rule: rule,
-    because: "the peer has not answered for 22 s", code: .peerSilent, hold: "up", holdSince: noon - .seconds(600),
+    reason: "the peer has not answered for 22 s", code: .peerSilent, hold: "up", holdSince: noon - .seconds(600),
     holdEnds: "for a time", holdUntil: noon + .seconds(1200), holdReason: "printer", holdLifetime: .time, isWanted: true, table: 21_000,
     timers: [.init(what: "restart", at: noon + .milliseconds(4500)), .init(what: "hold-end", at: noon + .seconds(1200))], link: "corp",
     engine: "kernel", endpoint: "203.0.113.10:51820", lastHandshake: Timestamp(seconds: 1_795_348_900), receivedBytes: 15, sentBytes: 16,
     failure: "gateway 203.0.113.10:51820 did not answer within 15 s", failureCode: .peerTimeout,
     notes: [RemarkReport(.dnsLimited, of: "corp", "its name servers are not applied: Link corp is managed.")],
-    outside: [.init(prefix: "192.0.2.0/24", because: "the machine is attached to it")], peerSilenceMilliseconds: 22_250)
+    outside: [.init(prefix: "192.0.2.0/24", reason: "the machine is attached to it")], peerSilenceMilliseconds: 22_250)
 
   static let lab = StatusReport.Tunnel(
     name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
-    because: "disabled by its policy", code: .disabled)
+    reason: "disabled by its policy", code: .disabled)
 
   static let status = StatusReport(
     time: noon, process: 4711,
@@ -38,15 +38,15 @@ enum Golden {
     tunnels: [corp, lab],
     probes: [
       .init(
-        name: "https://beacon.corp.example/", answer: "ok", because: "answered 200", answeredAt: noon - .milliseconds(1500),
+        name: "https://beacon.corp.example/", answer: "ok", reason: "answered 200", answeredAt: noon - .milliseconds(1500),
         nextAt: noon + .seconds(30), isWanted: true)
     ],
     notes: [RemarkReport(.conflict, "the rule \"999: from all lookup 21000\" is not Roamward's")],
     others: ["wireguard wg-home: 10.7.0.0/16"],
     counters: .init(events: 1, overflows: 2, observations: 3, evaluations: 4, plans: 5, steps: 6, repairs: 7, polls: 8),
     resolver: .init(
-      backend: "systemd-resolved", because: "resolv.conf leads to it", splits: true,
-      candidates: [.init(backend: "systemd-resolved", isChosen: true, because: "resolv.conf leads to it")],
+      backend: "systemd-resolved", reason: "resolv.conf leads to it", splits: true,
+      candidates: [.init(backend: "systemd-resolved", isChosen: true, reason: "resolv.conf leads to it")],
       refused: ["intranet.example"]),
     lastWake: .init(reason: "network-event", tunnel: nil, at: noon - .milliseconds(7)),
     nextWake: .init(reason: "sample", tunnel: "corp", at: noon + .seconds(6)))
@@ -57,8 +57,8 @@ enum Golden {
   static let events: [EventReport] =
     ([
       .decision(
-        tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", reason: .ruleMatched, because: "ssid is \"Cafe\""),
-      .state(tunnel: "corp", from: "disconnected", to: "connecting", reason: .ruleMatched, because: "rule 2 \"abroad\": ssid is \"Cafe\""),
+        tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
+      .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
       .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),
       .hold(tunnel: "corp", nil, isSaid: false), .timer(tunnel: "corp", "retry", at: noon + .milliseconds(2500), inMilliseconds: 2500),
@@ -81,7 +81,7 @@ enum Golden {
     pending.inert = .excluded(by: "lab")
     return EvaluationReport(
       decisions: [DecisionReport(pending), DecisionReport(Decision(tunnel: "lab", outcome: .ignore))],
-      hosts: [HostReport(tunnel: "corp", host: "intranet.example", action: "none", because: "no connection rule holds intranet.example")],
+      hosts: [HostReport(tunnel: "corp", host: "intranet.example", action: "none", reason: "no connection rule holds intranet.example")],
       network: Sample.network(Sample.wifi("Cafe")).json)
   }()
 
@@ -89,7 +89,7 @@ enum Golden {
     steps: [.init(what: "ip link add corp type wireguard", undo: "ip link delete corp"), .init(what: "ip link delete old", undo: nil)],
     routes: [
       RouteReport(
-        tunnel: "corp", what: "10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)", goes: "inside", because: "corp's table is asked first")
+        tunnel: "corp", what: "10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)", goes: "inside", reason: "corp's table is asked first")
     ],
     others: ["wireguard wg-home: 10.7.0.0/16"],
     notes: [RemarkReport(.manualOverride, of: "corp", "manual override: up; `roamward resume corp` ends it")], resolver: "systemd-resolved")
@@ -98,7 +98,7 @@ enum Golden {
     agent: .init(process: 4711),
     objects: [
       .init(
-        kind: "route", what: "default dev corp table 21000", purpose: "into the tunnel", tunnel: "corp", because: "rule 2 \"abroad\"",
+        kind: "route", what: "default dev corp table 21000", purpose: "into the tunnel", tunnel: "corp", reason: "rule 2 \"abroad\"",
         code: .ruleMatched, since: noon, rule: rule),
       .init(kind: "file", what: "/run/roamward/control.sock", purpose: "the agent's socket", tunnel: nil),
     ])

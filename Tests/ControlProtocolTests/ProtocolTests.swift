@@ -106,7 +106,7 @@ import Testing
 
   @Test("a snapshot's JSON says what is known to be absent by silence, and what is unknown by name") func snapshots() {
     var link = Sample.wifi("Cafe")
-    link.gatewayMAC = .unknown(because: "no neighbour entry yet")
+    link.gatewayMAC = .unknown(reason: "no neighbour entry yet")
     let json = Sample.network(link).json
     #expect(
       json.text()

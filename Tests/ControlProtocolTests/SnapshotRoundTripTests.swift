@@ -44,9 +44,9 @@ import Testing
     link.metered = .known(true)
     var snapshot = NetworkSnapshot(primary: "wlan0", links: [link])
     snapshot.captivePortal = .known(true)
-    snapshot.internet = .unknown(because: "x")
-    snapshot.probes = ["https://b.example/": .known(true), "https://a.example/": .unknown(because: "x")]
-    snapshot.otherProbes = .unknown(because: "x")
+    snapshot.internet = .unknown(reason: "x")
+    snapshot.probes = ["https://b.example/": .known(true), "https://a.example/": .unknown(reason: "x")]
+    snapshot.otherProbes = .unknown(reason: "x")
     snapshot.time = .known(LocalTime(day: .mon, second: 34_205))
     snapshot.power = .known(.battery)
     #expect(
@@ -59,7 +59,7 @@ import Testing
 extension SplitMix64 {
   fileprivate mutating func fact<T>(_ values: [T]) -> Fact<T> {
     Int.random(in: 0..<4, using: &self) == 0
-      ? .unknown(because: "a reason") : .known(values[Int.random(in: values.indices, using: &self)])
+      ? .unknown(reason: "a reason") : .known(values[Int.random(in: values.indices, using: &self)])
   }
 
   fileprivate mutating func some<T>(_ values: [T]) -> [T] { values.filter { _ in Bool.random(using: &self) } }
@@ -129,5 +129,5 @@ extension NetworkSnapshot {
 }
 
 extension Fact {
-  fileprivate var withoutReason: Fact { value.map { .known($0) } ?? .unknown(because: "") }
+  fileprivate var withoutReason: Fact { value.map { .known($0) } ?? .unknown(reason: "") }
 }

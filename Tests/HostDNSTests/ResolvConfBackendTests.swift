@@ -195,8 +195,8 @@ struct ResolvConfBackendTests {
   func link(target: String, owner: String) throws {
     try shell("ln -s \(target) \(host.path)")
     let reason = "\(host.path) is a symbolic link to \(target)\(owner)"
-    #expect(host.backend.observe() == .untouchable(because: reason))
-    #expect(throws: ResolvConfError.untouchable(because: reason)) { try host.backend.write(tunnelServers) }
+    #expect(host.backend.observe() == .untouchable(reason: reason))
+    #expect(throws: ResolvConfError.untouchable(reason: reason)) { try host.backend.write(tunnelServers) }
     try host.backend.restore()
     #expect(try shell("readlink \(host.path)") == target + "\n")
     #expect(host.leftovers == [])
@@ -246,7 +246,7 @@ struct ResolvConfBackendTests {
   func linkInBetween(original: String?) throws {
     if let original { try host.put(original) }
     let putLink = { _ = try? shell("ln -sf elsewhere \(host.path)") }
-    #expect(throws: ResolvConfError.untouchable(because: "\(host.path) is a symbolic link to elsewhere")) {
+    #expect(throws: ResolvConfError.untouchable(reason: "\(host.path) is a symbolic link to elsewhere")) {
       try disturbed(by: putLink).write(tunnelServers)
     }
     #expect(try shell("readlink \(host.path)") == "elsewhere\n")
@@ -282,7 +282,7 @@ struct ResolvConfBackendTests {
       count += 1
       try? host.put("nameserver 192.0.2.\(count % 200)\n")
     }
-    #expect(throws: ResolvConfError.untouchable(because: "somebody else replaces \(host.path) again and again")) {
+    #expect(throws: ResolvConfError.untouchable(reason: "somebody else replaces \(host.path) again and again")) {
       try busy.write(tunnelServers)
     }
     #expect(host.backend.observe() == .file("nameserver 192.0.2.\(count)\n"))
@@ -346,7 +346,7 @@ struct ResolvConfBackendTests {
   @Test("a folder, or a file that cannot be written, is nobody's to touch")
   func others() throws {
     try shell("mkdir \(host.path)")
-    #expect(host.backend.observe() == .untouchable(because: "\(host.path) is a directory"))
+    #expect(host.backend.observe() == .untouchable(reason: "\(host.path) is a directory"))
     #expect(throws: ResolvConfError.self) { try host.backend.write(tunnelServers) }
     #expect(throws: ResolvConfError.self) { try host.backend.restore() }
   }

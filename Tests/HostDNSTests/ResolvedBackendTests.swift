@@ -124,7 +124,7 @@ struct ResolvedBackendTests {
     let reason: String = try Self.run(on: bus) { _, _, _ in
       nil
     } changed: { backend, done in
-      if case .silent(let reason) = backend.answer { done(reason) }
+      if case .unavailable(let reason) = backend.answer { done(reason) }
     }
     #expect(reason.contains("did not answer in time"))
     // libsystemd itself waits for ninety seconds.
@@ -144,7 +144,7 @@ struct ResolvedBackendTests {
       return nil
     } changed: { backend, done in
       switch backend.answer {
-      case .said:
+      case .value:
         let isSet = backend.known["lo"]?.isEmpty == false
         if seen.last != "it answers", !isSet { seen.append("it answers") }
         if seen.count == 1, !isSet {
@@ -154,7 +154,7 @@ struct ResolvedBackendTests {
           }
         }
         if seen.count == 3, !isSet { done(true) }
-      case .silent(let reason):
+      case .unavailable(let reason):
         seen.append(reason)
         if let loopOfTest { double = try? ResolverDouble(on: bus.address, loop: loopOfTest) }
       case .pending: break
@@ -209,6 +209,6 @@ struct ResolvedBackendTests {
       let timer = try loop.at(.now + .milliseconds(300)) { done(backend.answer) }
       return [double, backend, timer] as [AnyObject]
     }
-    #expect(answer == .pending(because: "it has not answered yet"))
+    #expect(answer == .pending(reason: "it has not answered yet"))
   }
 }

@@ -110,8 +110,8 @@ struct ProbeHelperTests {
         return (kept, { kept })
       }
     }
-    #expect(replies.first == .unsent(because: "roamward-probe has ended by signal 9"))
-    #expect(replies.dropFirst().first == .unsent(because: "roamward-probe has ended by signal 9; it is started again in 1 s"))
+    #expect(replies.first == .unsent(reason: "roamward-probe has ended by signal 9"))
+    #expect(replies.dropFirst().first == .unsent(reason: "roamward-probe has ended by signal 9; it is started again in 1 s"))
     #expect(replies.last == .response(status: 200))
   }
 
@@ -137,7 +137,7 @@ struct ProbeHelperTests {
         return (server, helper, long, short, stop)
       }
     }
-    #expect(replies == [.unanswered(because: "no answer within 1.0 seconds"), .unsent(because: "roamward-probe hangs")])
+    #expect(replies == [.unanswered(reason: "no answer within 1.0 seconds"), .unsent(reason: "roamward-probe hangs")])
     #expect(isGone)
   }
 
@@ -182,10 +182,10 @@ struct ProbeHelperTests {
       }
     }
     let cure = "cure: install roamward-probe beside roamwardd, or in PATH"
-    #expect(reply == .unsent(because: "roamward-probe cannot be started: No such file or directory; \(cure)"))
+    #expect(reply == .unsent(reason: "roamward-probe cannot be started: No such file or directory; \(cure)"))
     let refuses = #"printf '{"version":1,"message":"hello","trouble":"confine system calls: no"}' >&3; cat <&3 >/dev/null"#
-    #expect(try self.reply(of: refuses) == .unsent(because: "roamward-probe cannot work: confine system calls: no"))
-    #expect(try self.reply(of: "exit 7") == .unsent(because: "roamward-probe has ended with status 7"))
+    #expect(try self.reply(of: refuses) == .unsent(reason: "roamward-probe cannot work: confine system calls: no"))
+    #expect(try self.reply(of: "exit 7") == .unsent(reason: "roamward-probe has ended with status 7"))
     var patience = ProbeHelper.Patience()
     patience.greeting = .milliseconds(300)
     guard case .unsent(let reason) = try self.reply(of: "exec sleep 20", patience: patience) else { return #expect(Bool(false)) }
@@ -257,7 +257,7 @@ struct ProbeHelperTests {
         return (server, helper, runner, long, probe(server, by: helper, on: loop) { done(replies + [$0]) })
       }
     }
-    #expect(replies == [.unsent(because: "the request is longer than 65536 bytes"), .response(status: 200)])
+    #expect(replies == [.unsent(reason: "the request is longer than 65536 bytes"), .response(status: 200)])
   }
 
   @Test("more errands than it does at once wait their turn, and all are done")

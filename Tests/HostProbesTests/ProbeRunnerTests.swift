@@ -91,7 +91,7 @@ struct ProbeRunnerTests {
   func timesOut(beginning: String) throws {
     let begin = Moment.now
     let (reply, requests, _, _) = try probe(timeout: .milliseconds(300)) { _ in .stay(beginning) }
-    #expect(reply == .unanswered(because: "no answer within 0.3 seconds"))
+    #expect(reply == .unanswered(reason: "no answer within 0.3 seconds"))
     #expect(requests.count == 1 && Moment.now - begin >= .milliseconds(300))
     let silent = try inNamespaces {
       try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example/", timeout: .milliseconds(300)), names: [], serve: { _ in nil }) {
@@ -140,8 +140,8 @@ struct ProbeRunnerTests {
       #expect(reason.contains("bind to"))
       #expect(requests == [] && questions == [])
     }
-    let (reply, _, _, questions) = try probe(change: { $0.nameServers = .unknown(because: "nobody says") }) { _ in .text(fine) }
-    #expect(reply == .unsent(because: "the network's name servers are unknown: nobody says"))
+    let (reply, _, _, questions) = try probe(change: { $0.nameServers = .unknown(reason: "nobody says") }) { _ in .text(fine) }
+    #expect(reply == .unsent(reason: "the network's name servers are unknown: nobody says"))
     #expect(questions == [])
   }
 

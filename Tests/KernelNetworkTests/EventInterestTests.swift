@@ -39,7 +39,7 @@ struct EventInterestTests {
     }
 
     func look() throws {
-      repeat { seen = try reader.read() } while events.attend(to: EventInterest(seen, names: names))
+      repeat { seen = try reader.read() } while events.subscribe(to: EventInterest(seen, names: names))
       _ = events.drain()
     }
 
@@ -133,8 +133,8 @@ struct EventInterestTests {
       try shell("ip link add new0 type veth peer name new1; ip address add 198.51.100.7/24 dev new0")
       let after = EventInterest(try KernelReader().read(), names: [])
       #expect(after.covers(before) && !before.covers(after))
-      #expect(listener.events.attend(to: after) && !listener.events.attend(to: after))
-      #expect(!listener.events.attend(to: before), "less is heard: nothing can have been missed")
+      #expect(listener.events.subscribe(to: after) && !listener.events.subscribe(to: after))
+      #expect(!listener.events.subscribe(to: before), "less is heard: nothing can have been missed")
     }
   }
 
@@ -143,7 +143,7 @@ struct EventInterestTests {
     try inNamespaces {
       let listener = try Listener()
       let links = Set((1...3000).compactMap { InterfaceIndex(UInt32($0) + 10_000) })
-      #expect(listener.events.attend(to: EventInterest(links: links)))
+      #expect(listener.events.subscribe(to: EventInterest(links: links)))
       let change = try listener.hears("ip link add new0 type veth peer name new1")
       #expect(change.events > 0 && !change.isRelevant)
     }
@@ -194,7 +194,7 @@ struct EventInterestTests {
       try link(8, "eth2"),
     ]
     let everything = try #require(IPPrefix("0.0.0.0/0"))
-    let routes = ["vlan7", "veth0"].map { Route(to: everything, via: IPAddress("192.0.2.1"), on: $0, origin: 3) }
+    let routes = ["vlan7", "veth0"].map { Route(to: everything, via: IPAddress("192.0.2.1"), on: $0, routeProtocol: 3) }
     let interest = EventInterest(KernelState(links: links, routes: routes), names: [])
     #expect(interest.links.map(\.value).sorted() == [2, 3, 4, 5, 6])
     #expect(interest.masters == interest.links)

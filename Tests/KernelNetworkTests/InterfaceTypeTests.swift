@@ -15,33 +15,33 @@ struct InterfaceTypeTests {
     var hardwareType: UInt16 = 1
     var flags: UInt32 = 0
     var isWiFi = false
-    var bus = BusFacts()
+    var bus = DeviceAttachment()
   }
 
   private static let ncm = USBInterfaceClass(0x02, 0x0d, 0x00)
   private static let cases: [Case] = [
-    Case(testDescription: "network card", expected: .ethernet, bus: BusFacts(bus: "pci", driver: "e1000e")),
+    Case(testDescription: "network card", expected: .ethernet, bus: DeviceAttachment(bus: "pci", driver: "e1000e")),
     Case(testDescription: "card without a word from sysfs", expected: .ethernet),
     Case(testDescription: "radio that nl80211 knows", expected: .wifi, isWiFi: true),
-    Case(testDescription: "radio by its device type", expected: .wifi, bus: BusFacts(deviceType: "wlan", bus: "usb", driver: "rtl8xxxu")),
+    Case(testDescription: "radio by its device type", expected: .wifi, bus: DeviceAttachment(deviceType: "wlan", bus: "usb", driver: "rtl8xxxu")),
     Case(testDescription: "modem with raw IP", expected: .cellular, hardwareType: 519),
     Case(
-      testDescription: "modem by its device type", expected: .cellular, bus: BusFacts(deviceType: "wwan", bus: "usb", driver: "cdc_mbim")),
+      testDescription: "modem by its device type", expected: .cellular, bus: DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "cdc_mbim")),
     Case(testDescription: "modem of the WWAN framework", expected: .cellular, kind: "wwan", hardwareType: 0xfffe),
-    Case(testDescription: "Bluetooth", expected: .bluetooth, bus: BusFacts(deviceType: "bluetooth")),
-    Case(testDescription: "iPhone", expected: .usbTether, bus: BusFacts(bus: "usb", driver: "ipheth")),
-    Case(testDescription: "Android by RNDIS", expected: .usbTether, bus: BusFacts(bus: "usb", driver: "rndis_host")),
+    Case(testDescription: "Bluetooth", expected: .bluetooth, bus: DeviceAttachment(deviceType: "bluetooth")),
+    Case(testDescription: "iPhone", expected: .usbTether, bus: DeviceAttachment(bus: "usb", driver: "ipheth")),
+    Case(testDescription: "Android by RNDIS", expected: .usbTether, bus: DeviceAttachment(bus: "usb", driver: "rndis_host")),
     Case(
       testDescription: "Android by NCM, with its debug bridge", expected: .usbTether,
-      bus: BusFacts(bus: "usb", driver: "cdc_ncm", usbInterfaces: [ncm, USBInterfaceClass(0xff, 0x42, 0x01)])),
+      bus: DeviceAttachment(bus: "usb", driver: "cdc_ncm", usbInterfaces: [ncm, USBInterfaceClass(0xff, 0x42, 0x01)])),
     Case(
       testDescription: "Android by ECM, with its pictures", expected: .usbTether,
-      bus: BusFacts(
+      bus: DeviceAttachment(
         bus: "usb", driver: "cdc_ether", usbInterfaces: [USBInterfaceClass(0x02, 0x06, 0), USBInterfaceClass(0x06, 0x01, 0x01)])),
-    Case(testDescription: "dock by NCM", expected: .ethernet, bus: BusFacts(bus: "usb", driver: "cdc_ncm", usbInterfaces: [ncm])),
-    Case(testDescription: "adapter with its own driver", expected: .ethernet, bus: BusFacts(bus: "usb", driver: "r8152")),
-    Case(testDescription: "bridge", expected: .bridge, kind: "bridge", bus: BusFacts(deviceType: "bridge")),
-    Case(testDescription: "bond", expected: .ethernet, kind: "bond", bus: BusFacts(deviceType: "bond")),
+    Case(testDescription: "dock by NCM", expected: .ethernet, bus: DeviceAttachment(bus: "usb", driver: "cdc_ncm", usbInterfaces: [ncm])),
+    Case(testDescription: "adapter with its own driver", expected: .ethernet, bus: DeviceAttachment(bus: "usb", driver: "r8152")),
+    Case(testDescription: "bridge", expected: .bridge, kind: "bridge", bus: DeviceAttachment(deviceType: "bridge")),
+    Case(testDescription: "bond", expected: .ethernet, kind: "bond", bus: DeviceAttachment(deviceType: "bond")),
     Case(testDescription: "veth", expected: .ethernet, kind: "veth"),
     Case(testDescription: "VLAN", expected: .ethernet, kind: "vlan"),
     Case(testDescription: "TUN", expected: .virtual, kind: "tun", hardwareType: 0xfffe),
@@ -69,7 +69,7 @@ struct InterfaceTypeTests {
       try shell("ip tuntap add tun0 mode tun; ip tuntap add tap0 mode tap")
       return try KernelReader().read().links
     }
-    let types = Dictionary(uniqueKeysWithValues: links.map { ($0.name, interfaceType(of: $0, isWiFi: false, bus: BusFacts(of: $0))) })
+    let types = Dictionary(uniqueKeysWithValues: links.map { ($0.name, interfaceType(of: $0, isWiFi: false, bus: DeviceAttachment(of: $0))) })
     #expect(types["lan0"] == .ethernet && types["br0"] == .bridge && types["tun0"] == .virtual && types["tap0"] == .virtual)
     #expect(types["lo"] == .virtual)
   }
@@ -89,10 +89,10 @@ struct InterfaceTypeTests {
     let mac = MACAddress("02:00:00:00:00:01")
     let own = Link(index: try #require(InterfaceIndex(7)), name: "net0", address: mac)
     #expect(
-      BusFacts(of: own, root: root)
-        == BusFacts(deviceType: "wwan", bus: "usb", driver: "cdc_ncm", usbInterfaces: [USBInterfaceClass(0xff, 0x42, 0x01)]))
-    #expect(BusFacts(of: Link(index: try #require(InterfaceIndex(8)), name: "net0", address: mac), root: root) == BusFacts())
-    #expect(BusFacts(of: Link(index: own.index, name: "net0", address: MACAddress("02:00:00:00:00:02")), root: root) == BusFacts())
-    #expect(BusFacts(of: Link(index: own.index, name: "net1", address: mac), root: root) == BusFacts())
+      DeviceAttachment(of: own, root: root)
+        == DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "cdc_ncm", usbInterfaces: [USBInterfaceClass(0xff, 0x42, 0x01)]))
+    #expect(DeviceAttachment(of: Link(index: try #require(InterfaceIndex(8)), name: "net0", address: mac), root: root) == DeviceAttachment())
+    #expect(DeviceAttachment(of: Link(index: own.index, name: "net0", address: MACAddress("02:00:00:00:00:02")), root: root) == DeviceAttachment())
+    #expect(DeviceAttachment(of: Link(index: own.index, name: "net1", address: mac), root: root) == DeviceAttachment())
   }
 }

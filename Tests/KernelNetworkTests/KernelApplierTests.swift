@@ -49,7 +49,7 @@ struct KernelApplierTests {
       #expect(addresses.isSuperset(of: ["10.9.0.2/24", "2001:db8::2/64"]))
       let wanted = Set(steps.compactMap { if case .addRoute(let route) = $0 { route } else { nil } })
       #expect(Set(state.routes.filter { $0.table == 21001 }) == wanted)
-      #expect(Set(state.rules.filter { $0.origin == 82 }) == [Self.rule, Self.rule6])
+      #expect(Set(state.rules.filter { $0.routeProtocol == 82 }) == [Self.rule, Self.rule6])
 
       let second = applier.apply(steps)
       #expect(second.allSatisfy { $0.error == nil }, "\(second.compactMap(\.error))")
@@ -59,7 +59,7 @@ struct KernelApplierTests {
       let undo = Plan(steps: steps).undo.steps
       #expect(applier.apply(undo).allSatisfy { $0.outcome == .done })
       let after = try reader.read(extraTables: [21001])
-      #expect(!after.routes.contains { $0.origin == 82 } && !after.rules.contains { $0.origin == 82 })
+      #expect(!after.routes.contains { $0.routeProtocol == 82 } && !after.rules.contains { $0.routeProtocol == 82 })
       #expect(applier.apply(undo.dropLast()).allSatisfy { $0.outcome == .alreadySo })
 
       #expect(applier.apply([.deleteLink("lan0", .kernel)]).map(\.outcome) == [.done])

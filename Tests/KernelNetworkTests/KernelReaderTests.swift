@@ -52,7 +52,7 @@ struct KernelReaderTests {
     #expect(addresses.isSuperset(of: ["192.0.2.5/24", "10.9.0.1/32", "2001:db8::5/64"]))
     #expect(state.addresses.contains { $0.link == "lo" && $0.address.description == "127.0.0.1/8" })
 
-    let routes = state.routes.filter { $0.origin == 3 || $0.origin == 82 }.map(\.description)
+    let routes = state.routes.filter { $0.routeProtocol == 3 || $0.routeProtocol == 82 }.map(\.description)
     #expect(
       Set(routes) == [
         "default via 192.0.2.1 dev lan0 proto 3 metric 50", "198.51.100.0/24 via 192.0.2.7 dev lan0 proto 3",
@@ -65,7 +65,7 @@ struct KernelReaderTests {
       let rule = RoutingRule(family: family, priority: 21003, table: 21003, mark: 0x5200_0000, mask: 0xff00_0000, isInverted: true)
       #expect(state.rules.contains(rule))
     }
-    #expect(state.rules.contains(RoutingRule(family: .v4, priority: 400, table: 777, mark: 7, mask: 0xffff_ffff, origin: 0)))
+    #expect(state.rules.contains(RoutingRule(family: .v4, priority: 400, table: 777, mark: 7, mask: 0xffff_ffff, routeProtocol: 0)))
     #expect(state.rules.contains { $0.priority == 0 && $0.table == 255 })
 
     #expect(

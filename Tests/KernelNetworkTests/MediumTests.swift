@@ -14,12 +14,12 @@ struct MediumTests {
 
   private struct Machine {
     var links: [Link] = []
-    var bus: [String: BusFacts] = [:]
+    var bus: [String: DeviceAttachment] = [:]
     var radios: Set<InterfaceIndex> = []
 
     mutating func add(
       _ name: String, _ kind: String? = nil, in master: String? = nil, on lower: String? = nil, flags: UInt32 = MediumTests.up,
-      bus facts: BusFacts = BusFacts(bus: "pci", driver: "e1000e"), isRadio: Bool = false, isBackup: Bool = false
+      bus facts: DeviceAttachment = DeviceAttachment(bus: "pci", driver: "e1000e"), isRadio: Bool = false, isBackup: Bool = false
     ) throws {
       let number = try #require(InterfaceIndex(UInt32(links.count + 1)))
       var link = Link(index: number, name: name, kind: kind, flags: flags, master: index(of: master))
@@ -39,7 +39,7 @@ struct MediumTests {
 
     func medium(of name: String) throws -> Medium {
       let number = try #require(index(of: name))
-      return try #require(mediums(of: links, radios: radios) { bus[$0.name] ?? BusFacts() }[number])
+      return try #require(mediums(of: links, radios: radios) { bus[$0.name] ?? DeviceAttachment() }[number])
     }
   }
 
@@ -50,7 +50,7 @@ struct MediumTests {
     try machine.add("eth0", in: "bond0", isBackup: true)
     try machine.add("wlan0", in: "bond0", isRadio: true)
     let wifi = try machine.medium(of: "bond0")
-    #expect(wifi.type == .wifi && wifi.because == "its active port wlan0: nl80211 knows it" && wifi.carrier == InterfaceIndex(3))
+    #expect(wifi.type == .wifi && wifi.reason == "its active port wlan0: nl80211 knows it" && wifi.carrier == InterfaceIndex(3))
     machine.activate("eth0", of: "bond0")
     #expect(try machine.medium(of: "bond0").type == .ethernet)
   }
@@ -59,14 +59,14 @@ struct MediumTests {
     var machine = Machine()
     try machine.add("bond0", "bond")
     try machine.add("eth0", in: "bond0")
-    try machine.add("usb0", in: "bond0", bus: BusFacts(bus: "usb", driver: "ipheth"))
+    try machine.add("usb0", in: "bond0", bus: DeviceAttachment(bus: "usb", driver: "ipheth"))
     let medium = try machine.medium(of: "bond0")
-    #expect(medium.type == .usbTether && medium.because.contains("rather than eth0 (ethernet)"))
+    #expect(medium.type == .usbTether && medium.reason.contains("rather than eth0 (ethernet)"))
   }
 
   @Test("a bridge is its hardware port that has carrier; without one it is a bridge") func bridge() throws {
     var machine = Machine()
-    try machine.add("br0", "bridge", bus: BusFacts(deviceType: "bridge"))
+    try machine.add("br0", "bridge", bus: DeviceAttachment(deviceType: "bridge"))
     try machine.add("vnet0", "tun", in: "br0")
     try machine.add("veth0", "veth", in: "br0")
     try machine.add("wlan0", in: "br0", flags: Self.idle, isRadio: true)
@@ -78,12 +78,12 @@ struct MediumTests {
   @Test("VLANs and MACVLANs are what they lie on, through any number of others") func stacked() throws {
     var machine = Machine()
     try machine.add("bond0", "bond")
-    try machine.add("wwan0", in: "bond0", bus: BusFacts(deviceType: "wwan", bus: "usb", driver: "qmi_wwan"))
+    try machine.add("wwan0", in: "bond0", bus: DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "qmi_wwan"))
     try machine.add("bond0.7", "vlan", on: "bond0")
     try machine.add("mac0", "macvlan", on: "bond0.7")
     let medium = try machine.medium(of: "mac0")
     #expect(medium.type == .cellular && medium.carrier == InterfaceIndex(2))
-    #expect(medium.because == "it lies on bond0.7: it lies on bond0: its active port wwan0: device type wwan")
+    #expect(medium.reason == "it lies on bond0.7: it lies on bond0: its active port wwan0: device type wwan")
     try machine.add("mac1", "macvlan")
     #expect(try machine.medium(of: "mac1").type == .ethernet, "what it lies on is in another namespace")
   }
@@ -118,7 +118,7 @@ struct MediumTests {
       #expect(bond.activePort == port.index && !port.isBackup)
     }
     #expect(lan.master == links.first { $0.name == "br0" }?.index)
-    let found = mediums(of: links, radios: []) { BusFacts(of: $0) }
+    let found = mediums(of: links, radios: []) { DeviceAttachment(of: $0) }
     let br0 = try #require(links.first { $0.name == "br0" })
     #expect(found[br0.index]?.type == .bridge, "a veth is no hardware")
   }

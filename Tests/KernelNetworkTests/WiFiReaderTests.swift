@@ -35,7 +35,7 @@ struct WiFiReaderTests {
     let station = try #require(links.first { $0.name == "wlan1" })
     let idle = try #require(links.first { $0.name == "wlan2" })
     #expect(reader.read()[station.index]?.ssid == .known(nil))
-    #expect(interfaceType(of: station, isWiFi: false, bus: BusFacts(of: station)) == .wifi, "by sysfs alone")
+    #expect(interfaceType(of: station, isWiFi: false, bus: DeviceAttachment(of: station)) == .wifi, "by sysfs alone")
     defer { _ = try? shell("kill $(cat \(folder)/*.pid); rm -r \(folder)") }
     try shell("cd \(folder); hostapd -B -P $PWD/ap.pid ap.conf; ip link set wlan1 up")
     try shell("cd \(folder); wpa_supplicant -B -P $PWD/station.pid -i wlan1 -c station.conf")

@@ -39,22 +39,22 @@ struct EveryNetwork {
       let values = universe.values(of: fact.key)
       let texts = values.compactMap { if case .text(let text) = $0 { text } else { nil } }
       let known = fact.isList ? subsets(texts).map { FactValue.list($0) } : values
-      let all = known.map { Fact.known($0) } + (fact.kind == nil ? [] : [.unknown(because: unknown)])
+      let all = known.map { Fact.known($0) } + (fact.kind == nil ? [] : [.unknown(reason: unknown)])
       let isVaried = vary(all) { scene, value in
         switch value {
         case .known(let value): if !scene.set(fact, to: value, link: 0) { Issue.record("\(fact.key) takes no \(value)") }
-        case .unknown(let reason): scene.makeUnknown(fact, because: reason, link: 0)
+        case .unknown(let reason): scene.makeUnknown(fact, reason: reason, link: 0)
         }
       }
       guard isVaried else { return nil }
     }
     for url in ["https://a.example/", "https://b.example/"] where criteria.contains(where: { $0.wanted(of: FactTable.probe)?.url == url }) {
-      guard vary([.known(true), .known(false), .unknown(because: unknown)], { $0.probes[url] = $1 }) else { return nil }
+      guard vary([.known(true), .known(false), .unknown(reason: unknown)], { $0.probes[url] = $1 }) else { return nil }
     }
     let everyName = Set(
       universe.values(of: FactKind.ssid.rawValue).compactMap { if case .text(let text) = $0 { SSID(text) } else { nil } })
     let hasList = criteria.contains { $0.wanted(of: FactTable.ssidFile) != nil }
-    for list in hasList ? [.entries(everyName), .entries([]), .unreadable(because: unknown)] : [SSIDFile.Contents.entries([])] {
+    for list in hasList ? [.entries(everyName), .entries([]), .unreadable(reason: unknown)] : [SSIDFile.Contents.entries([])] {
       let evaluator = Evaluator(
         networks: networks.map { NamedNetwork(name: $0.name, condition: $0.condition.listing(list), location: $0.location) })
       let listed = rules.map {

@@ -18,7 +18,7 @@ struct RandomPolicies {
     ],
     [.ssid([Sample.ssid("A")]), .ssid([Sample.ssid("A"), Sample.ssid("BC")]), .ssid([Sample.ssid("B")])],
     [.ssidGlob([Glob("B*")]), .ssidGlob([Glob("?")]), .ssidGlob([Glob("*C")]), .ssidGlob([Glob("*")])],
-    [.ssidFile(SSIDFile(path: list, contents: .unreadable(because: "it is varied")))],
+    [.ssidFile(SSIDFile(path: list, contents: .unreadable(reason: "it is varied")))],
     [.bssid([mac(1)]), .bssid([mac(1), mac(2)])],
     [.gatewayMAC([mac(1)]), .gatewayMAC([mac(2)])],
     [.wifiSecurity([.open]), .wifiSecurity([.open, .wpa2])],

@@ -135,7 +135,7 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
     guard case .all(let parts)? = match else { return #expect(Bool(false)) }
     #expect(
       parts[1]
-        == .ssidFile(SSIDFile(path: "/etc/p/trusted.ssids", contents: .unreadable(because: "it is not owned by root, but by uid 1000"))))
+        == .ssidFile(SSIDFile(path: "/etc/p/trusted.ssids", contents: .unreadable(reason: "it is not owned by root, but by uid 1000"))))
     files.files["/etc/p/corp.conf"]?.status.mode = 0o622
     #expect(files.load().diagnostics.contains { $0.severity == .error && $0.help == "chmod go-w /etc/p/corp.conf" })
   }
@@ -180,7 +180,7 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
     arguments: [
       ("", .known(nil)), ("\n", .known(nil)), ("\r\n", .known(nil)), ("Home", .known(ssid("Home"))), ("Home\n", .known(ssid("Home"))),
       ("Home \r\nmore", .known(ssid("Home "))), ("#1\n", .known(ssid("#1"))), ("hex:ff", .known(ssid("hex:ff"))),
-      (String(repeating: "x", count: 33), .unknown(because: "the SSID file's first line is not an SSID of 1 to 32 bytes")),
+      (String(repeating: "x", count: 33), .unknown(reason: "the SSID file's first line is not an SSID of 1 to 32 bytes")),
     ] as [(String, Fact<SSID?>)])
   func ssidFact(text: String, fact: Fact<SSID?>) { #expect(parseSSIDFact(Array(text.utf8)) == fact) }
 }

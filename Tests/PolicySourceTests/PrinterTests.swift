@@ -159,7 +159,7 @@ private struct Invention {
 
   @Test("conditions that a mapping cannot hold are spelled by others of the same meaning")
   func equivalence() throws {
-    let yes = LinkFacts(name: "e", type: .known(.wifi), ssid: .known(ssid("a")), gatewayMAC: .unknown(because: "x"))
+    let yes = LinkFacts(name: "e", type: .known(.wifi), ssid: .known(ssid("a")), gatewayMAC: .unknown(reason: "x"))
     let no = LinkFacts(name: "e", type: .known(.ethernet), metered: .known(true))
     let a = Condition.ssid([ssid("a")])
     let b = Condition.ssid([ssid("b")])

@@ -89,7 +89,7 @@ extension Node {
         let policy = try #require(loaded.policies.tunnel(named: tunnel))
         let decision = evaluator.decide(policy, on: network)
         let found = decision.outcome.rawValue + (decision.rule.map { " rule \($0.index)" } ?? "")
-        #expect(found == expected, "\(file):\(expectation.line): \(tunnel), \(decision.because)")
+        #expect(found == expected, "\(file):\(expectation.line): \(tunnel), \(decision.ruleReason)")
         rulesSeen.insert("\(tunnel) \(decision.rule?.index ?? 0)")
         for (host, expected) in expectation.hosts {
           let rule = decision.rule.map { policy.onDemand.rules[$0.index - 1] }

@@ -44,12 +44,12 @@ import Testing
           gateways: [IPAddress("192.0.2.1")!], gatewayMAC: .known(MACAddress("02:00:5e:00:00:01")),
           dnsServers: .known([IPAddress("192.0.2.1")!]),
           searchDomains: .known([domain("cafe.example")]), mtu: 1400))
-    let because = "the snapshot says so"
+    let reason = "the snapshot says so"
     #expect(
       snapshot?.links.first
         == LinkFacts(
-          name: "eth0", type: .unknown(because: because), ssid: .unknown(because: because), gatewayMAC: .unknown(because: because),
-          dnsServers: .unknown(because: because), searchDomains: .unknown(because: because)))
+          name: "eth0", type: .unknown(reason: reason), ssid: .unknown(reason: reason), gatewayMAC: .unknown(reason: reason),
+          dnsServers: .unknown(reason: reason), searchDomains: .unknown(reason: reason)))
   }
 
   @Test(
@@ -111,7 +111,7 @@ import Testing
       applySetting("interface-name=eth7", to: &snapshot) == nil && snapshot.links.map(\.name) == ["eth7"] && snapshot.primary == "eth7")
     #expect(applySetting("ssid=", to: &snapshot) == nil && snapshot.primaryLink?.ssid == .known(nil))
     #expect(applySetting("dns-server=", to: &snapshot) == nil && snapshot.primaryLink?.dnsServers == .known([]))
-    #expect(applySetting("ssid=unknown()", to: &snapshot) == nil && snapshot.primaryLink?.ssid == .unknown(because: "--set says so"))
+    #expect(applySetting("ssid=unknown()", to: &snapshot) == nil && snapshot.primaryLink?.ssid == .unknown(reason: "--set says so"))
   }
 
   @Test(
@@ -193,15 +193,15 @@ import Testing
     #expect(diagnostics == [])
     let said = "the snapshot says so"
     let found = try #require(snapshot)
-    #expect(found.captivePortal == .unknown(because: said) && found.internet == .known(false) && found.power == .known(.battery))
-    #expect(found.probes == ["https://beacon.corp.example/": .known(true), "http://x.example:8080/y": .unknown(because: said)])
-    #expect(found.otherProbes == .unknown(because: said) && found.time == .known(LocalTime(day: .mon, second: 34_200)))
+    #expect(found.captivePortal == .unknown(reason: said) && found.internet == .known(false) && found.power == .known(.battery))
+    #expect(found.probes == ["https://beacon.corp.example/": .known(true), "http://x.example:8080/y": .unknown(reason: said)])
+    #expect(found.otherProbes == .unknown(reason: said) && found.time == .known(LocalTime(day: .mon, second: 34_200)))
     let link = try #require(found.primaryLink)
     #expect(
       link.bssid == .known(MACAddress("02:00:5e:00:00:07")) && link.wifiSecurity == .known(.wpa2Enterprise) && link.metered == .known(true))
     #expect(
-      found.links[0].bssid == .unknown(because: said) && found.links[0].wifiSecurity == .unknown(because: said)
-        && found.links[0].metered == .unknown(because: said))
+      found.links[0].bssid == .unknown(reason: said) && found.links[0].wifiSecurity == .unknown(reason: said)
+        && found.links[0].metered == .unknown(reason: said))
   }
 
   @Test("every fact can be invented, and unknown")
@@ -226,7 +226,7 @@ import Testing
     ]
     #expect(applySettings(keys.map { "\($0)=unknown()" }, to: &snapshot) == [])
     #expect(snapshot.power.value == nil && snapshot.time.value == nil && snapshot.primaryLink?.metered.value == nil)
-    #expect(snapshot.primaryLink?.gatewayMAC == .unknown(because: "--set says so"))
+    #expect(snapshot.primaryLink?.gatewayMAC == .unknown(reason: "--set says so"))
     #expect(applySettings(["gateway-mac=", "bssid=", "wifi-security="], to: &snapshot) == [])
     #expect(snapshot.primaryLink?.gatewayMAC == .known(nil) && snapshot.primaryLink?.bssid == .known(nil))
     for text in ["time=monday 1:00", "time=mon 24:00", "power=solar", "metered=maybe", "bssid=02", "wifi-security=wpa4", "internet="] {
@@ -245,7 +245,7 @@ import Testing
     #expect(
       snapshot.probes == [
         "https://a.example/": .known(true), "https://b.example/?q=1": .known(false),
-        "http://c.example/": .unknown(because: "--assume-probe says so"),
+        "http://c.example/": .unknown(reason: "--assume-probe says so"),
       ])
     #expect(
       applyProbeAssumption("https://a.example/=yes", to: &snapshot)?.rendered() == """

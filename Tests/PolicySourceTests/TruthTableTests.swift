@@ -140,7 +140,7 @@ private let table: [(set: String, cells: String)] = [
     let tunnel = try tunnel(try #require(rules.first { $0.name == set }).yaml)
     var snapshot = try snapshot(try #require(situations.first { $0.name == situation }).yaml)
     snapshot.probes = [:]
-    snapshot.otherProbes = .unknown(because: "in flight")
+    snapshot.otherProbes = .unknown(reason: "in flight")
     #expect(cell(Evaluator(networks: []).decide(tunnel, on: snapshot)) == expected)
     // When the waiting is over, ignorance connects and never disconnects.
     let late = cell(Evaluator(networks: []).decide(tunnel, on: snapshot, patience: .isOver))

@@ -27,9 +27,9 @@ struct ProbeMessageTests {
     .wish(SocketWish(errand: 1, number: 2, transport: .tcp, destination: Destination(other, port: 443))),
     .wish(SocketWish(errand: .max, number: .max, transport: .udp, destination: Destination(address, port: 53))),
     .answer(1, .addresses([address, other])), .answer(1, .noSuchName), .answer(1, .noAddress), .answer(1, .silence),
-    .answer(1, .failed(because: "x")), .answer(2, .response(status: 511, body: Array(0...255))),
+    .answer(1, .failed(reason: "x")), .answer(2, .response(status: 511, body: Array(0...255))),
     .answer(2, .response(status: 204, body: [])),
-    .answer(2, .impostor(because: "certificate")), .answer(2, .unanswered(because: "")), .answer(2, .unsent(because: "y")),
+    .answer(2, .impostor(reason: "certificate")), .answer(2, .unanswered(reason: "")), .answer(2, .unsent(reason: "y")),
     .answer(3, .cancelled),
   ]
 
@@ -44,7 +44,7 @@ struct ProbeMessageTests {
     let many = (0..<100).map { IPAddress(v4: 0xc000_0200 + $0) }
     #expect(try HelperMessage(HelperMessage.answer(1, .addresses(many)).bytes) == .answer(1, .addresses(Array(many.prefix(64)))))
     let long = String(repeating: "\u{1f600}", count: 10_000)
-    guard case .answer(1, .failed(let reason)) = try HelperMessage(HelperMessage.answer(1, .failed(because: long)).bytes) else {
+    guard case .answer(1, .failed(let reason)) = try HelperMessage(HelperMessage.answer(1, .failed(reason: long)).bytes) else {
       return #expect(Bool(false))
     }
     #expect((ProbeLimits.reason - 8...ProbeLimits.reason).contains(reason.utf8.count) && long.hasPrefix(reason))

@@ -7,7 +7,7 @@ import Testing
 struct DNSFactsTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    var host = HostWords()
+    var host = HostReports()
     var isPrimary = true
     /// `nil`: unknown.
     var servers: [String]?
@@ -22,14 +22,14 @@ struct DNSFactsTests {
       routingDomains: routing.compactMap(DomainName.init))
   }
 
-  private static func file(_ text: String) -> Answer<ResolvConfWords> { .said(ResolvConfWords(parsing: text)) }
+  private static func file(_ text: String) -> Answer<ResolvConfReport> { .value(ResolvConfReport(parsing: text)) }
 
   private static let own = MACAddress("02:00:00:00:00:01")
   private static let others = MACAddress("02:00:00:00:00:02")
   private static func manager(_ dns: LinkDNS, _ address: MACAddress? = own, state: ManagedDevice.State = .active) -> Answer<
-    NetworkManagerWords
+    NetworkManagerReport
   > {
-    .said(NetworkManagerWords(devices: ["eth0": ManagedDevice(address: address, state: state, dns: dns)]))
+    .value(NetworkManagerReport(devices: ["eth0": ManagedDevice(address: address, state: state, dns: dns)]))
   }
   private static let stub = "nameserver 127.0.0.53\noptions edns0\nsearch cafe.example\n"
   private static func lease(_ address: String) -> Lease {
@@ -40,51 +40,51 @@ struct DNSFactsTests {
     Case(testDescription: "nobody", servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "resolved alone; what only routes is no domain",
-      host: HostWords(resolved: .said([2: dns(["192.0.2.1"], ["cafe.example"], routing: ["corp.example"])])), servers: ["192.0.2.1"],
+      host: HostReports(resolved: .value([2: dns(["192.0.2.1"], ["cafe.example"], routing: ["corp.example"])])), servers: ["192.0.2.1"],
       domains: ["cafe.example"], from: ["systemd-resolved", "systemd-resolved"]),
     Case(
       testDescription: "resolved knows another link; resolv.conf speaks for the primary",
-      host: HostWords(resolved: .said([3: dns(["192.0.2.1"])]), resolvConf: file("nameserver 192.0.2.9\nsearch a.example b.example")),
+      host: HostReports(resolved: .value([3: dns(["192.0.2.1"])]), resolvConf: file("nameserver 192.0.2.9\nsearch a.example b.example")),
       servers: ["192.0.2.9"], domains: ["a.example", "b.example"], from: ["resolv.conf", "resolv.conf"]),
     Case(
       testDescription: "resolv.conf does not speak for other links",
-      host: HostWords(resolvConf: file("nameserver 192.0.2.9")), isPrimary: false, servers: nil, domains: nil, from: [nil, nil]),
+      host: HostReports(resolvConf: file("nameserver 192.0.2.9")), isPrimary: false, servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "the stub's address is nobody's server",
-      host: HostWords(resolvConf: file(stub)), servers: nil, domains: nil, from: [nil, nil]),
+      host: HostReports(resolvConf: file(stub)), servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "NetworkManager with resolved: servers as in use, domains with the connection's own",
-      host: HostWords(
-        resolved: .said([2: dns(["192.0.2.1"], ["a.cafe.example"])]),
+      host: HostReports(
+        resolved: .value([2: dns(["192.0.2.1"], ["a.cafe.example"])]),
         networkManager: manager(dns(["192.0.2.1", "192.0.2.2"], ["cafe.example", "a.cafe.example"])), resolvConf: file(stub)),
       servers: ["192.0.2.1"], domains: ["cafe.example", "a.cafe.example"], from: ["systemd-resolved", "NetworkManager"]),
     Case(
       testDescription: "a device of the same name elsewhere is another",
-      host: HostWords(networkManager: manager(dns(["192.0.2.1"]), others), resolvConf: file("nameserver 192.0.2.9")),
+      host: HostReports(networkManager: manager(dns(["192.0.2.1"]), others), resolvConf: file("nameserver 192.0.2.9")),
       servers: ["192.0.2.9"],
       domains: [], from: ["resolv.conf", "resolv.conf"]),
     Case(
       testDescription: "NetworkManager leaves the link alone",
-      host: HostWords(networkManager: manager(dns([]), state: .inactive), resolvConf: file("nameserver 192.0.2.9")), servers: ["192.0.2.9"],
+      host: HostReports(networkManager: manager(dns([]), state: .inactive), resolvConf: file("nameserver 192.0.2.9")), servers: ["192.0.2.9"],
       domains: [], from: ["resolv.conf", "resolv.conf"]),
     Case(
       testDescription: "networkd keeps its DHCP domain from resolved, but has it in the lease",
-      host: HostWords(
-        resolved: .said([2: dns(["192.0.2.1"])]),
+      host: HostReports(
+        resolved: .value([2: dns(["192.0.2.1"])]),
         networkd: [
           2: NetworkdLink(dns: dns(["192.0.2.1"]), lease: Lease(address: IPAddress("192.0.2.5"), dns: dns(["192.0.2.1"], ["cafe.example"])))
         ]),
       servers: ["192.0.2.1"], domains: ["cafe.example"], from: ["systemd-resolved", "systemd-networkd"]),
     Case(
       testDescription: "a lease of another address is an old one",
-      host: HostWords(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("198.51.100.5"), dns: dns(["198.51.100.1"])))]),
+      host: HostReports(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("198.51.100.5"), dns: dns(["198.51.100.1"])))]),
       servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "networkd does not manage the link",
-      host: HostWords(networkd: [2: NetworkdLink(isManaged: false, dns: dns(["192.0.2.1"]))]), servers: nil, domains: nil, from: [nil, nil]),
+      host: HostReports(networkd: [2: NetworkdLink(isManaged: false, dns: dns(["192.0.2.1"]))]), servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "records of resolvconf: of this link, also where another one's name begins with it",
-      host: HostWords(
+      host: HostReports(
         resolvconf: [
           "eth0.dhclient": ResolvConf(parsing: "nameserver 192.0.2.1\nsearch cafe.example"),
           "eth0.inet6": ResolvConf(parsing: "nameserver 2001:db8::1"),
@@ -92,29 +92,29 @@ struct DNSFactsTests {
         ]), servers: ["192.0.2.1", "2001:db8::1"], domains: ["cafe.example"], from: ["resolvconf", "resolvconf"]),
     Case(
       testDescription: "dhclient's newest lease of an address that the link has",
-      host: HostWords(leases: [lease("192.0.2.4"), lease("192.0.2.5"), lease("192.0.2.6")], resolvConf: file("nameserver 192.0.2.9")),
+      host: HostReports(leases: [lease("192.0.2.4"), lease("192.0.2.5"), lease("192.0.2.6")], resolvConf: file("nameserver 192.0.2.9")),
       servers: ["192.0.2.7"], domains: ["lease.example"], from: ["dhclient", "dhclient"]),
     Case(
       testDescription: "who has still to answer keeps worse sources from being believed",
-      host: HostWords(resolved: .pending(because: "it has not answered yet"), resolvConf: file("nameserver 192.0.2.9")), servers: nil,
+      host: HostReports(resolved: .pending(reason: "it has not answered yet"), resolvConf: file("nameserver 192.0.2.9")), servers: nil,
       domains: nil, from: [nil, nil]),
     Case(
       testDescription: "NetworkManager is still at it: an address came before the servers",
-      host: HostWords(networkManager: manager(dns([]), state: .configuring), resolvConf: file("")), servers: nil, domains: nil,
+      host: HostReports(networkManager: manager(dns([]), state: .configuring), resolvConf: file("")), servers: nil, domains: nil,
       from: [nil, nil]),
     Case(
       testDescription: "networkd is still at it, but has its lease",
-      host: HostWords(
+      host: HostReports(
         networkd: [2: NetworkdLink(isConfiguring: true, lease: Lease(address: IPAddress("192.0.2.5"), dns: dns(["192.0.2.1"])))]),
       servers: ["192.0.2.1"], domains: [], from: ["systemd-networkd", "systemd-networkd"]),
     Case(
       testDescription: "networkd is still at it",
-      host: HostWords(networkd: [2: NetworkdLink(isConfiguring: true)], resolvConf: file("nameserver 192.0.2.9")), servers: nil,
+      host: HostReports(networkd: [2: NetworkdLink(isConfiguring: true)], resolvConf: file("nameserver 192.0.2.9")), servers: nil,
       domains: nil,
       from: [nil, nil]),
     Case(
       testDescription: "all say that there are none",
-      host: HostWords(resolved: .said([2: dns([])]), resolvConf: file("")), servers: [], domains: [],
+      host: HostReports(resolved: .value([2: dns([])]), resolvConf: file("")), servers: [], domains: [],
       from: ["systemd-resolved", "systemd-resolved"]),
   ]
 
@@ -141,12 +141,12 @@ struct DNSFactsTests {
   }
 
   @Test("the trace tells why each was believed or not") func trace() {
-    let host = HostWords(
-      resolved: .silent(because: "it does not run"), networkManager: Self.manager(Self.dns(["192.0.2.1"]), Self.others),
+    let host = HostReports(
+      resolved: .unavailable(reason: "it does not run"), networkManager: Self.manager(Self.dns(["192.0.2.1"]), Self.others),
       resolvConf: Self.file("# Generated by NetworkManager\nnameserver 192.0.2.9"))
     let answers = host.servers(of: Self.link(isPrimary: true), at: 7).origin.sources
     #expect(
-      answers.map { "\($0.source): \($0.said)\($0.because.map { " (\($0))" } ?? "")\($0.isBelieved ? " *" : "")" } == [
+      answers.map { "\($0.source): \($0.said)\($0.reason.map { " (\($0))" } ?? "")\($0.isBelieved ? " *" : "")" } == [
         "systemd-resolved: nothing: it does not run",
         "NetworkManager: nothing: its eth0 has the hardware address 02:00:00:00:00:02, not 02:00:00:00:00:01",
         "systemd-networkd: nothing: no /run/systemd/netif/links/2", "resolvconf: nothing: it keeps no records here",
@@ -159,27 +159,27 @@ struct DNSFactsTests {
 struct ConnectionFactsTests {
   private static let link = LinkInQuestion(name: "eth0", index: 2, addresses: [IPAddress("192.0.2.5")].compactMap { $0 })
 
-  private static func manager(metered: UInt32 = 0, connectivity: UInt32 = 0, checks: Bool = true) -> HostWords {
+  private static func manager(metered: UInt32 = 0, connectivity: UInt32 = 0, checks: Bool = true) -> HostReports {
     let device = ManagedDevice(metered: metered, connectivity: connectivity)
-    return HostWords(networkManager: .said(NetworkManagerWords(devices: ["eth0": device], checksConnectivity: checks)))
+    return HostReports(networkManager: .value(NetworkManagerReport(devices: ["eth0": device], checksConnectivity: checks)))
   }
 
   @Test("NetworkManager's word and its guesses count", arguments: zip([UInt32(1), 2, 3, 4, 0], [true, false, true, false, nil]))
   func metered(word: UInt32, expected: Bool?) {
     let traced = Self.manager(metered: word).metered(Self.link, .ethernet, at: 1)
     #expect(traced.fact.value == expected)
-    #expect((traced.origin.believed?.because == "it guesses") == (word > 2))
+    #expect((traced.origin.believed?.reason == "it guesses") == (word > 2))
   }
 
   @Test("without it, the same evidence") func evidence() {
-    let phone = HostWords(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("192.0.2.5"), isMetered: true))])
+    let phone = HostReports(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("192.0.2.5"), isMetered: true))])
     #expect(phone.metered(Self.link, .wifi, at: 1).fact == .known(true))
-    let old = HostWords(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("192.0.2.6"), isMetered: true))])
+    let old = HostReports(networkd: [2: NetworkdLink(lease: Lease(address: IPAddress("192.0.2.6"), isMetered: true))])
     #expect(old.metered(Self.link, .wifi, at: 1).fact == .known(false))
     for type in [InterfaceType.cellular, .usbTether, .bluetooth] {
-      #expect(HostWords().metered(Self.link, type, at: 1).fact == .known(true))
+      #expect(HostReports().metered(Self.link, type, at: 1).fact == .known(true))
     }
-    #expect(HostWords().metered(Self.link, .ethernet, at: 1).fact.value == nil, "nothing tells")
+    #expect(HostReports().metered(Self.link, .ethernet, at: 1).fact.value == nil, "nothing tells")
     #expect(Self.manager(metered: 2).metered(Self.link, .cellular, at: 1).fact == .known(false), "a person has said so")
   }
 

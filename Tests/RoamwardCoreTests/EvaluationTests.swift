@@ -56,7 +56,7 @@ import Testing
   }
 
   static let type: [(Fact<InterfaceType>, Truth)] = [
-    (.known(.wifi), .yes), (.known(.ethernet), .no), (.known(.cellular), .no), (.known(.other), .no), (.unknown(because: ""), .yes),
+    (.known(.wifi), .yes), (.known(.ethernet), .no), (.known(.cellular), .no), (.known(.other), .no), (.unknown(reason: ""), .yes),
   ]
 
   @Test("keys of Wi-Fi hold on Wi-Fi alone, whatever was said of another link", arguments: type)
@@ -66,7 +66,7 @@ import Testing
     let list = Condition.ssidFile(SSIDFile(path: "t", contents: .entries([name])))
     let said = LinkFacts(name: "l0", type: type, ssid: .known(name), bssid: .known(point), wifiSecurity: .known(.open))
     let unsaid = LinkFacts(
-      name: "l0", type: type, ssid: .unknown(because: ""), bssid: .unknown(because: ""), wifiSecurity: .unknown(because: ""))
+      name: "l0", type: type, ssid: .unknown(reason: ""), bssid: .unknown(reason: ""), wifiSecurity: .unknown(reason: ""))
     for key in [.ssid([name]), .ssidGlob([Glob("H*")]), list, .bssid([point]), .wifiSecurity([.open])] as [Condition] {
       let tunnel = Sample.tunnel(rules: [Sample.rule(key, .connect)])
       let judge = { Evaluator(networks: []).trace(tunnel, on: Sample.network($0)).map(\.holds) }
@@ -91,7 +91,7 @@ import Testing
           let other = evaluator.decide(tunnel, on: snapshot, explaining: explanation)
           #expect(other.outcome == whole.outcome && other.rule == whole.rule)
           if explanation == .ofDecidingRule {
-            #expect(other.because == whole.because && other.trace == (whole.rule == nil ? [] : whole.trace.suffix(1)))
+            #expect(other.reason == whole.reason && other.trace == (whole.rule == nil ? [] : whole.trace.suffix(1)))
           }
         }
       }
@@ -116,7 +116,7 @@ import Testing
   @Test("without a network nothing is judged, not even a rule that always holds") func noNetwork() {
     let decision = Evaluator(networks: []).decide(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: NetworkSnapshot())
     #expect(decision.outcome == .ignore)
-    #expect(decision.because == "no network")
+    #expect(decision.ruleReason == "no network")
   }
 }
 
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test("an unreadable SSID list is unknown on Wi-Fi, and no match on a cable") func unreadableList() {
-    let list = SSIDFile(path: "trusted.txt", contents: .unreadable(because: "permission denied"))
+    let list = SSIDFile(path: "trusted.txt", contents: .unreadable(reason: "permission denied"))
     #expect(holds(.ssidFile(list), Sample.wifi("Home")) == .unknown)
     #expect(holds(.ssidFile(list), Sample.wired()) == .no)
     #expect(holds(.not(.ssidFile(list)), Sample.wifi("Home")) == .unknown)
@@ -176,7 +176,7 @@ import Testing
 @Suite struct UnknownFactTests {
   var hidden: LinkFacts {
     var link = Sample.wifi("Home")
-    link.ssid = .unknown(because: "nl80211 refused")
+    link.ssid = .unknown(reason: "nl80211 refused")
     return link
   }
 
@@ -187,7 +187,7 @@ import Testing
   @Test("an unknown fact stops the evaluation") func waits() {
     let decision = decide([Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)], .waits)
     #expect(decision.outcome == .pending)
-    #expect(decision.because == "waits for: ssid is unknown: nl80211 refused")
+    #expect(decision.ruleReason == "waits for: ssid is unknown: nl80211 refused")
     #expect(decision.pending?.words == "in 5 s, without that fact: connect, rule 2")
   }
 
@@ -211,22 +211,22 @@ import Testing
     .all([.ssid([Sample.ssid("Home")])]), .all([.interface([.ethernet]), .subnet([Sample.prefix("192.0.2.0/24")])]),
   ])
 
-  func because(_ condition: Condition, _ link: LinkFacts) -> String {
+  func reason(_ condition: Condition, _ link: LinkFacts) -> String {
     let networks = [NamedNetwork(name: "home", condition: network, location: Sample.place())]
     let tunnel = Sample.tunnel(rules: [Sample.rule(condition, .connect)])
-    return Evaluator(networks: networks).decide(tunnel, on: Sample.network(link)).trace[0].finding.because
+    return Evaluator(networks: networks).decide(tunnel, on: Sample.network(link)).trace[0].finding.reason
   }
 
   @Test("what settled it, in words") func words() {
     let notHome = Condition.all([.interface([.wifi]), .not(.ssid([Sample.ssid("Home"), Sample.ssid("Home 5G")]))])
-    #expect(because(notHome, Sample.wifi("Cafe")) == #"wifi, ssid "Cafe" is none of "Home", "Home 5G""#)
-    #expect(because(notHome, Sample.wifi("Home")) == #"not: ssid "Home" is one of "Home", "Home 5G""#)
-    #expect(because(notHome, Sample.wired()) == "ethernet is not wifi")
-    #expect(because(.network(["home"]), Sample.wifi("Home")) == #"in network home: ssid "Home" is "Home""#)
+    #expect(reason(notHome, Sample.wifi("Cafe")) == #"wifi, ssid "Cafe" is none of "Home", "Home 5G""#)
+    #expect(reason(notHome, Sample.wifi("Home")) == #"not: ssid "Home" is one of "Home", "Home 5G""#)
+    #expect(reason(notHome, Sample.wired()) == "ethernet is not wifi")
+    #expect(reason(.network(["home"]), Sample.wifi("Home")) == #"in network home: ssid "Home" is "Home""#)
     #expect(
-      because(.network(["home"]), Sample.wifi("Cafe"))
+      reason(.network(["home"]), Sample.wifi("Cafe"))
         == #"not in network home: ssid "Cafe" is not "Home"; wifi is not ethernet"#)
-    #expect(because(.always, Sample.wired()) == "always")
+    #expect(reason(.always, Sample.wired()) == "always")
   }
 
   @Test("the report is what people read") func report() {

@@ -16,7 +16,7 @@ import Testing
     _ change: (inout NetworkSnapshot) -> Void = { _ in }
   ) -> Set<Evidence> {
     var snapshot = Sample.network(Sample.wifi("Cafe"))
-    snapshot.otherProbes = .unknown(because: "it was not asked")
+    snapshot.otherProbes = .unknown(reason: "it was not asked")
     change(&snapshot)
     return Evaluator(networks: networks).evidence(for: Sample.tunnel(rules: rules), on: snapshot, patience: patience)
   }
@@ -34,7 +34,7 @@ import Testing
 
   @Test("a cheaper key that is not known yet is waited for first; an alternative is not")
   func unknownCheaper() {
-    let forget: (inout NetworkSnapshot) -> Void = { $0.links[0].ssid = .unknown(because: "not yet") }
+    let forget: (inout NetworkSnapshot) -> Void = { $0.links[0].ssid = .unknown(reason: "not yet") }
     let home = Condition.ssid([Sample.ssid("Home")])
     #expect(needed([Sample.rule(.all([home, .probe(Self.office)]), .disconnect)], forget) == [])
     #expect(needed([Sample.rule(.any([home, .probe(Self.office)]), .connect)], forget) == [.probe(Self.office)])
@@ -83,7 +83,7 @@ import Testing
   func remembered(action: Action, outcome: Decision.Outcome) {
     let tunnel = Sample.tunnel(rules: [Sample.rule(.probe(Self.office), action)])
     var snapshot = Sample.network(Sample.wifi("Cafe"))
-    snapshot.otherProbes = .unknown(because: "the probe is under way")
+    snapshot.otherProbes = .unknown(reason: "the probe is under way")
     snapshot.rememberedProbes = [Self.office.name: true]
     #expect(Evaluator(networks: []).decide(tunnel, on: snapshot).outcome == outcome)
     // The other way round: a failure that is remembered does not disconnect either.
@@ -91,7 +91,7 @@ import Testing
     snapshot.rememberedProbes = [Self.office.name: false]
     let decision = Evaluator(networks: []).decide(not, on: snapshot)
     #expect(decision.outcome == outcome)
-    if outcome == .connect { #expect(decision.because == "probe https://office.example/: not answered when it was last here") }
+    if outcome == .connect { #expect(decision.ruleReason == "probe https://office.example/: not answered when it was last here") }
     snapshot.probes[Self.office.name] = .known(true)
     #expect(Evaluator(networks: []).decide(not, on: snapshot).outcome == .ignore, "an answer outranks what is remembered")
   }
@@ -152,7 +152,7 @@ import Testing
           onUnknown: [nil, .match, .noMatch].randomElement(using: &random) ?? nil, location: Sample.place())
       }
       var snapshot = Sample.network(Sample.wifi("Cafe"))
-      for piece in Self.evidence { snapshot.set(piece, .unknown(because: "")) }
+      for piece in Self.evidence { snapshot.set(piece, .unknown(reason: "")) }
       for piece in Self.evidence where Int.random(in: 0..<3, using: &random) == 0 {
         snapshot.set(piece, .known(Bool.random(using: &random)))
       }
@@ -192,7 +192,7 @@ extension NetworkSnapshot {
   fileprivate func answering(_ evidence: [Evidence], _ answers: Int) -> NetworkSnapshot {
     var (snapshot, rest) = (self, answers)
     for piece in evidence {
-      snapshot.set(piece, rest % 3 == 0 ? .unknown(because: "") : .known(rest % 3 == 1))
+      snapshot.set(piece, rest % 3 == 0 ? .unknown(reason: "") : .known(rest % 3 == 1))
       rest /= 3
     }
     return snapshot

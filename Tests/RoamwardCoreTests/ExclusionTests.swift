@@ -96,8 +96,8 @@ import Testing
     ])
     let evaluator = Evaluator(networks: [])
     var decision = evaluator.decide(tunnel, on: ExclusionTests.cafe)
-    let reason = decision.because
+    let reason = decision.ruleReason
     decision.trace = evaluator.trace(tunnel, on: ExclusionTests.cafe)
-    #expect(decision.trace.count == 3 && decision.because == reason && reason == "wifi")
+    #expect(decision.trace.count == 3 && decision.ruleReason == reason && reason == "wifi")
   }
 }

@@ -36,11 +36,11 @@ import Testing
     #expect(snapshot.value(of: fact, link: 0) == .known(value))
     guard let kind = fact.kind else { return }
     var unknown = snapshot
-    unknown.makeUnknown(fact, because: Fact<Bool>.notNeededReason, link: 0)
+    unknown.makeUnknown(fact, reason: Fact<Bool>.notNeededReason, link: 0)
     #expect(unknown.value(of: fact, link: 0) == .notNeeded)
     #expect((fact.isOfLink ? unknown.links[0].unknownReason(of: kind) : unknown.unknownReason(of: kind)) != nil)
-    var underlay = Underlay(snapshot: unknown, provenance: Provenance())
-    underlay.complete(from: Underlay(snapshot: snapshot, provenance: Provenance()))
+    var underlay = SnapshotWithSources(snapshot: unknown, provenance: Provenance())
+    underlay.complete(from: SnapshotWithSources(snapshot: snapshot, provenance: Provenance()))
     #expect(underlay.snapshot == snapshot)
   }
 

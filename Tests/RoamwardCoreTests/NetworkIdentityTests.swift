@@ -26,9 +26,9 @@ import Testing
   @Test("both questions are symmetric, and what is surely the same may be") func symmetric() {
     for _ in 0..<5000 {
       let (a, b) = (Self.random(), Self.random())
-      #expect(a.isSame(as: b) == b.isSame(as: a) && a.isSurely(b) == b.isSurely(a))
-      #expect(!a.isSurely(b) || a.isSame(as: b))
-      #expect(a.isSame(as: a))
+      #expect(a.mayBeSame(as: b) == b.mayBeSame(as: a) && a.isProvenSame(as: b) == b.isProvenSame(as: a))
+      #expect(!a.isProvenSame(as: b) || a.mayBeSame(as: b))
+      #expect(a.mayBeSame(as: a))
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
       if let family = [nil, IPAddress.Family.v4, .v6].randomElement() ?? nil { gateways = gateways.filter { $0.key.family != family } }
       let part = NetworkIdentity(
         link: "other", type: Bool.random() ? nil : whole.type, ssid: Bool.random() ? nil : whole.ssid, gateways: gateways)
-      #expect(part.isSame(as: whole))
+      #expect(part.mayBeSame(as: whole))
       var learnt = part
       learnt.learn(whole)
       #expect(learnt.type == whole.type && learnt.ssid == whole.ssid && learnt.gateways == whole.gateways)
@@ -53,8 +53,8 @@ import Testing
       let (before, other) = (Self.random(), Self.random())
       var after = before
       after.learn(other)
-      #expect(after.isSame(as: before))
-      if !before.isSame(as: other) { #expect(after == before) }
+      #expect(after.mayBeSame(as: before))
+      if !before.mayBeSame(as: other) { #expect(after == before) }
       for (gateway, hardware) in before.gateways where hardware != nil { #expect(after.gateways[gateway] == hardware) }
     }
   }
@@ -64,21 +64,21 @@ import Testing
     let mac = "02:00:00:00:00:01"
     for same in [
       ["192.0.2.1": mac], ["fe80::1": "02:00:00:00:00:02"], ["192.0.2.1": nil, "fe80::1": nil], ["192.0.2.1": mac, "fe80::9": mac], [:],
-    ] as [[String: String?]] { #expect(first.isSame(as: Self.identity(same))) }
+    ] as [[String: String?]] { #expect(first.mayBeSame(as: Self.identity(same))) }
     var whole = first
     whole.learn(Self.identity(["192.0.2.1": mac, "fe80::1": mac]))
     // One router proven the same proves the network.
-    #expect(whole.isSurely(Self.identity(["192.0.2.1": mac, "fe80::2": "02:00:00:00:00:09"])))
-    #expect(whole.isSurely(Self.identity(["fe80::1": mac])))
+    #expect(whole.isProvenSame(as: Self.identity(["192.0.2.1": mac, "fe80::2": "02:00:00:00:00:09"])))
+    #expect(whole.isProvenSame(as: Self.identity(["fe80::1": mac])))
   }
 
   @Test("another router, or the same address with another hardware address, is another network") func anotherNetwork() {
     let home = Self.identity(["192.0.2.1": "02:00:00:00:00:01"])
-    #expect(!home.isSame(as: Self.identity(["192.0.2.1": "02:00:00:00:00:02"])), "a twin of the same SSID")
-    #expect(!home.isSame(as: Self.identity(["198.51.100.1": "02:00:00:00:00:01"])), "another VLAN of the same router")
-    #expect(!home.isSame(as: Self.identity(["192.0.2.1": "02:00:00:00:00:01"], ssid: "Cafe")))
-    #expect(!home.isSame(as: .none) && home.isSame(as: Self.identity(["192.0.2.1": nil])))
-    #expect(!home.isSurely(Self.identity(["192.0.2.1": nil])), "it may be the same, but nobody knows")
+    #expect(!home.mayBeSame(as: Self.identity(["192.0.2.1": "02:00:00:00:00:02"])), "a twin of the same SSID")
+    #expect(!home.mayBeSame(as: Self.identity(["198.51.100.1": "02:00:00:00:00:01"])), "another VLAN of the same router")
+    #expect(!home.mayBeSame(as: Self.identity(["192.0.2.1": "02:00:00:00:00:01"], ssid: "Cafe")))
+    #expect(!home.mayBeSame(as: .none) && home.mayBeSame(as: Self.identity(["192.0.2.1": nil])))
+    #expect(!home.isProvenSame(as: Self.identity(["192.0.2.1": nil])), "it may be the same, but nobody knows")
   }
 
   /// A network of two families with everything a snapshot can have.
@@ -92,25 +92,25 @@ import Testing
   @Test("nothing that is not the network's own alters it") func irrelevant() {
     let identity = NetworkIdentity(of: Self.whole)
     let changes: [(inout NetworkSnapshot) -> Void] = [
-      { $0.links[0].addresses = [Sample.own("192.0.2.99/24")] }, { $0.links[0].dnsServers = .unknown(because: "gone") },
+      { $0.links[0].addresses = [Sample.own("192.0.2.99/24")] }, { $0.links[0].dnsServers = .unknown(reason: "gone") },
       { $0.links[0].searchDomains = .known([]) }, { $0.links[0].mtu = 1280 }, { $0.links[0].bssid = .known(Self.macs[1]) },
-      { $0.links[0].metered = .known(true) }, { $0.links[0].wifiSecurity = .unknown(because: "not asked") },
+      { $0.links[0].metered = .known(true) }, { $0.links[0].wifiSecurity = .unknown(reason: "not asked") },
       { $0.links[0].device = InterfaceIndex(9).map { DeviceIdentity(index: $0, generation: 3) } },
       { $0.links.append(LinkFacts(name: "docker0", type: .known(.bridge), addresses: [Sample.own("172.31.0.1/16")])) },
       { $0.power = .known(.battery) }, { $0.time = .known(LocalTime(day: .mon, second: 1)) }, { $0.captivePortal = .known(true) },
-      { $0.internet = .unknown(because: "not asked") }, { $0.probes = ["https://a.example/": .known(true)] },
+      { $0.internet = .unknown(reason: "not asked") }, { $0.probes = ["https://a.example/": .known(true)] },
       {
         $0.links[0].name = "wifi0"
         $0.primary = "wifi0"
       },
-      { $0.links[0].gatewayMAC = .unknown(because: "asleep") },
+      { $0.links[0].gatewayMAC = .unknown(reason: "asleep") },
     ]
     for _ in 0..<500 {
       var snapshot = Self.whole
       for change in changes.shuffled().prefix(Int.random(in: 1...changes.count)) { change(&snapshot) }
       var after = identity
       after.learn(NetworkIdentity(of: snapshot))
-      #expect(after.isSame(as: identity) && after.gateways == identity.gateways)
+      #expect(after.mayBeSame(as: identity) && after.gateways == identity.gateways)
       for family in IPAddress.Family.allCases { #expect(after.digest(family) == identity.digest(family)) }
     }
   }
@@ -149,7 +149,7 @@ import Testing
   }
 }
 
-@Suite struct PaceTests {
+@Suite struct ObservationRateLimitTests {
   @Test("never more than ten looks in a second, and always one after the last change") func capped() {
     for settle in [Duration.zero, .milliseconds(1), .milliseconds(90), .milliseconds(500)] {
       var pace = ObservationRateLimit()

@@ -10,13 +10,13 @@ import Testing
     -> RoutingRule
   {
     var rule = RoutingRule(
-      family: .v4, priority: priority, table: table, mark: mark, mask: mark == 0 ? 0 : mask, isInverted: not, origin: 0)
+      family: .v4, priority: priority, table: table, mark: mark, mask: mark == 0 ? 0 : mask, isInverted: not, routeProtocol: 0)
     rule.suppressedLength = suppress
     return rule
   }
 
   func route(_ prefix: String, dev link: String, table: UInt32 = 254) -> Route {
-    Route(to: Sample.prefix(prefix), on: link, table: table, origin: 3)
+    Route(to: Sample.prefix(prefix), on: link, table: table, routeProtocol: 3)
   }
 
   func link(_ name: String, _ kind: String = "wireguard", index: UInt32 = 9) -> Link {
@@ -24,8 +24,8 @@ import Testing
   }
 
   let base = [
-    RoutingRule(family: .v4, priority: 0, table: 255, origin: 2), RoutingRule(family: .v4, priority: 32766, table: 254, origin: 2),
-    RoutingRule(family: .v4, priority: 32767, table: 253, origin: 2),
+    RoutingRule(family: .v4, priority: 0, table: 255, routeProtocol: 2), RoutingRule(family: .v4, priority: 32766, table: 254, routeProtocol: 2),
+    RoutingRule(family: .v4, priority: 32767, table: 253, routeProtocol: 2),
   ]
 
   var tailscale: [RoutingRule] {

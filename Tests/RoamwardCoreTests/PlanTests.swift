@@ -115,12 +115,12 @@ import Testing
     let foreign = KernelState(
       links: [Link(index: Sample.index(9), name: "wg9", kind: "wireguard", flags: 1)],
       routes: [
-        Route(to: .everything(.v4), on: "wg9", table: 51_820, origin: 4),
-        Route(to: Sample.prefix("10.9.0.0/16"), on: "wg9", table: 21_500, origin: 3),
+        Route(to: .everything(.v4), on: "wg9", table: 51_820, routeProtocol: 4),
+        Route(to: Sample.prefix("10.9.0.0/16"), on: "wg9", table: 21_500, routeProtocol: 3),
       ],
       rules: [
-        RoutingRule(family: .v4, priority: 21_500, table: 51_820, origin: 0),
-        RoutingRule(family: .v4, priority: 5210, table: 254, origin: 82),
+        RoutingRule(family: .v4, priority: 21_500, table: 51_820, routeProtocol: 0),
+        RoutingRule(family: .v4, priority: 5210, table: 254, routeProtocol: 82),
       ])
     #expect(Plan(from: ObservedState(kernel: foreign), to: DesiredState()).isEmpty)
   }

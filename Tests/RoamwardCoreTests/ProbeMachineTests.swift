@@ -30,9 +30,9 @@ private final class Prober {
   /// As the host's own sources see it: nothing is known that has to be asked for.
   private static func live(_ link: LinkFacts) -> NetworkSnapshot {
     var network = Sample.network(link)
-    network.captivePortal = .unknown(because: "nobody says")
-    network.internet = .unknown(because: "nobody says")
-    network.otherProbes = .unknown(because: "it was not asked")
+    network.captivePortal = .unknown(reason: "nobody says")
+    network.internet = .unknown(reason: "nobody says")
+    network.otherProbes = .unknown(reason: "it was not asked")
     return network
   }
 
@@ -56,22 +56,22 @@ private final class Prober {
   @Test("a probe is sent when it is wanted, once, and its answer holds while nothing happens, without a timer")
   func settles() throws {
     let machine = attached(to: home)
-    #expect(answer(machine, home) == .unknown(because: "no rule needs it now"))
+    #expect(answer(machine, home) == .unknown(reason: "no rule needs it now"))
     let token = try #require(sent(machine.want([.probe(beacon)], at: at(0))).first)
-    #expect(answer(machine, home) == .unknown(because: "the probe is under way"))
+    #expect(answer(machine, home) == .unknown(reason: "the probe is under way"))
     #expect(machine.want([.probe(beacon)], at: at(1)) == [])
     #expect(machine.take(.response(status: 200), for: token, at: at(1)))
     #expect(answer(machine, home) == .known(true))
     #expect(machine.want([.probe(beacon)], at: at(100_000)) == [] && machine.nextDeadline == nil)
-    #expect(!machine.take(.unanswered(because: "late"), for: token, at: at(2)), "one answer a question")
+    #expect(!machine.take(.unanswered(reason: "late"), for: token, at: at(2)), "one answer a question")
   }
 
   @Test(
     "what an answer means",
     arguments: [
       (ProbeReply.response(status: 204), Fact<Bool>.known(false)), (.response(status: 302), .known(false)),
-      (.impostor(because: "another key"), .known(false)), (.unanswered(because: "timed out"), .known(false)),
-      (.unsent(because: "no right to mark"), .unknown(because: "it cannot be sent: no right to mark")),
+      (.impostor(reason: "another key"), .known(false)), (.unanswered(reason: "timed out"), .known(false)),
+      (.unsent(reason: "no right to mark"), .unknown(reason: "it cannot be sent: no right to mark")),
     ])
   func meanings(reply: ProbeReply, fact: Fact<Bool>) throws {
     let machine = attached(to: home)
@@ -87,8 +87,8 @@ private final class Prober {
     #expect(machine.attach(to: cafe, at: at(1)) == [.abort(old)])
     let new = try #require(sent(machine.want([.probe(beacon)], at: at(1))).first)
     #expect(!machine.take(.response(status: 200), for: old, at: at(1)))
-    #expect(answer(machine, cafe) == .unknown(because: "the probe is under way"))
-    #expect(machine.take(.unanswered(because: "no such name"), for: new, at: at(1)))
+    #expect(answer(machine, cafe) == .unknown(reason: "the probe is under way"))
+    #expect(machine.take(.unanswered(reason: "no such name"), for: new, at: at(1)))
     #expect(answer(machine, cafe) == .known(false))
     // Home again, with the first answer arriving only now.
     _ = machine.attach(to: home, at: at(2))
@@ -119,7 +119,7 @@ private final class Prober {
   func twin() throws {
     func home(_ mac: MACAddress?) -> NetworkSnapshot {
       var network = self.home
-      network.links[0].gatewayMAC = mac.map { .known($0) } ?? .unknown(because: "no neighbour entry yet")
+      network.links[0].gatewayMAC = mac.map { .known($0) } ?? .unknown(reason: "no neighbour entry yet")
       return network
     }
     let (mine, evil) = (try #require(MACAddress("02:00:5e:10:00:01")), try #require(MACAddress("02:00:5e:66:66:66")))
@@ -147,7 +147,7 @@ private final class Prober {
     #expect(machine.attach(to: home, at: at(11)) == [.abort(again)])
     let third = try #require(sent(machine.want([.probe(beacon)], at: at(11))).first)
     #expect(!machine.take(.response(status: 200), for: again, at: at(11)))
-    #expect(machine.take(.impostor(because: "another key"), for: third, at: at(12)))
+    #expect(machine.take(.impostor(reason: "another key"), for: third, at: at(12)))
     #expect(answer(machine, home) == .known(false))
     // What changes beside it is no event.
     var warmer = home
@@ -198,21 +198,21 @@ private final class Prober {
   @Test("where nobody answers it is asked a while, ever less often, and then no more")
   func givesUp() {
     let machine = attached(to: cafe)
-    let times = play(machine, [.probe(beacon)], until: 1e6) { _, _ in .unanswered(because: "timed out") }
+    let times = play(machine, [.probe(beacon)], until: 1e6) { _, _ in .unanswered(reason: "timed out") }
     let waits = zip(times.dropFirst(), times).map { $0 - $1 }
     #expect(waits.first == 1.1 && zip(waits.dropFirst(), waits).allSatisfy { $0 >= $1 - 1e-6 })
     #expect(times.count < 25 && (120...200).contains(times.last ?? 0))
     #expect(machine.nextDeadline == nil, "no wake-up is left")
     #expect(answer(machine, cafe) == .known(false))
     let again = attached(to: cafe)
-    #expect(play(again, [.probe(beacon)], until: 1e6) { _, _ in .unanswered(because: "timed out") } == times, "no chance in it")
+    #expect(play(again, [.probe(beacon)], until: 1e6) { _, _ in .unanswered(reason: "timed out") } == times, "no chance in it")
   }
 
   @Test("a server that proved who it is means what it says; something in between may go at any time")
   func outlooks() {
     for (probe, reply, goesOn) in [
-      (beacon, ProbeReply.response(status: 403), false), (beacon, .impostor(because: "another key"), true),
-      (other, .response(status: 302), true), (other, .unanswered(because: "refused"), false),
+      (beacon, ProbeReply.response(status: 403), false), (beacon, .impostor(reason: "another key"), true),
+      (other, .response(status: 302), true), (other, .unanswered(reason: "refused"), false),
     ] {
       let machine = attached(to: cafe)
       let times = play(machine, [.probe(probe)], until: 20_000) { _, _ in reply }
@@ -227,7 +227,7 @@ private final class Prober {
     let machine = attached(to: cafe, check: check)
     let opens = 300.0
     let times = play(machine, [.captivePortal, .internet, .probe(beacon)], until: 5000) { inquiry, now in
-      if case .probe = inquiry { return now < opens ? .unanswered(because: "timed out") : .response(status: 200) }
+      if case .probe = inquiry { return now < opens ? .unanswered(reason: "timed out") : .response(status: 200) }
       return now < opens ? .response(status: 302) : .response(status: 204)
     }
     let completed = machine.complete(cafe, probes: [beacon])
@@ -242,8 +242,8 @@ private final class Prober {
     "what a connectivity check says",
     arguments: [
       (ProbeReply.response(status: 204), false, true), (.response(status: 200), true, false), (.response(status: 307), true, false),
-      (.response(status: 511), true, false), (.response(status: 503), nil, nil), (.unanswered(because: "timed out"), nil, false),
-      (.unsent(because: "no right"), nil, nil),
+      (.response(status: 511), true, false), (.response(status: 503), nil, nil), (.unanswered(reason: "timed out"), nil, false),
+      (.unsent(reason: "no right"), nil, nil),
     ] as [(ProbeReply, Bool?, Bool?)])
   func connectivity(reply: ProbeReply, isCaptive: Bool?, hasInternet: Bool?) throws {
     let machine = attached(to: cafe, check: check)

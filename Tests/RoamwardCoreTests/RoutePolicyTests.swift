@@ -147,7 +147,7 @@ import Testing
     #expect(evaluator.isOn(anyOf: ["home"], Sample.network(Sample.wifi("Home"))))
     #expect(!evaluator.isOn(anyOf: ["home"], Sample.network(Sample.wifi("Cafe"))) && !evaluator.isOn(anyOf: ["home"], NetworkSnapshot()))
     var unknown = Sample.wifi("Home")
-    unknown.ssid = .unknown(because: "the radio does not say")
+    unknown.ssid = .unknown(reason: "the radio does not say")
     #expect(!evaluator.isOn(anyOf: ["home"], Sample.network(unknown)))
   }
 
@@ -187,8 +187,8 @@ import Testing
       \.description)
   }
 
-  let pushed = Route(to: Sample.prefix("10.1.0.0/16"), via: Sample.address("192.168.7.66"), on: "wlan0", origin: 16)
-  let lan = Route(to: Sample.prefix("192.168.7.0/24"), on: "wlan0", origin: 2)
+  let pushed = Route(to: Sample.prefix("10.1.0.0/16"), via: Sample.address("192.168.7.66"), on: "wlan0", routeProtocol: 16)
+  let lan = Route(to: Sample.prefix("192.168.7.0/24"), on: "wlan0", routeProtocol: 2)
 
   @Test("a route that DHCP pushes comes to nothing, and that is said (TunnelVision)") func tunnelVision() {
     let all = routeClaims(
@@ -203,7 +203,7 @@ import Testing
 
   @Test("what goes outside says why: excluded, or by a rule before ours; and what is attached and public stays inside") func outside() {
     let cafe = attached("198.51.100.9/24")
-    let onLink = Route(to: Sample.prefix("198.51.100.0/24"), on: "wlan0", origin: 2)
+    let onLink = Route(to: Sample.prefix("198.51.100.0/24"), on: "wlan0", routeProtocol: 2)
     #expect(
       claims([onLink], policy: RoutePolicy(include: [.everything(.v4)]), on: cafe) == [
         "corp: 198.51.100.0/24 dev wlan0 (attached): goes inside, because it is public, and any network can claim it"
@@ -212,11 +212,11 @@ import Testing
       claims([pushed], policy: RoutePolicy(include: [.everything(.v4)], exclude: [Sample.prefix("10.0.0.0/8")])) == [
         "corp: 10.1.0.0/16 via 192.168.7.66 dev wlan0 (DHCP): goes outside, because corp excludes 10.0.0.0/8"
       ])
-    var suppressing = RoutingRule(family: .v4, priority: 105, table: 254, origin: 0)
+    var suppressing = RoutingRule(family: .v4, priority: 105, table: 254, routeProtocol: 0)
     suppressing.suppressedLength = 0
     #expect(
       claims(
-        [], rules: [suppressing, RoutingRule(family: .v4, priority: 0, table: 255, origin: 2)],
+        [], rules: [suppressing, RoutingRule(family: .v4, priority: 0, table: 255, routeProtocol: 2)],
         policy: RoutePolicy(include: [.everything(.v4)])) == [
           "corp: every route of the main table but the default one, by rule 105: goes outside, because that rule asks the main table before corp's"
         ])
@@ -224,7 +224,7 @@ import Testing
 
   @Test("of a router's routes the first are told, and soon") func many() {
     let routes = (0..<100_000).map { i in
-      Route(to: IPPrefix.host(IPAddress(v4: 0x0a00_0000 + UInt32(i))), via: Sample.address("192.168.7.66"), on: "wlan0", origin: 186)
+      Route(to: IPPrefix.host(IPAddress(v4: 0x0a00_0000 + UInt32(i))), via: Sample.address("192.168.7.66"), on: "wlan0", routeProtocol: 186)
     }
     #expect(claims(routes, policy: RoutePolicy(include: [.everything(.v4)])).count == 20)
   }

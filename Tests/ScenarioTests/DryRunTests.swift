@@ -81,13 +81,13 @@ struct DryRunTests {
       rm shared/bad.yaml
       "${run[@]}" --json --set ssid=Cafe >decision.json
       jq -c '[.version, (.decisions[0] | .tunnel, .action, (.rule | .index, .line), .pending, (.trace | length))]' decision.json
-      jq -c '.decisions[0].trace[] | [.rule.index, .holds, (.because | type)]' decision.json
+      jq -c '.decisions[0].trace[] | [.rule.index, .holds, (.reason | type)]' decision.json
       jq -c '.decisions[0] | keys' decision.json
       """)
     #expect(
       seen.lines == [
         "[10]", "[11]", "[12]", "[10]", "[2]", "[2]", "[2]", "[1]", #"[1,"corp","connect",2,10,null,2]"#, #"[1,"no","array"]"#,
-        #"[2,"yes","array"]"#, #"["action","because","code","inert","pending","rule","trace","tunnel"]"#,
+        #"[2,"yes","array"]"#, #"["action","code","inert","pending","reason","rule","trace","tunnel"]"#,
       ])
   }
 
@@ -99,8 +99,8 @@ struct DryRunTests {
       go \(place)
       start_agent
       dry network --json >saved.json
-      dry evaluate --live --json | jq -c '.decisions[0] | [.action, .rule.index, .because]'
-      roamward evaluate --policies $policies --network saved.json --json | jq -c '.decisions[0] | [.action, .rule.index, .because]'
+      dry evaluate --live --json | jq -c '.decisions[0] | [.action, .rule.index, .reason]'
+      roamward evaluate --policies $policies --network saved.json --json | jq -c '.decisions[0] | [.action, .rule.index, .reason]'
       roamward status --json | jq -c '.tunnels[0] | [.decision, .rule.index]'
       """)
     let lines = seen.lines

@@ -62,7 +62,7 @@ struct LocalNetTests {
             sleep 0.2; forget
             attach $prefix; sleep 1
             tunnel_is corp connected
-            if seen; then cells+=" outside"; [[ $(field corp 'outside[]') == *"because this machine is attached to it, and lan is allow" ]]
+            if seen; then cells+=" outside"; [[ $(field corp 'outside[].reason') == "this machine is attached to it, and lan is allow"* ]]
             else cells+=" inside"; [[ -z $(field corp 'outside[]') ]]; fi
             detach $prefix
           done

@@ -102,7 +102,7 @@ struct OperationsTests {
         dry evaluate --tunnel $tunnel --exit-code >/dev/null && status=0 || status=$?; say "$tunnel $status"
       done
       dry evaluate --tunnel off --json | jq -c '.decisions[0] | [.action, .inert.code]'
-      dry explain corp --json | jq -r '.decision.because'
+      dry explain corp --json | jq -r '.decision.reason'
       """, limit: 90)
     #expect(seen.contains("because: rule 1 \"everywhere\": always"), "\(seen)")
     #expect(seen.contains("[doctor 1]") && seen.contains("problem lab is connecting and fails:"), "\(seen)")

@@ -76,7 +76,7 @@ struct ProbeTests {
         open_beacon evil home
         go home
         tunnel_is corp connected
-        roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.because)"'
+        roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.reason)"'
         say "asked $(grep -c 'query.*beacon' $scene/dns-home.log)"
         """, limit: 400)
     let lines = seen.lines

@@ -21,7 +21,7 @@ struct NetlinkEncodingTests {
   func routes(_ prefix: IPPrefix) {
     var routes = [
       Route(to: prefix, on: "corp", table: 21_003), Route(to: prefix, via: IPAddress("2001:db8::9"), on: "corp", table: 254, metric: 5),
-      Route(to: prefix, kind: .throw, table: 21_999, origin: 4), Route(to: prefix, kind: .unreachable, table: 255, metric: .max),
+      Route(to: prefix, kind: .throw, table: 21_999, routeProtocol: 4), Route(to: prefix, kind: .unreachable, table: 255, metric: .max),
     ]
     if prefix.family == .v4 { routes.append(Route(to: prefix, via: IPAddress("192.0.2.9"), on: "corp")) }
     for route in routes {
@@ -58,8 +58,8 @@ struct NetlinkEncodingTests {
   func others() throws {
     let rules = [
       RoutingRule(family: .v4, priority: 21_001, table: 21_001, mark: 0x5200_0000, mask: 0xff00_0000, isInverted: true),
-      RoutingRule(family: .v6, priority: 1, table: 254, origin: 0),
-      RoutingRule(family: .v6, priority: .max, table: .max, mark: 0, mask: 0xff00_0000, origin: 3),
+      RoutingRule(family: .v6, priority: 1, table: 254, routeProtocol: 0),
+      RoutingRule(family: .v6, priority: .max, table: .max, mark: 0, mask: 0xff00_0000, routeProtocol: 3),
     ]
     #expect(messages { for rule in rules { $0.addRule(rule, sequence: 1, flags: 0) } }.map { RoutingRule($0) } == rules)
     #expect(messages { for rule in rules { $0.removeRule(rule, sequence: 1, flags: 0) } }.map { RoutingRule($0) } == rules)

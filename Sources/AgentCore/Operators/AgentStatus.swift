@@ -21,7 +21,7 @@ extension Agent {
     let fit = state.underlayFit
     for setup in state.desiredTunnels.setups where setup.level == .full || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
-      status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { .init(prefix: $0.prefix.description, because: $0.because) }
+      status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { .init(prefix: $0.prefix.description, reason: $0.reason) }
     }
     status.lastWake = state.agenda.lastWake.map {
       .init(reason: $0.reason.rawValue, tunnel: $0.tunnel, at: platform.clock.wallClock() - (now - $0.at))
@@ -39,15 +39,15 @@ extension Agent {
 
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {
     let policy = supervisor.policy
-    let decision = state.deliberation.decisions[policy.name]
-    let hold = state.deliberation.holds[policy.name]
+    let decision = state.decisions.decisions[policy.name]
+    let hold = state.decisions.holds[policy.name]
     let isUp = supervisor.machine.level > .nothing
     let device = isUp ? supervisor.linkName.flatMap { state.seen.state?.wireGuard[$0] } : nil
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
     let reason = state.reason(for: supervisor, at: now, wallClock: platform.clock.wallClock())
     var report = StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
-      decision: decision?.outcome ?? .ignore, rule: decision?.rule.map { RuleReport($0) }, because: reason.description, code: reason.code,
+      decision: decision?.outcome ?? .ignore, rule: decision?.rule.map { RuleReport($0) }, reason: reason.description, code: reason.code,
       hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdUntil: hold?.lifetime.end,
       holdReason: hold?.reason, holdLifetime: hold?.lifetime.word, isWanted: supervisor.isWanted,
       table: supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil,
@@ -76,7 +76,7 @@ extension Agent {
   private var probeReports: [StatusReport.Probe] {
     reconciler.probes.reports(at: now).map { report in
       StatusReport.Probe(
-        name: report.name, answer: report.answer, because: report.because,
+        name: report.name, answer: report.answer, reason: report.reason,
         answeredAt: report.answeredAt.map { platform.clock.wallClock() - (now - $0) },
         nextAt: report.nextAt.map(wallClock), isWanted: report.isWanted)
     }
@@ -86,8 +86,8 @@ extension Agent {
     guard state.resolverLinks != nil else { return nil }
     let choice = state.resolverChoice
     var report = StatusReport.Resolver(
-      backend: "\(choice.backend)", because: choice.because, splits: choice.splits,
-      candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, because: $0.because) })
+      backend: "\(choice.backend)", reason: choice.reason, splits: choice.splits,
+      candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, reason: $0.reason) })
     report.refused = state.desiredState.refusedDomains.map(\.text)
     return report
   }

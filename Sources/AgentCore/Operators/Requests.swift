@@ -23,8 +23,8 @@ extension Agent {
       case .time(let duration): .time(now + duration)
       }
     let hold = Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
-    let superseded = reconciler.change { $0.deliberation.hold(tunnel, hold, of: $0.set) }
-    platform.recoveryLog.saveHolds(state.deliberation.holds)
+    let superseded = reconciler.change { $0.decisions.hold(tunnel, hold, of: $0.set) }
+    platform.recoveryLog.saveHolds(state.decisions.holds)
     for other in superseded { announcer.publish(.hold(tunnel: other, nil, isSaid: false)) }
     announcer.publish(.hold(tunnel: tunnel, request, isSaid: true))
     reconciler.pass()
@@ -35,9 +35,9 @@ extension Agent {
     if let tunnel, state.set.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
     let ended = reconciler.change { state in
       if tunnel == nil { _ = state.killSwitch.machine.close() }
-      return state.deliberation.resume(tunnel)
+      return state.decisions.resume(tunnel)
     }
-    if !ended.isEmpty { platform.recoveryLog.saveHolds(state.deliberation.holds) }
+    if !ended.isEmpty { platform.recoveryLog.saveHolds(state.decisions.holds) }
     for name in ended { announcer.publish(.hold(tunnel: name, nil, isSaid: true)) }
     reconciler.pass()
   }
@@ -46,7 +46,7 @@ extension Agent {
   package var lastSnapshot: NetworkSnapshot { state.seen.snapshot }
 
   /// The same, with where its facts come from.
-  package var lastUnderlay: Underlay { Underlay(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance()) }
+  package var lastSnapshotWithSources: SnapshotWithSources { SnapshotWithSources(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance()) }
 
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { state.policies.loaded.dependencies }

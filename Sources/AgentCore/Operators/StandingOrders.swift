@@ -7,7 +7,7 @@ package import RoamwardCore
 /// how the agent's tunnels stand.
 package struct StandingOrders: Hashable, Sendable {
   package var overrides: [String: Hold] = [:]
-  package var killSwitch = GuardMachine()
+  package var killSwitch = KillSwitchMachine()
   /// Whether each tunnel is wanted, by the agent's word; `nil`: no agent tells.
   package var wanted: [String: Bool]?
   /// The routing tables of tunnels that run.
@@ -37,7 +37,7 @@ package struct StandingOrders: Hashable, Sendable {
         since: report.time, lifetime: lifetime, isPortal: firewall.situation == .portal, programs: firewall.programs.flatMap(controlGroup),
         reason: firewall.reason)
     }
-    killSwitch = GuardMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
+    killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
   }
 
   /// What differs from what the rules alone want.
@@ -77,7 +77,7 @@ extension ObservedState {
   /// The slot whose table has routes of the tunnel; `nil`: none.
   fileprivate func slot(of tunnel: TunnelPolicy) -> UInt32? {
     kernel.routes.first { route in
-      route.link != nil && route.link == tunnel.linkName && route.origin == Ownership.routeProtocol
+      route.link != nil && route.link == tunnel.linkName && route.routeProtocol == Ownership.routeProtocol
         && Ownership.tables.contains(route.table)
     }
     .map { $0.table - Ownership.tables.lowerBound }

@@ -134,7 +134,7 @@ package struct CommandPlatform {
   /// Every program fails.
   package static var unsupported: CommandPlatform {
     CommandPlatform(
-      run: { _, _, _, done in done(.failed(because: "this platform runs no commands")) }, end: { _ in }, cut: { _ in })
+      run: { _, _, _, done in done(.failed(reason: "this platform runs no commands")) }, end: { _ in }, cut: { _ in })
   }
 }
 

@@ -30,13 +30,13 @@ package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
 /// What runs WireGuard devices on this machine.
 package enum EngineChoice: Hashable, Sendable {
   case engine(WireGuardEngine)
-  case none(because: String)
+  case none(reason: String)
 }
 
 /// What came of a look-up.
 package enum Resolution: Hashable, Sendable {
   case addresses([IPAddress])
-  case failed(because: String)
+  case failed(reason: String)
 }
 
 /// What a tunnel's program is run for.
@@ -47,5 +47,5 @@ package enum CommandAction: String, Hashable, Sendable {
 /// What came of a tunnel's program.
 package enum CommandOutcome: Hashable, Sendable {
   case succeeded
-  case failed(because: String)
+  case failed(reason: String)
 }

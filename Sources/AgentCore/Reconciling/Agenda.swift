@@ -59,8 +59,8 @@ extension AgentState {
       schedule.deadlines + repairs.deadlines(at: now) + [
         (.resolver, resolver.nextDeadline(at: now)), (.portal, killSwitch.portalDeadline(at: now)), (.trial, trial),
         (.suspensionOver, killSwitch.machine.release?.lifetime.end.map { now + max(.zero, $0 - wallClock) }),
-        (.rules, deliberation.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
-        (.stop, stop.cutAt), (.underlay, seen.underlayNews.event.map { _ in now }), (.poll, agenda.polling.next),
+        (.rules, decisions.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
+        (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }), (.poll, agenda.polling.next),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
     return common

@@ -9,7 +9,7 @@ struct AgentState {
   var policies = PoliciesInForce()
   var seen = ObservedMachine()
   var schedule = ObservationSchedule()
-  var deliberation = Deliberation()
+  var decisions = DecisionScheduler()
   var killSwitch = KillSwitch()
   var resolver = ResolverCoordinator()
   var repairs = RepairSchedule()
@@ -56,7 +56,7 @@ extension AgentState {
   /// What the agent knows of its tunnels, as the one builder takes it.
   var desiredTunnels: DesiredTunnels {
     DesiredTunnels(
-      set, decisions: deliberation.decisions, overrides: deliberation.holds, killSwitch: killSwitch.machine,
+      set, decisions: decisions.decisions, overrides: decisions.holds, killSwitch: killSwitch.machine,
       standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping)
   }
 
@@ -81,7 +81,7 @@ extension AgentState {
   var portalWindow: PortalWindow? { killSwitch.machine.portalWindow(controlGroup) }
 
   /// Whether something is open on this network that would have to be blocked at once on another one.
-  var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, holds: deliberation.holds) }
+  var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, holds: decisions.holds) }
 }
 
 // MARK: What is observed
@@ -98,7 +98,7 @@ extension AgentState {
 
   /// What policies and overrides need; an override that ends with the network tells networks apart by their gateways.
   private var neededFacts: Set<FactKind> {
-    let isHeld = deliberation.holds.values.contains { if case .network = $0.lifetime { true } else { false } }
+    let isHeld = decisions.holds.values.contains { if case .network = $0.lifetime { true } else { false } }
     return isHeld ? set.neededFacts.union([.gatewayMAC]) : set.neededFacts
   }
 
@@ -137,14 +137,14 @@ extension AgentState {
     if let doubt = tunnel.machine.doubt { return (doubt.code, "\(doubt)") }
     let name = tunnel.policy.name
     let reason = StateReason(
-      set.tunnel(named: name), deliberation.decisions[name], override: deliberation.holds[name], isWanted: tunnel.isWanted,
+      set.tunnel(named: name), decisions.decisions[name], override: decisions.holds[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
     return (tunnel.machine.trouble ?? reason.code, reason.description)
   }
 
   /// What will happen to a tunnel by itself, the next first.
   func timers(of tunnel: TunnelSupervisor, at now: Moment, wallClock: Timestamp) -> [TunnelTimer] {
-    let timers = deliberation.timers(of: tunnel.policy.name, at: now, time: wallClock) + [tunnel.machine.timer].compactMap { $0 }
+    let timers = decisions.timers(of: tunnel.policy.name, at: now, time: wallClock) + [tunnel.machine.timer].compactMap { $0 }
     return timers.sorted { $0.at < $1.at }
   }
 

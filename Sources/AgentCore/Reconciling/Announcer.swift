@@ -36,7 +36,7 @@ package final class Announcer {
     guard old != new else { return }
     states[name] = new
     let why = reason()
-    publish(.state(tunnel: name, from: old, to: new, reason: why.code, because: why.description))
+    publish(.state(tunnel: name, from: old, to: new, code: why.code, reason: why.description))
   }
 
   func follow(_ status: FirewallStatus) {
@@ -63,7 +63,7 @@ package final class Announcer {
   }
 
   /// Bursts of repairs that are over.
-  func follow(_ ended: [(subject: RepairPace.Subject, count: Int)], tunnel: (String) -> String?) {
+  func follow(_ ended: [(subject: RepairBackoff.Subject, count: Int)], tunnel: (String) -> String?) {
     for (subject, count) in ended { publish(.repair(tunnel: subject.link.flatMap(tunnel), reason: subject.reason, count: count)) }
   }
 }

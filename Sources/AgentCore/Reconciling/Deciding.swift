@@ -14,10 +14,10 @@ struct TunnelOrder {
 extension AgentState {
   /// Ends what is over: overrides, and the suspension of the kill switch. Gives the tunnels whose override has ended.
   mutating func endWhatIsOver(wallClock: Timestamp) -> [String] {
-    let ended = deliberation.endHolds(at: wallClock, on: seen.network)
+    let ended = decisions.endHolds(at: wallClock, on: seen.network)
     _ = killSwitch.machine.endRelease(at: wallClock, on: seen.network)
     // To have no network is to have just left one.
-    if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, holds: deliberation.holds) }
+    if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, holds: decisions.holds) }
     if isPortalNeedless { _ = killSwitch.machine.close() }
     return ended
   }
@@ -26,7 +26,7 @@ extension AgentState {
   mutating func decide(at now: Moment, wallClock: Timestamp) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
     let tunnels = tunnels
-    let verdicts = deliberation.deliberate(on: set, seen.snapshot, changed: seen.changedAt, at: now, time: wallClock) {
+    let verdicts = decisions.decide(on: set, seen.snapshot, changed: seen.changedAt, at: now, time: wallClock) {
       tunnels[$0]?.isWanted ?? false
     }
     return verdicts.map { verdict in
@@ -43,7 +43,7 @@ extension AgentState {
   /// The tunnel's policy is gone, and it is down.
   mutating func forget(_ tunnel: String) {
     tunnels.remove(tunnel)
-    deliberation.forget(tunnel)
+    decisions.forget(tunnel)
     killSwitch.machine.forget(tunnel)
   }
 }

@@ -14,7 +14,7 @@ extension Event.Kind {
     let decision = order.decision
     return .decision(
       tunnel: order.tunnel, outcome: decision.outcome.rawValue, rule: decision.rule?.index, name: decision.rule?.name,
-      reason: decision.code, because: decision.reason)
+      code: decision.code, reason: decision.reason)
   }
 }
 

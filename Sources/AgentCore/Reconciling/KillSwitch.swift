@@ -8,7 +8,7 @@ struct KillSwitch {
   /// are up, so that it is needless.
   private static let portalInterval = Duration.seconds(5)
 
-  var machine = GuardMachine()
+  var machine = KillSwitchMachine()
   /// Closes the firewall when this network is left.
   private var stepOnLeaving: Step?
   /// It has been done since the last look.

@@ -10,13 +10,13 @@ struct ObservedMachine {
   private(set) var hostSnapshot = NetworkSnapshot()
   /// The network that it is on, with all that was learnt about it.
   private(set) var network = NetworkIdentity.none
-  private var path = UnderlayPath(NetworkSnapshot())
+  private var path = PathIdentity(NetworkSnapshot())
   /// The other VPNs of this machine.
   private(set) var others = OtherVPNs()
   /// Routes of the network that would lead past our tunnels; `nil`: not looked for since the last look.
   var claims: [RouteClaim]?
   /// What the tunnels have still to be told.
-  var underlayNews = UnderlayNews()
+  var pathNews = PathNews()
   private var gatewayInquiry = GatewayInquiry()
   private var firstEventAt: Moment?
   /// Since when the network has been as it is; `nil`: since before the agent looked.
@@ -67,10 +67,10 @@ struct ObservedMachine {
     news.isSnapshot = !new.isSameButForTime(as: old)
     if news.isSnapshot { changedAt = firstEventAt }
     let (before, after) = (network, NetworkIdentity(of: new))
-    news.isNetwork = !before.isSame(as: after)
+    news.isNetwork = !before.mayBeSame(as: after)
     if news.isNetwork { network = after } else { network.learn(after) }
     news.isDescription = news.isNetwork || before.type != network.type
-    let path = UnderlayPath(new, after: self.path)
+    let path = PathIdentity(new, after: self.path)
     news.paths = path.families(differingFrom: self.path)
     self.path = path
     return news
@@ -78,7 +78,7 @@ struct ObservedMachine {
 }
 
 /// What the tunnels have still to be told about the network below.
-struct UnderlayNews {
+struct PathNews {
   private(set) var event: TunnelMachine.Event?
   /// The families whose path has changed since they were told.
   private var paths: Set<IPAddress.Family> = []
@@ -91,7 +91,7 @@ struct UnderlayNews {
   mutating func slept() { event = event ?? .slept }
 
   mutating func take() -> (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)? {
-    defer { self = UnderlayNews() }
+    defer { self = PathNews() }
     return event.map { ($0, paths) }
   }
 }

@@ -17,7 +17,7 @@ extension AgentState {
     let plan = Plan(from: observed, to: desired)
     agenda.counters.plans += 1
     if inProgress.resolver == nil {
-      resolver.judge(plan, desired, in: observed, resolverChoice, bringsServers: resolverLinks != nil, at: now)
+      resolver.follow(plan, desired, in: observed, resolverChoice, bringsServers: resolverLinks != nil, at: now)
     }
     let possible = plan.steps.filter {
       scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)

@@ -89,7 +89,7 @@ final class Reconciler {
     guard state.agenda.sleep.woke(at: now) else { return }
     noteWake(.sleep)
     state.schedule.isStale = true
-    state.seen.underlayNews.slept()
+    state.seen.pathNews.slept()
     prober.wake()
   }
 
@@ -121,26 +121,26 @@ final class Reconciler {
 
   private func take(_ news: ObservedMachine.News) {
     if news.isSnapshot { announcer.publish(.snapshot(state.seen.snapshot.json)) }
-    if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, holds: state.deliberation.holds) }
+    if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, holds: state.decisions.holds) }
     if news.isDescription { announcer.publish(.network(of: state.seen.snapshot)) }
     // The kernel need not announce it once more.
     if news.isSnapshot || !news.paths.isEmpty { passes.demandAnotherRound() }
     guard !news.paths.isEmpty else { return }
-    state.deliberation.restartWaits()
+    state.decisions.restartWaits()
     if state.agenda.counters.observations > 1 { state.resolver.networkChanged(at: now) }
-    state.seen.underlayNews.pathChanged(news.paths, hasNetwork: state.seen.snapshot.primaryLink != nil)
+    state.seen.pathNews.pathChanged(news.paths, hasNetwork: state.seen.snapshot.primaryLink != nil)
   }
 
   // MARK: Decide
 
   private func decide() {
     takeProbeResults()
-    prober.want(state.stop.isStopping ? [] : state.deliberation.evidence(for: state.set, state.seen.snapshot, at: now))
+    prober.want(state.stop.isStopping ? [] : state.decisions.evidence(for: state.set, state.seen.snapshot, at: now))
     takeProbeResults()
     let running = state.tunnels.ordered.filter(\.machine.isRunning)
-    let holds = state.deliberation.holds
+    let holds = state.decisions.holds
     for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.hold(tunnel: tunnel, nil, isSaid: false)) }
-    if state.deliberation.holds != holds { platform.recoveryLog.saveHolds(state.deliberation.holds) }
+    if state.decisions.holds != holds { platform.recoveryLog.saveHolds(state.decisions.holds) }
     state.tunnels.follow(state.set)
     for order in state.decide(at: now, wallClock: wallClock) {
       if order.isNews { announcer.publish(.decision(order)) }
@@ -152,7 +152,7 @@ final class Reconciler {
       if tunnel.machine.state == .disconnected { state.forget(tunnel.policy.name) }
     }
     // After the rules: a tunnel that is not wanted on the new network need not be asked whether it works there.
-    if let news = state.seen.underlayNews.take() {
+    if let news = state.seen.pathNews.take() {
       for tunnel in running where tunnel.isConcerned(by: news) { drive(tunnel) { $0.handle(news.event, on: $1) } }
     }
     for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
@@ -229,7 +229,7 @@ final class Reconciler {
     state.repairs.made(outcome.made)
     for case .renewSessions(let link, _) in outcome.made { state.tunnels.ordered.first { $0.linkName == link }?.sessionsBegan() }
     for failure in outcome.failures where failure.step.isOfResolver {
-      state.resolver.failed(failure.step, because: failure.reason, at: now)
+      state.resolver.failed(failure.step, reason: failure.reason, at: now)
     }
     return outcome.failures.filter { !$0.step.isOfResolver }
   }

@@ -8,7 +8,7 @@ struct RepairSchedule {
   private var applied: AppliedState?
   /// What was wanted when everything was last so.
   var settled: DesiredState?
-  private var backoff = RepairPace()
+  private var backoff = RepairBackoff()
   private(set) var repairAt: Moment?
   private var tally = RepairTally()
 
@@ -36,7 +36,7 @@ struct RepairSchedule {
   mutating func repairIsDue() { repairAt = nil }
 
   /// Bursts of repairs that are over.
-  mutating func takeEnded(at now: Moment) -> [(subject: RepairPace.Subject, count: Int)] { tally.takeEnded(at: now) }
+  mutating func takeEnded(at now: Moment) -> [(subject: RepairBackoff.Subject, count: Int)] { tally.takeEnded(at: now) }
 
   /// Contests that go on.
   func words(at now: Moment) -> [String] { backoff.contested(at: now).map { backoff.words(for: $0) } }

@@ -15,13 +15,13 @@ struct RepairTally {
     var end: Moment { min(last + RepairTally.quiet, since + RepairTally.longest) }
   }
 
-  private var bursts: [RepairPace.Subject: Burst] = [:]
+  private var bursts: [RepairBackoff.Subject: Burst] = [:]
 
   /// When the first of them has to be told.
   var nextDeadline: Moment? { bursts.values.map(\.end).min() }
 
   /// Several steps of one plan are one repair.
-  mutating func add(_ subjects: some Sequence<RepairPace.Subject>, at now: Moment) {
+  mutating func add(_ subjects: some Sequence<RepairBackoff.Subject>, at now: Moment) {
     for subject in Set(subjects) {
       bursts[subject]?.last = now
       bursts[subject]?.count += 1
@@ -30,14 +30,14 @@ struct RepairTally {
   }
 
   /// Takes out those that are over, in order.
-  mutating func takeEnded(at now: Moment) -> [(subject: RepairPace.Subject, count: Int)] {
+  mutating func takeEnded(at now: Moment) -> [(subject: RepairBackoff.Subject, count: Int)] {
     let ended = bursts.filter { $0.value.end <= now }.sorted { $0.key < $1.key }
     for (subject, _) in ended { bursts[subject] = nil }
     return ended.map { ($0.key, $0.value.count) }
   }
 }
 
-extension RepairPace.Subject {
+extension RepairBackoff.Subject {
   var reason: ReasonCode {
     switch self {
     case .firewall: .killSwitchChanged

@@ -4,7 +4,7 @@ import RoamwardCore
 
 /// Name servers: that setting them does not become a war with another program. Pure: no clock.
 struct ResolverCoordinator {
-  private var contest = ResolverContest()
+  private var contest = ResolverBackoff()
   /// A change that another program has made: it has to show.
   private var changeToVerify: Step?
 
@@ -20,7 +20,7 @@ struct ResolverCoordinator {
   mutating func networkChanged(at now: Moment) { contest.networkChanged(at: now) }
 
   /// Notes whether what was wanted is there, and who may have taken it away.
-  mutating func judge(
+  mutating func follow(
     _ plan: Plan, _ desired: DesiredState, in observed: ObservedState, _ choice: ResolverChoice, bringsServers: Bool, at now: Moment
   ) {
     guard choice.obstacle == nil, !choice.isPending else {
@@ -32,7 +32,7 @@ struct ResolverCoordinator {
     let open = plan.steps.filter(\.isOfResolver)
     contest.see(.init(desired), isSatisfied: open.isEmpty, rival: observed.resolvConf.rival, at: now)
     if let step = changeToVerify, open.contains(step) {
-      contest.failed(because: "`\(step)` was accepted, and does not show", at: now)
+      contest.failed(reason: "`\(step)` was accepted, and does not show", at: now)
     }
     changeToVerify = nil
   }
@@ -41,13 +41,13 @@ struct ResolverCoordinator {
   mutating func finished(_ step: Step, _ result: Result<Void, PlatformError>, at now: Moment) {
     switch result {
     case .success: changeToVerify = step
-    case .failure(let error): failed(step, because: error.description, at: now)
+    case .failure(let error): failed(step, reason: error.description, at: now)
     }
   }
 
   /// Name servers that could not be set fail no tunnel: they are reported, and tried again less and less eagerly.
-  mutating func failed(_ step: Step, because reason: String, at now: Moment) {
-    contest.failed(because: reason, isTakingBack: step.stage == .removal, at: now)
+  mutating func failed(_ step: Step, reason: String, at now: Moment) {
+    contest.failed(reason: reason, isTakingBack: step.stage == .removal, at: now)
   }
 }
 
@@ -55,6 +55,6 @@ extension ObservedResolvConf {
   /// Who has written the file, where it is not ours.
   fileprivate var rival: String? {
     guard case .file(let text) = self, !isOurs else { return nil }
-    return ResolvConfWords(parsing: text).writer
+    return ResolvConfReport(parsing: text).writer
   }
 }

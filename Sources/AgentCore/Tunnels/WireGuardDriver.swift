@@ -197,7 +197,7 @@ final class WireGuardDriver: TunnelDriver {
 
   private enum Answer {
     case found(IPAddress)
-    case missing(because: String)
+    case missing(reason: String)
   }
 
   /// The address to use of those that the name has; else the last that it had.
@@ -207,8 +207,8 @@ final class WireGuardDriver: TunnelDriver {
       if let address = choice.choose(among: addresses, of: name, families: Set(underlay?.gateways.map(\.family) ?? [])) {
         return .found(address)
       }
-      return choice.last(of: name).map { .found($0) } ?? .missing(because: "it has no address")
-    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(because: reason)
+      return choice.last(of: name).map { .found($0) } ?? .missing(reason: "it has no address")
+    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(reason: reason)
     }
   }
 }

@@ -7,20 +7,20 @@ package struct DecisionReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var action: Decision.Outcome
   package var code: ReasonCode
-  package var because: String
+  package var reason: String
   package var rule: RuleReport?
   package var pending: Pending?
   package var inert: Inert?
   package var trace: [Entry]
 
   package init(
-    tunnel: String, action: Decision.Outcome, code: ReasonCode, because: String, rule: RuleReport?, pending: Pending?, inert: Inert?,
+    tunnel: String, action: Decision.Outcome, code: ReasonCode, reason: String, rule: RuleReport?, pending: Pending?, inert: Inert?,
     trace: [Entry]
   ) {
     self.tunnel = tunnel
     self.action = action
     self.code = code
-    self.because = because
+    self.reason = reason
     self.rule = rule
     self.pending = pending
     self.inert = inert
@@ -28,14 +28,14 @@ package struct DecisionReport: Hashable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case tunnel, action, code, because, rule, pending, inert, trace
+    case tunnel, action, code, reason, rule, pending, inert, trace
 
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
       case .action: "What the rules want."
       case .code: "Why, as a code."
-      case .because: "Why, for people."
+      case .reason: "Why, for people."
       case .rule: "The rule that decided, or whose fact is awaited; null: none holds."
       case .pending: "Of a decision that waits for a fact; null: it does not wait."
       case .inert: "Why the decision is not acted on; null: it is."
@@ -99,22 +99,22 @@ extension DecisionReport {
   package struct Inert: Hashable, Sendable, Codable {
     package var code: ReasonCode
     package var by: String?
-    package var because: String
+    package var reason: String
 
-    package init(code: ReasonCode, by: String?, because: String) {
+    package init(code: ReasonCode, by: String?, reason: String) {
       self.code = code
       self.by = by
-      self.because = because
+      self.reason = reason
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case code, by, because
+      case code, by, reason
 
       var about: String {
         switch self {
         case .code: "Why, as a code."
         case .by: "The tunnel that comes first."
-        case .because: "Why, for people."
+        case .reason: "Why, for people."
         }
       }
     }
@@ -125,24 +125,24 @@ extension DecisionReport {
     package var rule: RuleReport
     package var action: String
     package var holds: String
-    package var because: [String]
+    package var reason: [String]
 
-    package init(rule: RuleReport, action: String, holds: String, because: [String]) {
+    package init(rule: RuleReport, action: String, holds: String, reason: [String]) {
       self.rule = rule
       self.action = action
       self.holds = holds
-      self.because = because
+      self.reason = reason
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case rule, action, holds, because
+      case rule, action, holds, reason
 
       var about: String {
         switch self {
         case .rule: "The rule."
         case .action: "What it wants if it holds."
         case .holds: "Whether it holds."
-        case .because: "What was found, for people."
+        case .reason: "What was found, for people."
         }
       }
 
@@ -160,11 +160,11 @@ extension DecisionReport {
 extension DecisionReport {
   package init(_ decision: Decision) {
     self.init(
-      tunnel: decision.tunnel, action: decision.outcome, code: decision.code, because: decision.because,
+      tunnel: decision.tunnel, action: decision.outcome, code: decision.code, reason: decision.ruleReason,
       rule: decision.rule.map { RuleReport($0) }, pending: Pending(of: decision),
-      inert: decision.inert.map { Inert(code: $0.code, by: $0.winner, because: $0.words) },
+      inert: decision.inert.map { Inert(code: $0.code, by: $0.winner, reason: $0.words) },
       trace: decision.trace.map {
-        Entry(rule: RuleReport($0.rule), action: $0.action.rawValue, holds: $0.holds.rawValue, because: [$0.finding.because])
+        Entry(rule: RuleReport($0.rule), action: $0.action.rawValue, holds: $0.holds.rawValue, reason: [$0.finding.reason])
       })
   }
 }
@@ -173,7 +173,7 @@ extension DecisionReport.Pending {
   fileprivate init?(of decision: Decision) {
     guard decision.outcome == .pending else { return nil }
     self.init(
-      waitsFor: decision.because, decideWithinMilliseconds: decision.pending?.decideWithin.milliseconds,
+      waitsFor: decision.ruleReason, decideWithinMilliseconds: decision.pending?.decideWithin.milliseconds,
       then: decision.pending.map { .init(action: $0.then, rule: $0.rule.map { RuleReport($0) }) })
   }
 }

@@ -34,24 +34,24 @@ package struct HostReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var host: String
   package var action: String
-  package var because: String
+  package var reason: String
 
-  package init(tunnel: String, host: String, action: String, because: String) {
+  package init(tunnel: String, host: String, action: String, reason: String) {
     self.tunnel = tunnel
     self.host = host
     self.action = action
-    self.because = because
+    self.reason = reason
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case tunnel, host, action, because
+    case tunnel, host, action, reason
 
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
       case .host: "The name."
       case .action: "What the connection rule wants; none: no rule holds the name."
-      case .because: "For people."
+      case .reason: "For people."
       }
     }
 
@@ -66,6 +66,6 @@ package struct HostReport: Hashable, Sendable, Codable {
 
 extension HostReport {
   package init(_ decision: HostDecision) {
-    self.init(tunnel: decision.tunnel, host: decision.name.text, action: decision.action, because: decision.words)
+    self.init(tunnel: decision.tunnel, host: decision.name.text, action: decision.action, reason: decision.words)
   }
 }

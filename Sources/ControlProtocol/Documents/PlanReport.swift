@@ -66,24 +66,24 @@ package struct RouteReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var what: String
   package var goes: String
-  package var because: String
+  package var reason: String
 
-  package init(tunnel: String, what: String, goes: String, because: String) {
+  package init(tunnel: String, what: String, goes: String, reason: String) {
     self.tunnel = tunnel
     self.what = what
     self.goes = goes
-    self.because = because
+    self.reason = reason
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case tunnel, what, goes, because
+    case tunnel, what, goes, reason
 
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
       case .what: "The route or rule."
       case .goes: "Where the packets go that it is about."
-      case .because: "Why, for people."
+      case .reason: "Why, for people."
       }
     }
 
@@ -107,6 +107,6 @@ extension PlanReport {
 
 extension RouteReport {
   package init(_ claim: RouteClaim) {
-    self.init(tunnel: claim.tunnel, what: claim.what, goes: claim.fate.rawValue, because: claim.because)
+    self.init(tunnel: claim.tunnel, what: claim.what, goes: claim.fate.rawValue, reason: claim.reason)
   }
 }

@@ -52,27 +52,27 @@ extension StateReport {
     package var what: String
     package var purpose: String
     package var tunnel: String?
-    package var because: String?
+    package var reason: String?
     package var code: ReasonCode?
     package var since: Timestamp?
     package var rule: RuleReport?
 
     package init(
-      kind: String, what: String, purpose: String, tunnel: String?, because: String? = nil, code: ReasonCode? = nil,
+      kind: String, what: String, purpose: String, tunnel: String?, reason: String? = nil, code: ReasonCode? = nil,
       since: Timestamp? = nil, rule: RuleReport? = nil
     ) {
       self.kind = kind
       self.what = what
       self.purpose = purpose
       self.tunnel = tunnel
-      self.because = because
+      self.reason = reason
       self.code = code
       self.since = since
       self.rule = rule
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case kind, what, purpose, tunnel, because, code, since, rule
+      case kind, what, purpose, tunnel, reason, code, since, rule
 
       var about: String {
         switch self {
@@ -80,7 +80,7 @@ extension StateReport {
         case .what: "The thing itself."
         case .purpose: "What it is for."
         case .tunnel: "The tunnel that it belongs to; null: none alone."
-        case .because: "Why the tunnel is as it is; null: no agent tells."
+        case .reason: "Why the tunnel is as it is; null: no agent tells."
         case .code: "The same as a code."
         case .since: "Since when the tunnel is in its state."
         case .rule: "The rule that decided about the tunnel."

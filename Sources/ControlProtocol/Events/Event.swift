@@ -6,9 +6,9 @@ package import RoamwardCore
 package struct Event: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     /// The rules' verdict on a tunnel is another one, or has another reason.
-    case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, reason: ReasonCode, because: String)
+    case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, code: ReasonCode, reason: String)
     /// The tunnel has come to another state.
-    case state(tunnel: String, from: String, to: String, reason: ReasonCode, because: String)
+    case state(tunnel: String, from: String, to: String, code: ReasonCode, reason: String)
     /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
     case failure(tunnel: String, TunnelFailure)
     /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
@@ -70,10 +70,10 @@ extension Event.Kind {
 
   fileprivate var happening: any Happening {
     switch self {
-    case .decision(let tunnel, let outcome, let rule, let name, _, let because):
-      DecisionEvent(tunnel: tunnel, decision: outcome, rule: rule, name: name, because: because)
-    case .state(let tunnel, let from, let to, _, let because): StateEvent(tunnel: tunnel, from: from, to: to, because: because)
-    case .failure(let tunnel, let failure): FailureEvent(tunnel: tunnel, because: failure.description)
+    case .decision(let tunnel, let outcome, let rule, let name, _, let reason):
+      DecisionEvent(tunnel: tunnel, decision: outcome, rule: rule, name: name, reason: reason)
+    case .state(let tunnel, let from, let to, _, let reason): StateEvent(tunnel: tunnel, from: from, to: to, reason: reason)
+    case .failure(let tunnel, let failure): FailureEvent(tunnel: tunnel, reason: failure.description)
     case .hold(let tunnel, let hold, let isSaid):
       HoldEvent(
         tunnel: tunnel, hold: hold.map { $0.wantsUp ? "up" : "down" }, isSaid: isSaid, lifetime: hold?.until.word,

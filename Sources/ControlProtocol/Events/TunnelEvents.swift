@@ -10,11 +10,11 @@ package struct DecisionEvent: Happening {
   package var decision: String
   package var rule: Int?
   package var name: String?
-  package var because: String
+  package var reason: String
 
   package func line(_ code: ReasonCode?) -> String {
     let rule = rule.map { words(forRule: $0, name: name) + ": " } ?? ""
-    return "\(tunnel): \(decision) (\(rule)\(because))"
+    return "\(tunnel): \(decision) (\(rule)\(reason))"
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -22,7 +22,7 @@ package struct DecisionEvent: Happening {
     case decision
     case rule
     case name
-    case because
+    case reason
 
     var about: String {
       switch self {
@@ -30,7 +30,7 @@ package struct DecisionEvent: Happening {
       case .decision: "What the rules want."
       case .rule: "The place of the rule that decided, counted from 1; null: none holds."
       case .name: "The rule's name."
-      case .because: "Why, for people."
+      case .reason: "Why, for people."
       }
     }
 
@@ -50,24 +50,24 @@ package struct StateEvent: Happening {
   package var tunnel: String
   package var from: String
   package var to: String
-  package var because: String
+  package var reason: String
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel): \(from) -> \(to) (\(because))"
+    "\(tunnel): \(from) -> \(to) (\(reason))"
   }
 
   private enum CodingKeys: String, DescribedKey {
     case tunnel
     case from
     case to
-    case because
+    case reason
 
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
       case .from: "The state before."
       case .to: "The state now."
-      case .because: "Why, for people."
+      case .reason: "Why, for people."
       }
     }
 
@@ -85,20 +85,20 @@ package struct FailureEvent: Happening {
   package static let event = "failure"
 
   package var tunnel: String
-  package var because: String
+  package var reason: String
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel): failed (\(because))"
+    "\(tunnel): failed (\(reason))"
   }
 
   private enum CodingKeys: String, DescribedKey {
     case tunnel
-    case because
+    case reason
 
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .because: "Why, for people."
+      case .reason: "Why, for people."
       }
     }
   }

@@ -2,7 +2,7 @@ package import JSON
 internal import NetworkTypes
 package import RoamwardCore
 
-extension Underlay {
+extension SnapshotWithSources {
   /// The snapshot file's form, with a section `facts` beside it: where each fact comes from, which readers of the snapshot pass over.
   package var json: JSON {
     guard case .object(var members) = snapshot.json else { return snapshot.json }
@@ -18,13 +18,13 @@ extension Underlay {
       for (kind, report) in reports.links[name] ?? [:] {
         guard let kind = FactKind(rawValue: kind), kind.isOfLink else { continue }
         provenance.links[name, default: [:]][kind] = report.origin
-        if let reason = report.unknown { snapshot.links[i].makeUnknown(kind, because: reason) }
+        if let reason = report.unknown { snapshot.links[i].makeUnknown(kind, reason: reason) }
       }
     }
     for (kind, report) in reports.machine {
       guard let kind = FactKind(rawValue: kind), !kind.isOfLink else { continue }
       provenance.machine[kind] = report.origin
-      if let reason = report.unknown { snapshot.makeUnknown(kind, because: reason) }
+      if let reason = report.unknown { snapshot.makeUnknown(kind, reason: reason) }
     }
   }
 }
@@ -34,7 +34,7 @@ private struct FactReports: Codable {
   var links: [String: [String: FactReport]]
   var machine: [String: FactReport]
 
-  init(of underlay: Underlay) {
+  init(of underlay: SnapshotWithSources) {
     let (snapshot, provenance) = (underlay.snapshot, underlay.provenance)
     let links = snapshot.links.map { link in
       (link.name, Self.reports(provenance.links[link.name] ?? [:], FactKind.allCases.filter(\.isOfLink), link.unknownReason))
@@ -61,12 +61,12 @@ private struct FactReport: Codable {
     var source: String
     var said: String
     var isBelieved: Bool
-    var because: String?
+    var reason: String?
 
     enum CodingKeys: String, CodingKey {
       case source, said
       case isBelieved = "believed"
-      case because
+      case reason
     }
   }
 
@@ -82,12 +82,12 @@ private struct FactReport: Codable {
     source = origin.believed?.source
     confirmed = origin.confirmed.map { Timestamp(seconds: $0) }
     self.unknown = unknown
-    asked = origin.sources.map { Answer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, because: $0.because) }
+    asked = origin.sources.map { Answer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, reason: $0.reason) }
   }
 
   var origin: FactOrigin {
     FactOrigin(
-      asked.map { SourceAnswer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, because: $0.because) },
+      asked.map { SourceAnswer(source: $0.source, said: $0.said, isBelieved: $0.isBelieved, reason: $0.reason) },
       confirmed: confirmed?.seconds)
   }
 }

@@ -6,30 +6,30 @@ extension StatusReport {
   package struct Resolver: Hashable, Sendable, Codable {
     /// `systemd-resolved`, `resolvconf`, `openresolv`, `file` or `none`.
     package var backend: String
-    package var because: String
+    package var reason: String
     /// Some names can go to some servers, and the others elsewhere.
     package var splits: Bool
     package var candidates: [Candidate]
     /// Domains whose names are asked nowhere, because their tunnel is not up.
     package var refused: [String]
 
-    package init(backend: String, because: String, splits: Bool, candidates: [Candidate], refused: [String] = []) {
+    package init(backend: String, reason: String, splits: Bool, candidates: [Candidate], refused: [String] = []) {
       self.backend = backend
-      self.because = because
+      self.reason = reason
       self.splits = splits
       self.candidates = candidates
       self.refused = refused
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case backend, because
+      case backend, reason
       case splits = "split"
       case candidates, refused
 
       var about: String {
         switch self {
         case .backend: "The DNS backend: systemd-resolved, resolvconf, openresolv, file or none."
-        case .because: "Why it is this one."
+        case .reason: "Why it is this one."
         case .splits: "Whether names of some domains can go to other servers."
         case .candidates: "Every backend that was considered."
         case .refused: "Domains whose names are asked nowhere, because their tunnel is not up."
@@ -42,24 +42,24 @@ extension StatusReport {
   package struct Candidate: Hashable, Sendable, Codable {
     package var backend: String
     package var isChosen: Bool
-    package var because: String
+    package var reason: String
 
-    package init(backend: String, isChosen: Bool, because: String) {
+    package init(backend: String, isChosen: Bool, reason: String) {
       self.backend = backend
       self.isChosen = isChosen
-      self.because = because
+      self.reason = reason
     }
 
     private enum CodingKeys: String, DescribedKey {
       case backend
       case isChosen = "chosen"
-      case because
+      case reason
 
       var about: String {
         switch self {
         case .backend: "Its name."
         case .isChosen: "Whether it is the one."
-        case .because: "Why, or why not."
+        case .reason: "Why, or why not."
         }
       }
     }
@@ -70,24 +70,24 @@ extension StatusReport {
     package var name: String
     /// `ok`, `fail` or `unknown`; of a captive portal also `open` or `closed`.
     package var answer: String
-    package var because: String
+    package var reason: String
     package var answeredAt: Timestamp?
     /// When it is asked again though nothing happens.
     package var nextAt: Timestamp?
     /// Whether a decision hangs on it now.
     package var isWanted: Bool
 
-    package init(name: String, answer: String, because: String, answeredAt: Timestamp?, nextAt: Timestamp?, isWanted: Bool) {
+    package init(name: String, answer: String, reason: String, answeredAt: Timestamp?, nextAt: Timestamp?, isWanted: Bool) {
       self.name = name
       self.answer = answer
-      self.because = because
+      self.reason = reason
       self.answeredAt = answeredAt
       self.nextAt = nextAt
       self.isWanted = isWanted
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case name, answer, because
+      case name, answer, reason
       case answeredAt = "answered-at"
       case nextAt = "next-at"
       case isWanted = "wanted"
@@ -96,7 +96,7 @@ extension StatusReport {
         switch self {
         case .name: "The probe's name in the policy, or what else it is."
         case .answer: "What was found; of a captive portal open or closed."
-        case .because: "The reply, or what it waits for."
+        case .reason: "The reply, or what it waits for."
         case .answeredAt: "When it was answered."
         case .nextAt: "When it is asked again though nothing happens."
         case .isWanted: "Whether a decision depends on it now."

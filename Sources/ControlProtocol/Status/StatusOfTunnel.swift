@@ -15,8 +15,8 @@ extension StatusReport {
     package var decision: Decision.Outcome
     package var rule: RuleReport?
     /// Why it is as it is, in a line.
-    package var because: String
-    /// The code of `because`.
+    package var reason: String
+    /// The code of `reason`.
     package var code: ReasonCode
     /// `up` or `down`.
     package var hold: String?
@@ -52,7 +52,7 @@ extension StatusReport {
     package var peerSilenceMilliseconds: Int64?
 
     package init(
-      name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, because: String,
+      name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
       code: ReasonCode = .undecided, hold: String? = nil, holdSince: Timestamp? = nil, holdEnds: String? = nil, holdUntil: Timestamp? = nil,
       holdReason: String? = nil, holdLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil, timers: [Timer] = [],
       link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Timestamp? = nil, receivedBytes: Int64? = nil,
@@ -65,7 +65,7 @@ extension StatusReport {
       self.isEnabled = isEnabled
       self.decision = decision
       self.rule = rule
-      self.because = because
+      self.reason = reason
       self.code = code
       self.hold = hold
       self.holdSince = holdSince
@@ -92,7 +92,7 @@ extension StatusReport {
     private enum CodingKeys: String, DescribedKey {
       case name, state, since
       case isEnabled = "enabled"
-      case decision, rule, because, code, hold
+      case decision, rule, reason, code, hold
       case holdSince = "hold-since"
       case holdEnds = "hold-ends"
       case holdUntil = "hold-until"
@@ -116,7 +116,7 @@ extension StatusReport {
         case .isEnabled: "Whether its policy enables it."
         case .decision: "What the rules want, whatever a manual override says."
         case .rule: "The rule that decided; null: none holds."
-        case .because: "Why the tunnel is as it is."
+        case .reason: "Why the tunnel is as it is."
         case .code: "The same as a code."
         case .hold: "A manual override; null: none."
         case .holdSince: "Since when it is in force."
@@ -186,23 +186,23 @@ extension StatusReport {
   /// An attached prefix that stays outside a tunnel though the tunnel includes it.
   package struct Outside: Hashable, Sendable, Codable {
     package var prefix: String
-    package var because: String
+    package var reason: String
 
     /// For people.
-    package var words: String { "\(prefix), because \(because)" }
+    package var words: String { "\(prefix), because \(reason)" }
 
-    package init(prefix: String, because: String) {
+    package init(prefix: String, reason: String) {
       self.prefix = prefix
-      self.because = because
+      self.reason = reason
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case prefix, because
+      case prefix, reason
 
       var about: String {
         switch self {
         case .prefix: "The prefix."
-        case .because: "Why."
+        case .reason: "Why."
         }
       }
     }

@@ -5,8 +5,8 @@ package enum ObservedFirewall: Hashable, Sendable {
   /// `isGuarding`: it holds something back.
   case table(digest: String, isIntact: Bool, isGuarding: Bool)
   /// The kernel has refused a table of this content, and would again.
-  case refused(digest: String, because: String)
-  case unknown(because: String)
+  case refused(digest: String, reason: String)
+  case unknown(reason: String)
 
   package func isSatisfied(by table: FirewallTable) -> Bool {
     if case .table(let digest, let isIntact, _) = self { isIntact && digest == table.digest } else { false }

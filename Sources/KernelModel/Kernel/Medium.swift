@@ -4,13 +4,13 @@ package import NetworkTypes
 package struct Medium: Hashable, Sendable {
   package var type: InterfaceType
   /// In words: the driver, or the port that decided.
-  package var because: String
+  package var reason: String
   /// The link that carries it: itself, or the port or lower link by which it is judged.
   package var carrier: InterfaceIndex
 
-  package init(_ type: InterfaceType, because: String, carrier: InterfaceIndex) {
+  package init(_ type: InterfaceType, reason: String, carrier: InterfaceIndex) {
     self.type = type
-    self.because = because
+    self.reason = reason
     self.carrier = carrier
   }
 }

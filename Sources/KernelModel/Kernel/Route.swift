@@ -16,7 +16,7 @@ package struct Route: Hashable, Sendable {
   /// Lower wins. The kernel gives IPv6 routes 1024 where none is asked for.
   package var metric: UInt32
   /// `rtm_protocol`: who made it.
-  package var origin: UInt8
+  package var routeProtocol: UInt8
   /// The kernel has marked its next hop dead or its link down.
   package var isDead: Bool
   /// `RTA_PREFSRC`: the address that packets leave with, where the route names one.
@@ -24,7 +24,7 @@ package struct Route: Hashable, Sendable {
 
   package init(
     to destination: IPPrefix, kind: Kind = .unicast, via gateway: IPAddress? = nil, on link: String? = nil, table: UInt32 = Route.mainTable,
-    metric: UInt32 = 0, origin: UInt8 = Ownership.routeProtocol, isDead: Bool = false
+    metric: UInt32 = 0, routeProtocol: UInt8 = Ownership.routeProtocol, isDead: Bool = false
   ) {
     self.destination = destination
     self.kind = kind
@@ -32,7 +32,7 @@ package struct Route: Hashable, Sendable {
     self.link = link
     self.table = table
     self.metric = metric
-    self.origin = origin
+    self.routeProtocol = routeProtocol
     self.isDead = isDead
   }
 
@@ -48,7 +48,7 @@ extension Route: CustomStringConvertible {
     if let gateway { words += ["via", gateway.description] }
     if let link { words += ["dev", link] }
     if table != Route.mainTable { words += ["table", String(table)] }
-    words += ["proto", String(origin)]
+    words += ["proto", String(routeProtocol)]
     if metric != 0 { words += ["metric", String(metric)] }
     return words.joined(separator: " ")
   }
@@ -65,7 +65,7 @@ package struct RoutingRule: Hashable, Sendable {
   /// `FIB_RULE_INVERT`: packets that do *not* match.
   package var isInverted: Bool
   /// `FRA_PROTOCOL`: who made it.
-  package var origin: UInt8
+  package var routeProtocol: UInt8
   /// `FRA_SUPPRESS_PREFIXLEN`: routes of the table that are no longer than this do not count.
   package var suppressedLength: UInt8?
   /// It asks for more than a mark: addresses, links, users, ports.
@@ -73,7 +73,7 @@ package struct RoutingRule: Hashable, Sendable {
 
   package init(
     family: IPAddress.Family, priority: UInt32, table: UInt32, mark: UInt32 = 0, mask: UInt32 = 0, isInverted: Bool = false,
-    origin: UInt8 = Ownership.routeProtocol
+    routeProtocol: UInt8 = Ownership.routeProtocol
   ) {
     self.family = family
     self.priority = priority
@@ -81,7 +81,7 @@ package struct RoutingRule: Hashable, Sendable {
     self.mark = mark
     self.mask = mask
     self.isInverted = isInverted
-    self.origin = origin
+    self.routeProtocol = routeProtocol
   }
 }
 
@@ -93,7 +93,7 @@ extension RoutingRule: CustomStringConvertible {
     if mask != 0 { words += ["fwmark", "0x\(String(mark, radix: 16))/0x\(String(mask, radix: 16))"] }
     words += ["lookup", String(table)]
     if let suppressedLength { words += ["suppress_prefixlength", String(suppressedLength)] }
-    words += ["protocol", String(origin)]
+    words += ["protocol", String(routeProtocol)]
     return words.joined(separator: " ")
   }
 }

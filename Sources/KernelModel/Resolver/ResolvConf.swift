@@ -48,7 +48,7 @@ package enum ObservedResolvConf: Hashable, Sendable {
   case absent
   case file(String)
   /// Belongs to somebody whom we must not write over: a symbolic link, or a file that cannot be written.
-  case untouchable(because: String)
+  case untouchable(reason: String)
 
   package var isOurs: Bool {
     if case .file(let text) = self { ResolvConf.isOurs(text) } else { false }

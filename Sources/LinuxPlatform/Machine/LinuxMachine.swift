@@ -28,14 +28,14 @@ package final class LinuxMachine {
   /// Other facts are needed than before: before anything is looked at.
   package var needChanged: (Set<FactKind>) -> Void = { _ in }
   /// Files whose changes are not noticed, and why not, for people.
-  package var deafness: () -> String? = { nil }
+  package var watchLimit: () -> String? = { nil }
   private var needed: Set<FactKind>?
   /// Told what to listen for after every look; `nil` in a dry run.
   var events: KernelEvents?
   /// What the kernel last showed.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
-  private var busFacts: [DeviceIdentity: BusFacts] = [:]
+  private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has
   /// its own, which runs in `settle`.
@@ -102,7 +102,7 @@ package final class LinuxMachine {
     }
     host.need(need.facts, sleep: hearsSleep)
     let kernel = try readKernel(need)
-    let underlay = Underlay(sources(kernel, need.facts))
+    let underlay = SnapshotWithSources(sources(kernel, need.facts))
     let snapshot = underlay.snapshot
     var devices: [String: WireGuardState] = [:]
     for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
@@ -128,7 +128,7 @@ package final class LinuxMachine {
         let needsMAC = need.facts.contains(.gatewayMAC)
         kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
         let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
-        guard let events, events.attend(to: interest) else { break }
+        guard let events, events.subscribe(to: interest) else { break }
       }
       generations.identify(&kernel.links)
       lastRead = kernel
@@ -147,7 +147,7 @@ package final class LinuxMachine {
   private func engine(isKernels: Bool) -> EngineChoice {
     if isKernels { return .engine(.kernel) }
     if UserspaceWireGuard.isInstalled { return .engine(.userspace) }
-    return .none(because: "this kernel has no WireGuard, and roamward-wireguard is neither beside roamwardd nor on its PATH")
+    return .none(reason: "this kernel has no WireGuard, and roamward-wireguard is neither beside roamwardd nor on its PATH")
   }
 
   /// Carries out the steps in order; gives those that failed.
@@ -221,7 +221,7 @@ package final class LinuxMachine {
   private lazy var firewall: NftablesBackend? = try? NftablesBackend()
 
   /// Our table as it is, for who only looks.
-  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(because: "libnftables cannot be started") }
+  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "libnftables cannot be started") }
 
   var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
 
@@ -252,9 +252,9 @@ package final class LinuxMachine {
 
   // MARK: Facts
 
-  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>) -> UnderlaySources {
+  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>) -> SnapshotInputs {
     let radios = wifi.read(links: kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
-    var sources = UnderlaySources(
+    var sources = SnapshotInputs(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
       ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
     if facts.contains(.time) { sources.direct.time = .known(.now) }
@@ -265,18 +265,18 @@ package final class LinuxMachine {
     return sources
   }
 
-  private var underlayResolver: Answer<ResolvConfWords> {
+  private var underlayResolver: Answer<ResolvConfReport> {
     switch resolvConf.underlayText() {
-    case .known(let text): ResolvConfWords(parsing: text).without(resolver.ownServers)
-    case .unknown(let reason): .silent(because: reason)
+    case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers)
+    case .unknown(let reason): .unavailable(reason: reason)
     }
   }
 
   private func mediums(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: Medium] {
-    var facts: [DeviceIdentity: BusFacts] = [:]
+    var facts: [DeviceIdentity: DeviceAttachment] = [:]
     let mediums = KernelNetwork.mediums(of: links, radios: radios) { link in
       // What a device is plugged into does not change. One end of a virtual cable is plugged into nothing, and there may be thousands.
-      let known = busFacts[link.device] ?? (link.kind == "veth" ? BusFacts() : BusFacts(of: link))
+      let known = busFacts[link.device] ?? (link.kind == "veth" ? DeviceAttachment() : DeviceAttachment(of: link))
       facts[link.device] = known
       return known
     }
@@ -330,6 +330,6 @@ private func ssidFact(_ path: String) -> Fact<SSID?> {
   do throws(SystemError) {
     return parseSSIDFact(try TextFile.read(path, limit: 4096))
   } catch {
-    return error.code == ENOENT ? .known(nil) : .unknown(because: "SSID file: \(error)")
+    return error.code == ENOENT ? .known(nil) : .unknown(reason: "SSID file: \(error)")
   }
 }

@@ -107,10 +107,10 @@ extension ObservedState {
         OwnedObject(
           kind: .address, what: "\(address.address) dev \(address.link)", tunnel: tunnels[address.link], purpose: "inside the tunnel"))
     }
-    let own = kernel.routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }
+    let own = kernel.routes.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains($0.table) }
     var tables: [UInt32: String] = [:]
     for route in own { if let link = route.link, link != "lo" { tables[route.table] = tunnels[link] ?? link } }
-    for rule in kernel.rules where rule.origin == Ownership.routeProtocol && Ownership.rules.contains(rule.priority) {
+    for rule in kernel.rules where rule.routeProtocol == Ownership.routeProtocol && Ownership.rules.contains(rule.priority) {
       objects.append(
         OwnedObject(
           kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],

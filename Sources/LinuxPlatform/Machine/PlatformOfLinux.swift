@@ -17,7 +17,7 @@ extension Platform {
     let lastGood = LastGoodPolicies(state)
     var log = state.recoveryLog
     log.troubles = { [notes = log.troubles] in
-      notes() + machine.resolvConf.troubles + [machine.deafness()].compactMap { $0 }
+      notes() + machine.resolvConf.troubles + [machine.watchLimit()].compactMap { $0 }
     }
     let record = BlockedTrafficRecord()
     return Platform(
@@ -60,7 +60,7 @@ extension NetworkPlatform {
         let lookUp = resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in
           switch result {
           case .success(let addresses): done(.addresses(addresses))
-          case .failure(let error): done(.failed(because: error.description))
+          case .failure(let error): done(.failed(reason: error.description))
           }
         }
         return Cancellation(lookUp)
@@ -78,7 +78,7 @@ extension CommandPlatform {
     return CommandPlatform(
       run: { action, tunnel, configuration, done in
         commands.run(action.providerAction, tunnel: tunnel, configuration) { result in
-          if case .failure(let error) = result { done(.failed(because: error.description)) } else { done(.succeeded) }
+          if case .failure(let error) = result { done(.failed(reason: error.description)) } else { done(.succeeded) }
         }
       },
       end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) })

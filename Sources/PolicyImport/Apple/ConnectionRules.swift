@@ -38,11 +38,11 @@ private func readConnection(_ item: Item, _ report: inout ImportReport) -> Conne
   case "NeverConnect":
     report.taken(word.place, "never-connect")
     fields.drop(
-      ["RequiredDNSServers", "RequiredURLStringProbe"], because: "without effect beside NeverConnect", weight: .warning, &report)
+      ["RequiredDNSServers", "RequiredURLStringProbe"], reason: "without effect beside NeverConnect", weight: .warning, &report)
   default:
     let hint = nearWord(word.value, ["ConnectIfNeeded", "NeverConnect"]).map { "; did you mean `\($0)`?" } ?? ""
     report.dropped(word.place, "expected ConnectIfNeeded or NeverConnect\(hint)", weight: .error)
-    fields.drop(["RequiredDNSServers", "RequiredURLStringProbe"], because: "its entry cannot be used", &report)
+    fields.drop(["RequiredDNSServers", "RequiredURLStringProbe"], reason: "its entry cannot be used", &report)
   }
   fields.finish(&report, reason: "Apple's rules have no such key, so it never had an effect")
   guard !rule.domains.isEmpty else {

@@ -20,7 +20,7 @@ func readDNSSettings(
     report.note("no rules: DNS settings without rules are always used", line: fields.place.line)
   }
   tunnel.onDemand = true
-  fields.drop(["OnDemandEnabled"], because: "DNS settings have no such switch; it never had an effect", weight: .warning, &report)
+  fields.drop(["OnDemandEnabled"], reason: "DNS settings have no such switch; it never had an effect", weight: .warning, &report)
   if let item = fields.take("DNSSettings"), var settings = Fields(item, &report) {
     for key in ["DNSProtocol", "ServerURL", "ServerName", "ServerAddresses", "SupplementalMatchDomains"] {
       guard let setting = settings.take(key) else { continue }
@@ -34,6 +34,6 @@ func readDNSSettings(
     }
     settings.finish(&report)
   }
-  fields.drop(["ProhibitDisablement"], because: "a person can always outrank the rules here", weight: .warning, &report)
+  fields.drop(["ProhibitDisablement"], reason: "a person can always outrank the rules here", weight: .warning, &report)
   return tunnel
 }

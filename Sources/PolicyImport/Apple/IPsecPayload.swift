@@ -20,7 +20,7 @@ func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, type: Str
     }
   }
   fields.drop(
-    ["PayloadCertificateUUID"], because: "names a payload of the profile; the identity is in a file beside the policy", &report)
+    ["PayloadCertificateUUID"], reason: "names a payload of the profile; the identity is in a file beside the policy", &report)
   inner = fields
 }
 

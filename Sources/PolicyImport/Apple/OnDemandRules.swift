@@ -57,7 +57,7 @@ private func readRule(
         "a rule has to say its `Action`. Criteria of one rule stand in one dictionary and all have to hold; a dictionary for each criterion makes rules without an action",
         weight: .error)
     }
-    for leaf in fields.keys { fields.drop([leaf], because: "its rule has no action", &report) }
+    for leaf in fields.keys { fields.drop([leaf], reason: "its rule has no action", &report) }
     return .wrong
   }
   let (criteria, canHold) = readCriteria(&fields, dialect: dialect, reading: reading, &report)
@@ -70,7 +70,7 @@ private func readRule(
     for key in ["Domains", "DomainAction"] where fields.has(key) {
       fields.drop(
         [key],
-        because: "Apple ignores it outside `ActionParameters`, so this rule connects for every destination, not for these names only",
+        reason: "Apple ignores it outside `ActionParameters`, so this rule connects for every destination, not for these names only",
         weight: .warning, &report)
     }
   case ("Disconnect", _):
@@ -109,7 +109,7 @@ private func readRule(
   if let parameters = fields.take("ActionParameters") {
     report.dropped(parameters.place, "without effect beside this action", weight: .warning)
   }
-  fields.drop(["Domains", "DomainAction"], because: "without effect outside `ActionParameters`", weight: .warning, &report)
+  fields.drop(["Domains", "DomainAction"], reason: "without effect outside `ActionParameters`", weight: .warning, &report)
   fields.finish(&report, reason: "Apple's rules have no such key, so it never had an effect")
   if report.errorCount > errorsBefore { return .wrong }
   if rule.action == .evaluateConnection, rule.connections.isEmpty {

@@ -6,36 +6,36 @@ enum ReadProbe: Hashable {
   /// `note`: what was changed, for the report.
   case probe(Probe, note: String?)
   /// Whatever the network, nothing answers there. Profiles are written so on purpose.
-  case neverAnswers(because: String)
-  case wrong(because: String)
+  case neverAnswers(reason: String)
+  case wrong(reason: String)
 }
 
 /// Judges the URL of a probe: http or https, a host that can be reached, no credentials.
 func readProbe(_ text: String) -> ReadProbe {
   // Nobody sends what is behind a `#` (RFC 9110, 4.2.5).
   let url = String(text.prefix { $0 != "#" })
-  guard let mark = url.range(ofText: "://") else { return .neverAnswers(because: "there is no http:// or https:// before it") }
+  guard let mark = url.range(ofText: "://") else { return .neverAnswers(reason: "there is no http:// or https:// before it") }
   let scheme = url[..<mark.lowerBound].lowercased()
-  guard scheme == "http" || scheme == "https" else { return .neverAnswers(because: "its scheme is neither http nor https") }
+  guard scheme == "http" || scheme == "https" else { return .neverAnswers(reason: "its scheme is neither http nor https") }
   let rest = url[mark.upperBound...]
   let authority = rest.prefix { !"/?#".contains($0) }
-  if authority.contains("@") { return .wrong(because: "the URL holds a user name or password, which a policy must not") }
+  if authority.contains("@") { return .wrong(reason: "the URL holds a user name or password, which a policy must not") }
   guard url.utf8.count <= 2000, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-    return .wrong(because: "the URL is too long, or holds characters that are not allowed in one")
+    return .wrong(reason: "the URL is too long, or holds characters that are not allowed in one")
   }
   let host = hostOf(authority)
-  if host.isEmpty { return .neverAnswers(because: "it names no host") }
+  if host.isEmpty { return .neverAnswers(reason: "it names no host") }
   if let address = IPAddress(host) {
-    return address == .unspecified(address.family) ? .neverAnswers(because: "no host has this address") : usable(url, of: text)
+    return address == .unspecified(address.family) ? .neverAnswers(reason: "no host has this address") : usable(url, of: text)
   }
-  guard let name = DomainName(host) else { return .wrong(because: "the URL names no usable host") }
+  guard let name = DomainName(host) else { return .wrong(reason: "the URL names no usable host") }
   // RFC 6761: no name below it ever exists.
-  if name.text == "invalid" || name.text.hasSuffix(".invalid") { return .neverAnswers(because: "names under `invalid` never exist") }
+  if name.text == "invalid" || name.text.hasSuffix(".invalid") { return .neverAnswers(reason: "names under `invalid` never exist") }
   return usable(url, of: text)
 }
 
 private func usable(_ url: String, of text: String) -> ReadProbe {
-  guard isWebAddress(url) else { return .wrong(because: "the URL holds characters that have to be percent-encoded, or is too long") }
+  guard isWebAddress(url) else { return .wrong(reason: "the URL holds characters that have to be percent-encoded, or is too long") }
   return .probe(Probe(url: url), note: url == text ? nil : "without what is behind the `#`, which is never sent")
 }
 

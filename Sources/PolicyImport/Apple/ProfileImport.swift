@@ -42,7 +42,7 @@ struct ProfileImporter {
     if let type = root["Type"]?.text, root["Payload"] != nil { return readDeclaration(type, &fields) }
     if fields.has("EncryptedPayloadContent") {
       fields.drop(
-        ["EncryptedPayloadContent"], because: "the payloads are encrypted for a device; ask whoever issued the profile for it in the clear",
+        ["EncryptedPayloadContent"], reason: "the payloads are encrypted for a device; ask whoever issued the profile for it in the clear",
         weight: .error, &result.report)
       return fields.finish(&result.report, reason: "nothing can be done without the payloads", weight: .plain)
     }
@@ -58,10 +58,10 @@ struct ProfileImporter {
     for key in profileRuleKeys where fields.has(key) {
       fields.drop(
         [key],
-        because: "at the root of a profile it has no effect on Apple's systems, so it was not applied; it belongs into the VPN payload",
+        reason: "at the root of a profile it has no effect on Apple's systems, so it was not applied; it belongs into the VPN payload",
         weight: .warning, &result.report)
     }
-    fields.drop(descriptiveKeys, because: "describes the profile, not a tunnel", &result.report)
+    fields.drop(descriptiveKeys, reason: "describes the profile, not a tunnel", &result.report)
     fields.finish(&result.report, reason: "not a key that has to do with tunnels", weight: .plain)
     // Some generators write one payload without the list around it.
     let payloads = content.items ?? [content]
@@ -118,7 +118,7 @@ struct ProfileImporter {
       tunnel.obstacles.append(
         "it is a per-app VPN (\(perAppType)), for some programs and sites alone; here it would be for the whole machine")
       fields.drop(
-        perAppKeys, because: "says which programs and sites use the tunnel; there are no rules for single programs", weight: .warning,
+        perAppKeys, reason: "says which programs and sites use the tunnel; there are no rules for single programs", weight: .warning,
         &result.report)
     }
     finish(readVPNPayload(&fields, tunnel: tunnel, options: options, &result.report), &fields)
@@ -130,7 +130,7 @@ struct ProfileImporter {
     else {
       return fields.finish(&result.report, reason: "a declaration of type `\(shownValue(type))` makes no tunnel", weight: .error)
     }
-    fields.drop(["Type", "Identifier", "ServerToken"], because: "describes the declaration, not a tunnel", &result.report)
+    fields.drop(["Type", "Identifier", "ServerToken"], reason: "describes the declaration, not a tunnel", &result.report)
     fields.finish(&result.report)
     var tunnel = begin(&inner, title: nil, fallback: "vpn")
     tunnel = readVPNDeclaration(&inner, tunnel: tunnel, options: options, &result.report)
@@ -154,7 +154,7 @@ struct ProfileImporter {
     var tunnel = ImportedTunnel(name: name, avoiding: options.taken)
     tunnel.about = userName?.value ?? display?.value
     for place in [userName?.place, display?.place].compactMap({ $0 }) { result.report.changed(place, "tunnel `\(name)`") }
-    fields.drop(descriptiveKeys, because: "describes the payload, not the tunnel", &result.report)
+    fields.drop(descriptiveKeys, reason: "describes the payload, not the tunnel", &result.report)
     return tunnel
   }
 

@@ -57,12 +57,12 @@ func readTunnelSettings(
     report.taken(mtu.place, "mtu: \(mtu.value)")
   }
   fields.drop(
-    ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], because: "services of Apple's devices, which Linux has not",
+    ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], reason: "services of Apple's devices, which Linux has not",
     &report)
-  fields.drop(["DisconnectOnSleep"], because: "a tunnel is judged anew at wake; there is no such switch", weight: .warning, &report)
-  fields.drop(["OnDemandMatchAppEnabled"], because: "there are no rules per application", weight: .warning, &report)
+  fields.drop(["DisconnectOnSleep"], reason: "a tunnel is judged anew at wake; there is no such switch", weight: .warning, &report)
+  fields.drop(["OnDemandMatchAppEnabled"], reason: "there are no rules per application", weight: .warning, &report)
   fields.drop(
-    ["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], because: "names an application of Apple's systems",
+    ["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], reason: "names an application of Apple's systems",
     &report)
   inner = fields
 }
@@ -97,7 +97,7 @@ private func readDNS(_ fields: inout Fields, _ tunnel: inout ImportedTunnel, _ r
     }
     if let isSearchedToo { report.taken(isSearchedToo.place, isSearchedToo.value ? "" : "match domains are search domains too") }
   }
-  fields.drop(["SupplementalMatchDomainsNoSearch"], because: "without effect: there are no match domains", &report)
+  fields.drop(["SupplementalMatchDomainsNoSearch"], reason: "without effect: there are no match domains", &report)
   if let way = fields.text("DNSProtocol", &report) {
     if way.value == "Cleartext" {
       report.taken(way.place)
@@ -106,7 +106,7 @@ private func readDNS(_ fields: inout Fields, _ tunnel: inout ImportedTunnel, _ r
         way.place, "a tunnel's name servers are asked in clear text, inside the tunnel; encrypted DNS cannot be said", weight: .warning)
     }
   }
-  fields.drop(["ServerURL", "ServerName"], because: "encrypted DNS cannot be said of a tunnel", weight: .warning, &report)
+  fields.drop(["ServerURL", "ServerName"], reason: "encrypted DNS cannot be said of a tunnel", weight: .warning, &report)
   fields.finish(&report)
   if dns.servers.isEmpty, !dns.matchDomains.isEmpty {
     report.note("match domains without a server that answers for them are left out", weight: .warning, line: fields.place.line)

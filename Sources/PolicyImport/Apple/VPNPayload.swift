@@ -53,7 +53,7 @@ func readVPNDeclaration(
       tunnel.ruleObstacle = read.problem
     }
     demand.drop(
-      ["DisableUserOverride"], because: "a person can always outrank the rules here, visibly (roamward up, down)", weight: .warning, &report
+      ["DisableUserOverride"], reason: "a person can always outrank the rules here, visibly (roamward up, down)", weight: .warning, &report
     )
     demand.finish(&report)
   }
@@ -64,7 +64,7 @@ func readVPNDeclaration(
   var none: Fields?
   readTunnelSettings(&fields, &none, &tunnel, &report)
   tunnel.obstacles.append("a declaration says when the tunnel is wanted; name the command that builds it")
-  fields.drop(fields.keys, because: "how the tunnel is built has to be said by hand", weight: .warning, &report)
+  fields.drop(fields.keys, reason: "how the tunnel is built has to be said by hand", weight: .warning, &report)
   return tunnel
 }
 

@@ -15,7 +15,7 @@ func readOpenVPNVendor(
   _ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, folder: String, _ report: inout ImportReport
 ) {
   if var fields = inner {
-    fields.drop(["RemoteAddress"], because: "for display only; the server is among the options", &report)
+    fields.drop(["RemoteAddress"], reason: "for display only; the server is among the options", &report)
     let method = fields.text("AuthenticationMethod", &report)
     let uuid = fields.text("PayloadCertificateUUID", &report)
     if let uuid {

@@ -99,7 +99,7 @@ struct Fields {
   }
 
   /// Drops keys for a reason that is known.
-  mutating func drop(_ keys: [String], because reason: String, weight: ImportReport.Weight = .plain, _ report: inout ImportReport) {
+  mutating func drop(_ keys: [String], reason: String, weight: ImportReport.Weight = .plain, _ report: inout ImportReport) {
     for key in keys {
       if let item = take(key) { report.dropped(item.place, reason, weight: weight) }
     }
@@ -109,6 +109,6 @@ struct Fields {
   mutating func finish(
     _ report: inout ImportReport, reason: String = "not a key that this importer knows", weight: ImportReport.Weight = .warning
   ) {
-    drop(keys, because: reason, weight: weight, &report)
+    drop(keys, reason: reason, weight: weight, &report)
   }
 }

@@ -34,15 +34,15 @@ private struct EntryReport: Encodable {
 private struct SignatureReport: Encodable {
   let signers: [String]
   let standing: String
-  let because: String?
+  let reason: String?
 
   init(_ signature: ProfileSignature) {
     signers = signature.signers
-    (standing, because) =
+    (standing, reason) =
       switch signature.standing {
       case .notVerified: ("not-verified", nil)
       case .verified: ("verified", nil)
-      case .refuted(let because): ("refuted", because)
+      case .refuted(let reason): ("refuted", reason)
       }
   }
 }

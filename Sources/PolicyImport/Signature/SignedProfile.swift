@@ -8,7 +8,7 @@ package struct ProfileSignature: Hashable, Sendable {
     /// Signature and chain are good, by the certificates that this machine trusts.
     case verified
     /// In OpenSSL's words.
-    case refuted(because: String)
+    case refuted(reason: String)
   }
 
   /// Subjects of the certificates, RFC 2253; empty where the message does not carry them.
@@ -47,7 +47,7 @@ func unwrapSignedProfile(
 private func standing(of verification: SignedMessage.Verification) -> ProfileSignature.Standing {
   switch verification {
   case .good: .verified
-  case .noCertificates(let file): .refuted(because: "\(shown(file)) holds no certificates")
-  case .refuted(let reason): .refuted(because: shown(reason))
+  case .noCertificates(let file): .refuted(reason: "\(shown(file)) holds no certificates")
+  case .refuted(let reason): .refuted(reason: shown(reason))
   }
 }

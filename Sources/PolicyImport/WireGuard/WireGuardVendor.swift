@@ -1,8 +1,8 @@
 /// The WireGuard app's payload: `VendorConfig.WgQuickConfig` holds wg-quick text, key and all.
 func readWireGuardVendor(_ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   if var fields = inner {
-    fields.drop(["RemoteAddress"], because: "for display only; the endpoint is in the WireGuard text", &report)
-    fields.drop(["AuthenticationMethod"], because: "WireGuard authenticates by its keys alone", &report)
+    fields.drop(["RemoteAddress"], reason: "for display only; the endpoint is in the WireGuard text", &report)
+    fields.drop(["AuthenticationMethod"], reason: "WireGuard authenticates by its keys alone", &report)
     inner = fields
   }
   guard let vendor, var fields = Fields(vendor, &report) else {
@@ -15,6 +15,6 @@ func readWireGuardVendor(_ vendor: Item?, _ inner: inout Fields?, _ tunnel: inou
   } else {
     tunnel.obstacles.append("the profile holds no WireGuard text (VendorConfig.WgQuickConfig)")
   }
-  fields.drop(["UID"], because: "an account of Apple's systems", &report)
+  fields.drop(["UID"], reason: "an account of Apple's systems", &report)
   fields.finish(&report)
 }

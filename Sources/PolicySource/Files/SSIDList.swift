@@ -31,7 +31,7 @@ package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>,
 /// The SSID that a file of one line states, for hosts whose radio is not the kernel's: nothing in it means no Wi-Fi network.
 package func parseSSIDFact(_ text: [UInt8]) -> Fact<SSID?> {
   guard let line = byteLines(text).first, !line.isEmpty else { return .known(nil) }
-  guard let ssid = ssid(ofLine: line) else { return .unknown(because: "the SSID file's first line is not an SSID of 1 to 32 bytes") }
+  guard let ssid = ssid(ofLine: line) else { return .unknown(reason: "the SSID file's first line is not an SSID of 1 to 32 bytes") }
   return .known(ssid)
 }
 

@@ -37,7 +37,7 @@ struct Surroundings {
       diagnostics += list.diagnostics
       file = SSIDFile(path: path, contents: .entries(list.entries))
     } catch {
-      file = SSIDFile(path: path, contents: .unreadable(because: error.reason))
+      file = SSIDFile(path: path, contents: .unreadable(reason: error.reason))
     }
     ssidFiles[path] = file
     return file

@@ -102,7 +102,7 @@ private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Cond
     return nil
   }
   guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
-  let file = reading.surroundings?.ssidFile(named: name) ?? SSIDFile(path: name, contents: .unreadable(because: "it was not looked for"))
+  let file = reading.surroundings?.ssidFile(named: name) ?? SSIDFile(path: name, contents: .unreadable(reason: "it was not looked for"))
   if case .unreadable(let reason) = file.contents {
     reading.warning(
       "\(file.path) cannot be used: \(reason)", help: "whether an SSID is on it stays unknown until it can be read",

@@ -24,7 +24,7 @@ extension Reading {
 
 extension DiagnosticList {
   /// A rule that disconnects more often than it seems takes a tunnel down where nobody meant it to: there it is an error.
-  mutating func tell(_ criterion: EmptyCriterion, disconnects: Bool, in source: SourceText) {
+  mutating func add(_ criterion: EmptyCriterion, disconnects: Bool, in source: SourceText) {
     if disconnects {
       add(
         .error, "\(criterion.what) under `action: disconnect`: it \(criterion.thus), and the tunnel goes down without it",

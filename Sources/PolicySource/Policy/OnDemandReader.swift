@@ -105,7 +105,7 @@ private func readRule(_ node: Node, _ reading: inout Reading) -> Rule? {
   reading.emptyCriteria = []
   let draft = ruleKeys.read(node, &reading)
   for criterion in reading.takeEmptyCriteria() {
-    reading.problems.tell(criterion, disconnects: draft?.action == .disconnect, in: reading.source)
+    reading.problems.add(criterion, disconnects: draft?.action == .disconnect, in: reading.source)
   }
   guard let draft, let action = draft.action else { return nil }
   let connections = draft.connections

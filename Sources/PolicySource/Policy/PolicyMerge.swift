@@ -29,7 +29,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   for i in files.indices {
     for (name, criteria) in files[i].emptyCriteria {
       for criterion in criteria {
-        files[i].problems.tell(criterion, disconnects: toDisconnectOn.contains(name), in: files[i].source)
+        files[i].problems.add(criterion, disconnects: toDisconnectOn.contains(name), in: files[i].source)
       }
     }
   }

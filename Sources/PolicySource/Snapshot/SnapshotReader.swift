@@ -110,7 +110,7 @@ extension ValueReader {
   /// A value, or `unknown`.
   static func fact<Known>(_ known: ValueReader<Known>) -> ValueReader where Value == Fact<Known>, Known: Hashable & Sendable {
     ValueReader(expected: "\(known.expected), or unknown", schema: .either(known.schema, .words(["unknown"]))) { node, reading in
-      if case .scalar("unknown", _) = node.content { return .unknown(because: notSaid) }
+      if case .scalar("unknown", _) = node.content { return .unknown(reason: notSaid) }
       return known.read(node, &reading).map { .known($0) }
     }
   }
@@ -139,7 +139,7 @@ func parseAnswer(_ text: String, _ reason: String) -> Fact<Bool>? {
   switch text {
   case "ok": .known(true)
   case "fail": .known(false)
-  case "unknown": .unknown(because: reason)
+  case "unknown": .unknown(reason: reason)
   default: nil
   }
 }
@@ -175,7 +175,7 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
     return nil
   }
   guard var draft = linkKeys.read(entry.value, &reading) else { return nil }
-  for kind in draft.unknown { draft.facts.makeUnknown(kind, because: notSaid) }
+  for kind in draft.unknown { draft.facts.makeUnknown(kind, reason: notSaid) }
   if !draft.isTypeSaid { draft.facts.becomeWiFiIfRadioIsSaid() }
   draft.facts.name = entry.key
   return draft.facts

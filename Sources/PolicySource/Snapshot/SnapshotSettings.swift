@@ -118,7 +118,7 @@ private struct Setting {
     } else if fact.kind == nil {
       problem = refusal("`\(name)` is never unknown", offset: valueOffset)
     } else {
-      snapshot.makeUnknown(fact, because: "--set says so", link: i)
+      snapshot.makeUnknown(fact, reason: "--set says so", link: i)
     }
   }
 

@@ -22,7 +22,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var decisions: [String: Decision]
   package var overrides: [String: Hold]
   /// Kill switches, and their suspension.
-  package var killSwitch: GuardMachine
+  package var killSwitch: KillSwitchMachine
   package var standings: [Standing]
   /// Slots whose rule or table another program uses.
   package var takenSlots: Set<UInt32>
@@ -30,7 +30,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var isStopping: Bool
 
   package init(
-    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: Hold] = [:], killSwitch: GuardMachine = GuardMachine(),
+    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: Hold] = [:], killSwitch: KillSwitchMachine = KillSwitchMachine(),
     standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
   ) {
     self.policies = policies

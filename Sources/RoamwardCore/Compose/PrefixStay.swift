@@ -5,19 +5,19 @@ package import NetworkTypes
 struct PrefixStay: Hashable, Sendable {
   let isOutside: Bool
   /// For people, to follow "because".
-  let because: String
+  let reason: String
 
-  static func outside(because reason: String) -> PrefixStay { PrefixStay(isOutside: true, because: reason) }
-  static func inside(because reason: String) -> PrefixStay { PrefixStay(isOutside: false, because: reason) }
+  static func outside(reason: String) -> PrefixStay { PrefixStay(isOutside: true, reason: reason) }
+  static func inside(reason: String) -> PrefixStay { PrefixStay(isOutside: false, reason: reason) }
 }
 
 /// An attached prefix that stays outside a tunnel which includes it.
 package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
   package let prefix: IPPrefix
   /// For people, to follow "because".
-  package let because: String
+  package let reason: String
 
-  package var description: String { "\(prefix) stays outside, because \(because)" }
+  package var description: String { "\(prefix) stays outside, because \(reason)" }
 }
 
 extension TunnelSetup {
@@ -29,28 +29,28 @@ extension TunnelSetup {
     guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
     let isOwn = underlay.ownPrefixes.contains(attached)
     if let named = namedPrefix(overlapping: attached) {
-      if isOwn { return .outside(because: "it is a network of this machine alone") }
+      if isOwn { return .outside(reason: "it is a network of this machine alone") }
       return stay(of: attached, under: named)
     }
-    if let refusal = lanRefusal { return .inside(because: refusal) }
-    if !attached.isPrivate { return .inside(because: "it is public, and any network can claim it") }
-    if !isOwn, !attached.isNeighbourhood { return .inside(because: "no local network is so wide or so narrow") }
-    return .outside(because: "this machine is attached to it, and lan is allow")
+    if let refusal = lanRefusal { return .inside(reason: refusal) }
+    if !attached.isPrivate { return .inside(reason: "it is public, and any network can claim it") }
+    if !isOwn, !attached.isNeighbourhood { return .inside(reason: "no local network is so wide or so narrow") }
+    return .outside(reason: "this machine is attached to it, and lan is allow")
   }
 
   private func stay(of attached: IPPrefix, under named: IPPrefix) -> PrefixStay {
     let name = policy.name
     let choice = policy.routes?.onOverlap ?? .preferTunnel
-    guard named.contains(attached) else { return .inside(because: "it holds \(named), which \(name) includes") }
+    guard named.contains(attached) else { return .inside(reason: "it holds \(named), which \(name) includes") }
     guard choice == .preferLocal else {
-      return .inside(because: "\(name) includes \(named), and on-overlap is \(choice.rawValue)")
+      return .inside(reason: "\(name) includes \(named), and on-overlap is \(choice.rawValue)")
     }
-    if policy.guarding != .off { return .inside(because: "\(name) includes \(named), and has a kill switch") }
-    if policy.routes?.isEnforced ?? false { return .inside(because: "\(name) includes \(named) (routes: enforce)") }
-    if attached == named { return .outside(because: "this machine is attached to it, and on-overlap is prefer-local") }
-    if let refusal = lanRefusal { return .inside(because: refusal) }
-    if !attached.isNeighbourhood { return .inside(because: "no local network is so wide or so narrow") }
-    return .outside(because: "this machine is attached to it, and on-overlap is prefer-local")
+    if policy.guarding != .off { return .inside(reason: "\(name) includes \(named), and has a kill switch") }
+    if policy.routes?.isEnforced ?? false { return .inside(reason: "\(name) includes \(named) (routes: enforce)") }
+    if attached == named { return .outside(reason: "this machine is attached to it, and on-overlap is prefer-local") }
+    if let refusal = lanRefusal { return .inside(reason: refusal) }
+    if !attached.isNeighbourhood { return .inside(reason: "no local network is so wide or so narrow") }
+    return .outside(reason: "this machine is attached to it, and on-overlap is prefer-local")
   }
 
   /// Why no local network is reached outside; `nil` where credible ones are.
@@ -77,7 +77,7 @@ extension TunnelSetup {
   /// The attached prefixes that stay outside although the tunnel includes them.
   package func outsidePrefixes(on underlay: UnderlayFit) -> [OutsidePrefix] {
     underlay.attachedPrefixes.compactMap { prefix in
-      stay(of: prefix, on: underlay).flatMap { $0.isOutside ? OutsidePrefix(prefix: prefix, because: $0.because) : nil }
+      stay(of: prefix, on: underlay).flatMap { $0.isOutside ? OutsidePrefix(prefix: prefix, reason: $0.reason) : nil }
     }
   }
 

@@ -19,13 +19,13 @@ package struct RouteClaim: Hashable, Sendable {
   /// What is claimed: `10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)`.
   package var what: String
   package var fate: Fate
-  package var because: String
+  package var reason: String
   /// Worth telling unasked: a route that came from the network though the machine is not attached to it, or a rule that takes everything.
   package var isNews = false
 }
 
 extension RouteClaim: CustomStringConvertible {
-  package var description: String { "\(tunnel): \(what): goes \(fate.rawValue), because \(because)" }
+  package var description: String { "\(tunnel): \(what): goes \(fate.rawValue), because \(reason)" }
 }
 
 /// Every claim on what these tunnels include, by what the kernel holds: rules that are asked before theirs first, then routes, in order of
@@ -35,7 +35,7 @@ package func routeClaims(
 ) -> [RouteClaim] {
   let ours = Set(tunnels.compactMap(\.link) + kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
   let others = kernel.routes.filter { route in
-    route.table == Route.mainTable && route.origin != Ownership.routeProtocol && route.kind == .unicast && !route.isDead
+    route.table == Route.mainTable && route.routeProtocol != Ownership.routeProtocol && route.kind == .unicast && !route.isDead
       && route.destination.length > 0 && !route.destination.address.isLinkLocal && !route.destination.address.isMulticast
       && !route.destination.address.isLoopback && !(route.link.map(ours.contains) ?? false)
   }.sorted { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
@@ -64,7 +64,7 @@ extension RouteClaim {
   fileprivate init(of route: Route, on tunnel: TunnelSetup, within wide: IPPrefix, _ way: Route, _ underlay: UnderlayFit) {
     let name = tunnel.policy.name
     let isAttached = underlay.attachedPrefixes.contains(route.destination) && route.gateway == nil
-    let source = route.gateway == nil && route.origin == 2 ? "attached" : route.originName
+    let source = route.gateway == nil && route.routeProtocol == 2 ? "attached" : route.routeProtocolName
     var words = route.destination.description
     if let gateway = route.gateway { words += " via \(gateway)" }
     if let link = route.link { words += " dev \(link)" }
@@ -72,7 +72,7 @@ extension RouteClaim {
     switch way.kind {
     case .throw where way.destination.contains(route.destination):
       if let stay = tunnel.stay(of: way.destination, on: underlay), stay.isOutside, underlay.attachedPrefixes.contains(way.destination) {
-        reason = stay.because
+        reason = stay.reason
       } else if tunnel.policy.routes?.exclude.contains(way.destination) ?? false {
         reason = "\(name) excludes \(way.destination)"
       } else if underlay.others.mainPrefixes.contains(way.destination) {
@@ -83,11 +83,11 @@ extension RouteClaim {
     case .unreachable: reason = "\(name) has no IPv\(wide.family.rawValue) address, and makes \(wide) unreachable"
     default:
       let stay = isAttached ? tunnel.stay(of: route.destination, on: underlay) : nil
-      reason = stay?.because ?? "\(name)'s table is asked before the main one (it includes \(wide))"
+      reason = stay?.reason ?? "\(name)'s table is asked before the main one (it includes \(wide))"
     }
     self.init(
       tunnel: name, what: "\(words) (\(source))", fate: way.kind == .throw ? .outside : way.kind == .unreachable ? .nowhere : .inside,
-      because: reason, isNews: !isAttached && way.kind != .throw && route.isPushed)
+      reason: reason, isNews: !isAttached && way.kind != .throw && route.isPushed)
   }
 
   fileprivate init(of rule: RoutingRule, on tunnel: TunnelSetup, _ underlay: UnderlayFit) {
@@ -106,7 +106,7 @@ extension RouteClaim {
     }
     let takesAll = underlay.others.all.contains { $0.rules.contains(rule) && $0.prefixes.contains(.everything(rule.family)) }
     self.init(
-      tunnel: name, what: "\(claimed), by \(what)", fate: .outside, because: reason + held,
+      tunnel: name, what: "\(claimed), by \(what)", fate: .outside, reason: reason + held,
       isNews: rule.table == Route.mainTable || takesAll)
   }
 }
@@ -114,25 +114,25 @@ extension RouteClaim {
 extension RoutingRule {
   /// Whether ordinary packets to one of these families come to this rule before the tunnel's own, and it may lead them somewhere.
   fileprivate func isAsked(before tunnel: TunnelSetup, for included: [IPPrefix]) -> Bool {
-    guard origin != Ownership.routeProtocol, priority < tunnel.table, table != 255, !isSelective else { return false }
+    guard routeProtocol != Ownership.routeProtocol, priority < tunnel.table, table != 255, !isSelective else { return false }
     return (mask == 0 || isInverted) && included.contains { $0.family == family }
   }
 }
 
 extension Route {
   /// In words, from `rtm_protocol` (linux/rtnetlink.h).
-  fileprivate var originName: String {
-    switch origin {
+  fileprivate var routeProtocolName: String {
+    switch routeProtocol {
     case 2: "the kernel"
     case 3: "made by hand, or by a DHCP client's script"
     case 4: "static"
     case 9: "router advertisement"
     case 16: "DHCP"
     case 186: "BGP"
-    default: "protocol \(origin)"
+    default: "protocol \(routeProtocol)"
     }
   }
 
   /// Made by what listens to the network, or by who cannot be told from it (`RTPROT_BOOT`: scripts of DHCP clients).
-  fileprivate var isPushed: Bool { [3, 9, 16].contains(origin) && gateway != nil }
+  fileprivate var isPushed: Bool { [3, 9, 16].contains(routeProtocol) && gateway != nil }
 }

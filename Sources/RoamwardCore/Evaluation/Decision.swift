@@ -89,7 +89,7 @@ package struct RuleTrace: Hashable, Sendable {
   }
 }
 
-/// What was found at one node of a condition. Plain data; `because` puts it in words.
+/// What was found at one node of a condition. Plain data; `reason` puts it in words.
 package indirect enum Finding: Hashable, Sendable {
   /// A key of a match: what was found, in words that hold whatever the verdict.
   case key(String, Truth, found: String)

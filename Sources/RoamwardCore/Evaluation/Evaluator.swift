@@ -42,7 +42,7 @@ package struct Evaluator: Sendable {
   private func judgeRules(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, _ patience: Patience, _ explanation: Explanation)
     -> Decision
   {
-    guard let scene = Scene(snapshot) else {
+    guard let context = EvaluationContext(snapshot) else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true
       return decision
@@ -53,18 +53,18 @@ package struct Evaluator: Sendable {
     for i in rules.indices {
       var holds: Truth
       if explanation == .whole {
-        let finding = explain(rules[i].match, on: scene)
+        let finding = explain(rules[i].match, on: context)
         holds = finding.truth
         trace.append(RuleTrace(of: rules[i], at: i, finding))
       } else {
-        holds = judge(rules[i].match, on: scene)
+        holds = evaluate(rules[i].match, on: context)
       }
-      if holds == .unknown, patience == .isOver || !isAwaitingFact(rules[i].match, on: scene) {
+      if holds == .unknown, patience == .isOver || !isAwaitingFact(rules[i].match, on: context) {
         holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match)
       }
       if holds == .no { continue }
       let rule = rules[i]
-      if explanation == .ofDecidingRule { trace = [RuleTrace(of: rule, at: i, explain(rule.match, on: scene))] }
+      if explanation == .ofDecidingRule { trace = [RuleTrace(of: rule, at: i, explain(rule.match, on: context))] }
       let outcome = holds == .yes ? rule.action.outcome : .pending
       var decision = Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
       if outcome == .pending, explanation != .none {
@@ -78,59 +78,59 @@ package struct Evaluator: Sendable {
 
   /// What was found for every rule, also for those after the one that decides. Empty without a network.
   package func trace(_ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> [RuleTrace] {
-    guard let scene = Scene(snapshot) else { return [] }
-    return tunnel.onDemand.rules.enumerated().map { i, rule in RuleTrace(of: rule, at: i, explain(rule.match, on: scene)) }
+    guard let context = EvaluationContext(snapshot) else { return [] }
+    return tunnel.onDemand.rules.enumerated().map { i, rule in RuleTrace(of: rule, at: i, explain(rule.match, on: context)) }
   }
 
   /// Whether the machine is on one of the named networks. Without a network it is on none; what is not known counts as no.
   package func isOn(anyOf names: [String], _ snapshot: NetworkSnapshot) -> Bool {
-    guard !names.isEmpty, let scene = Scene(snapshot) else { return false }
-    return judge(.network(names), on: scene) == .yes
+    guard !names.isEmpty, let context = EvaluationContext(snapshot) else { return false }
+    return evaluate(.network(names), on: context) == .yes
   }
 
   /// The verdict alone; stops at the first key that settles it.
-  private func judge(_ condition: Condition, on scene: Scene) -> Truth {
+  private func evaluate(_ condition: Condition, on context: EvaluationContext) -> Truth {
     switch condition {
-    case .all(let parts): all(parts) { judge($0, on: scene) }
-    case .any(let parts): any(parts) { judge($0, on: scene) }
-    case .not(let part): !judge(part, on: scene)
-    case .network(let names): any(names) { judge(networks[$0] ?? .never, on: scene) }
-    case .criterion(let criterion): criterion.holds(on: scene)
+    case .all(let parts): all(parts) { evaluate($0, on: context) }
+    case .any(let parts): any(parts) { evaluate($0, on: context) }
+    case .not(let part): !evaluate(part, on: context)
+    case .network(let names): any(names) { evaluate(networks[$0] ?? .never, on: context) }
+    case .criterion(let criterion): criterion.holds(on: context)
     }
   }
 
   /// Whether a fact that the condition lacks may still come; what no source of this host can give is not waited for.
-  private func isAwaitingFact(_ condition: Condition, on scene: Scene) -> Bool {
+  private func isAwaitingFact(_ condition: Condition, on context: EvaluationContext) -> Bool {
     switch condition {
-    case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: scene) }
-    case .not(let part): isAwaitingFact(part, on: scene)
-    case .network(let names): names.contains { isAwaitingFact(networks[$0] ?? .never, on: scene) }
+    case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: context) }
+    case .not(let part): isAwaitingFact(part, on: context)
+    case .network(let names): names.contains { isAwaitingFact(networks[$0] ?? .never, on: context) }
     case .criterion(let criterion):
-      criterion.holds(on: scene) == .unknown && !(criterion.key.kind.map(scene.isUnavailable) ?? false)
+      criterion.holds(on: context) == .unknown && !(criterion.key.kind.map(context.isUnavailable) ?? false)
     }
   }
 
   /// The verdict with everything that was found on the way.
-  private func explain(_ condition: Condition, on scene: Scene) -> Finding {
+  private func explain(_ condition: Condition, on context: EvaluationContext) -> Finding {
     switch condition {
     case .all(let parts):
-      let findings = parts.map { explain($0, on: scene) }
+      let findings = parts.map { explain($0, on: context) }
       return .all(all(findings, \.truth), findings)
     case .any(let parts):
-      let findings = parts.map { explain($0, on: scene) }
+      let findings = parts.map { explain($0, on: context) }
       return .any(any(findings, \.truth), findings)
     case .not(let part):
-      let finding = explain(part, on: scene)
+      let finding = explain(part, on: context)
       return .not(!finding.truth, finding)
     case .network(let names):
       let findings = names.map { name in
-        let finding = explain(networks[name] ?? .never, on: scene)
+        let finding = explain(networks[name] ?? .never, on: context)
         return Finding.network(name, finding.truth, finding)
       }
       return findings.count == 1 ? findings[0] : .any(any(findings, \.truth), findings)
     case .criterion(let criterion):
-      let truth = criterion.holds(on: scene)
-      return .key(criterion.key.name, truth, found: criterion.found(on: scene, truth))
+      let truth = criterion.holds(on: context)
+      return .key(criterion.key.name, truth, found: criterion.found(on: context, truth))
     }
   }
 

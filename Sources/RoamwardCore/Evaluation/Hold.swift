@@ -27,7 +27,7 @@ package struct Hold: Hashable, Sendable {
   /// goes on: nothing is known of it.
   package func isOver(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     switch lifetime {
-    case .network(let identity): !network.isNone && !identity.isSame(as: network)
+    case .network(let identity): !network.isNone && !identity.mayBeSame(as: network)
     case .time(let end): end <= time
     case .resume: false
     }

@@ -24,18 +24,18 @@ extension FactTable {
     "subnet", kind: nil, fact: addresses.key, aliases: ["address"], "An address of the link lies in it.", example: "192.168.7.0/24",
     reading: .list(.prefix) { $0.compactMap { IPPrefix($0) } }, write: { .list($0.map(\.description)) },
     constants: { $0.map { .prefix($0) } },
-    holds: { prefixes in { scene in Truth(scene.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } }) } },
-    found: { scene, prefixes, holds in
-      let own = scene.link.addresses.filter { !$0.address.isLinkLocal }.map(\.address)
+    holds: { prefixes in { context in Truth(context.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } }) } },
+    found: { context, prefixes, holds in
+      let own = context.link.addresses.filter { !$0.address.isLinkLocal }.map(\.address)
       return "\(own.isEmpty ? "no address" : "address \(list(own))") is \(holds == .yes ? "" : "not ")in \(list(prefixes))"
     })
 
   static let gateway = CriterionKey<[IPAddress]>(
     "gateway", kind: nil, fact: gateways.key, "The default gateway.", example: "192.168.7.1",
     reading: .list(.gatewayAddress) { $0.compactMap { IPAddress($0) } }, write: { .list($0.map(\.description)) },
-    constants: { $0.map { .address($0) } }, holds: { wanted in { scene in Truth(scene.link.gateways.contains(where: wanted.contains)) } },
-    found: { scene, wanted, holds in
-      let found = scene.link.gateways
+    constants: { $0.map { .address($0) } }, holds: { wanted in { context in Truth(context.link.gateways.contains(where: wanted.contains)) } },
+    found: { context, wanted, holds in
+      let found = context.link.gateways
       return found.isEmpty ? "no gateway" : "gateway \(list(found)) \(relation(holds, to: wanted.map(\.description)))"
     })
 

@@ -48,7 +48,7 @@ package struct SSIDFile: Hashable, Sendable {
   package enum Contents: Hashable, Sendable {
     case entries(Set<SSID>)
     /// The file could not be read: whether an SSID is on it is unknown.
-    case unreadable(because: String)
+    case unreadable(reason: String)
   }
 
   package let path: String

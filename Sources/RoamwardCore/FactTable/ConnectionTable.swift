@@ -27,10 +27,10 @@ extension FactTable {
     reading: .own, write: { _ in .mapping },
     question: {
       .own("probe \($0.url) \($0.status) \($0.pins)", below: nil, proof: $0.pins.isEmpty ? .forgeable : .hardToForge)
-    }, evidence: { .probe($0) }, holds: { probe in { scene in scene.snapshot.answer(to: probe).truth { $0 } } },
-    found: { scene, probe, _ in
-      let before = scene.snapshot.rememberedProbes[probe.name] == nil ? "" : " when it was last here"
-      return describe(scene.snapshot.answer(to: probe), as: "probe \(probe.url)") {
+    }, evidence: { .probe($0) }, holds: { probe in { context in context.snapshot.answer(to: probe).truth { $0 } } },
+    found: { context, probe, _ in
+      let before = context.snapshot.rememberedProbes[probe.name] == nil ? "" : " when it was last here"
+      return describe(context.snapshot.answer(to: probe), as: "probe \(probe.url)") {
         "probe \(probe.url): \($0 ? "answered" : "not answered")\(before)"
       }
     })

@@ -6,7 +6,7 @@ package import NetworkTypes
 /// All else goes by the declaration.
 package final class Criterion: Sendable {
   package let key: any AnyCriterionKey
-  private let test: @Sendable (Scene) -> Truth
+  private let test: @Sendable (EvaluationContext) -> Truth
   private let body: any CriterionBody
 
   fileprivate init<Wanted>(_ declaration: CriterionKey<Wanted>, _ wanted: Wanted) {
@@ -16,10 +16,10 @@ package final class Criterion: Sendable {
   }
 
   /// Whether it holds on the primary link.
-  package func holds(on scene: Scene) -> Truth { test(scene) }
+  package func holds(on context: EvaluationContext) -> Truth { test(context) }
 
   /// What was found, beside what was wanted: `ssid "Cafe" is none of "Home", "Home 5G"`.
-  package func found(on scene: Scene, _ holds: Truth) -> String { body.found(on: scene, holds) }
+  package func found(on context: EvaluationContext, _ holds: Truth) -> String { body.found(on: context, holds) }
 
   /// As a policy writes it.
   package var written: WrittenCriterion { body.written }
@@ -111,8 +111,8 @@ package protocol AnyCriterionKey: AnyObject, Sendable {
 /// The declaration of a key of a match, and what it does with what stands behind it.
 package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
   /// Made once for what stands behind the key, and called for each judgement.
-  typealias Test = @Sendable (Wanted) -> @Sendable (Scene) -> Truth
-  typealias Report = @Sendable (Scene, Wanted, Truth) -> String
+  typealias Test = @Sendable (Wanted) -> @Sendable (EvaluationContext) -> Truth
+  typealias Report = @Sendable (EvaluationContext, Wanted, Truth) -> String
 
   /// How a policy writes it.
   enum Reading: Sendable {
@@ -170,7 +170,7 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
 
 /// What a key makes of what stands behind it, whatever its type.
 private protocol CriterionBody: Sendable {
-  func found(on scene: Scene, _ holds: Truth) -> String
+  func found(on context: EvaluationContext, _ holds: Truth) -> String
   var written: WrittenCriterion { get }
   var constants: [FactConstant] { get }
   var question: FactQuestion { get }
@@ -183,7 +183,7 @@ private struct Body<Wanted: Hashable & Sendable>: CriterionBody {
   let declaration: CriterionKey<Wanted>
   let wanted: Wanted
 
-  func found(on scene: Scene, _ holds: Truth) -> String { declaration.report(scene, wanted, holds) }
+  func found(on context: EvaluationContext, _ holds: Truth) -> String { declaration.report(context, wanted, holds) }
   var written: WrittenCriterion { declaration.write(wanted) }
   var constants: [FactConstant] { declaration.constants(wanted) }
   var question: FactQuestion { declaration.question(wanted) }
@@ -213,12 +213,12 @@ extension CriterionKey where Wanted == Bool {
   /// Whether a fact is true, or is not. `words` are those for true and for false.
   convenience init(
     flag name: String, _ fact: FactDeclaration, _ about: String, example: String, words: (true: String, false: String),
-    evidence: Evidence? = nil, of value: @escaping @Sendable (Scene) -> Fact<Bool>
+    evidence: Evidence? = nil, of value: @escaping @Sendable (EvaluationContext) -> Fact<Bool>
   ) {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .flag { $0 }, write: { .word(String($0)) },
-      evidence: { _ in evidence }, holds: { wanted in { scene in value(scene).truth { $0 == wanted } } },
-      found: { scene, _, _ in describe(value(scene), as: name) { $0 ? words.true : words.false } })
+      evidence: { _ in evidence }, holds: { wanted in { context in value(context).truth { $0 == wanted } } },
+      found: { context, _, _ in describe(value(context), as: name) { $0 ? words.true : words.false } })
   }
 }
 
@@ -228,16 +228,16 @@ extension CriterionKey {
     oneOf name: String, _ fact: FactDeclaration, _ about: String, example: String, form: WrittenForm,
     parse: @escaping @Sendable (String) -> Item?, print: @escaping @Sendable (Item) -> String, quotes: Bool = false,
     as noun: String? = nil, constant: @escaping @Sendable (Item) -> FactConstant? = { _ in nil },
-    matches: @escaping @Sendable ([Item], Value) -> Bool, of value: @escaping @Sendable (Scene) -> Fact<Value?>,
+    matches: @escaping @Sendable ([Item], Value) -> Bool, of value: @escaping @Sendable (EvaluationContext) -> Fact<Value?>,
     words: @escaping @Sendable (Value) -> String
   ) where Wanted == [Item] {
     let noun = noun ?? name
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .list(form) { $0.compactMap(parse) },
       write: { .list($0.map(print)) }, constants: { $0.compactMap(constant) },
-      holds: { wanted in { scene in value(scene).truth { found in found.map { matches(wanted, $0) } ?? false } } },
-      found: { scene, wanted, holds in
-        describe(value(scene), as: noun) { found in
+      holds: { wanted in { context in value(context).truth { found in found.map { matches(wanted, $0) } ?? false } } },
+      found: { context, wanted, holds in
+        describe(value(context), as: noun) { found in
           let texts = wanted.map { quotes ? "\"\(print($0))\"" : print($0) }
           return found.map { "\(noun) \(words($0)) \(relation(holds, to: texts))" } ?? "no \(noun)"
         }

@@ -166,7 +166,7 @@ extension FactAccess {
       value: { holder in
         switch holder[keyPath: path] {
         case .known(let value): .known(code.write(value))
-        case .unknown(let reason): .unknown(because: reason)
+        case .unknown(let reason): .unknown(reason: reason)
         }
       },
       set: { holder, value in
@@ -174,7 +174,7 @@ extension FactAccess {
         holder[keyPath: path] = .known(value)
         return true
       },
-      makeUnknown: { $0[keyPath: path] = .unknown(because: $1) },
+      makeUnknown: { $0[keyPath: path] = .unknown(reason: $1) },
       reason: { if case .unknown(let reason) = $0[keyPath: path] { reason } else { nil } },
       take: { $0[keyPath: path] = $1[keyPath: path] },
       words: { holder in

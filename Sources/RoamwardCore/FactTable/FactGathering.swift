@@ -13,14 +13,14 @@ struct GatheredLink: Sendable {
 
 /// Puts facts together, each as its declaration says, and keeps note of where it comes from.
 struct FactGathering: Sendable {
-  let sources: UnderlaySources
+  let sources: SnapshotInputs
   private let names: Set<String>
   private(set) var provenance = Provenance()
   /// Facts that no source can give, of the machine; those of a link are noted with it.
   private(set) var unavailable: Set<FactKind> = []
   private var unavailableOfLink: Set<FactKind> = []
 
-  init(_ sources: UnderlaySources) {
+  init(_ sources: SnapshotInputs) {
     self.sources = sources
     names = Set(sources.kernel.links.map(\.name))
   }
@@ -66,9 +66,9 @@ struct FactGathering: Sendable {
   func medium(of gathered: GatheredLink) -> (type: Traced<InterfaceType>, ssid: Traced<SSID?>) {
     let (link, isPrimary) = (gathered.link, gathered.isPrimary)
     let found = sources.mediums[link.index]
-    let type: Fact<InterfaceType> = found.map { .known($0.type) } ?? .unknown(because: "the kernel does not say")
+    let type: Fact<InterfaceType> = found.map { .known($0.type) } ?? .unknown(reason: "the kernel does not say")
     let typeSource = SourceAnswer(
-      source: "kernel", said: found.map { $0.type.rawValue } ?? "nothing", isBelieved: found != nil, because: found?.because)
+      source: "kernel", said: found.map { $0.type.rawValue } ?? "nothing", isBelieved: found != nil, reason: found?.reason)
     let traced = { (type: Fact<InterfaceType>, extra: [SourceAnswer]) in
       Traced(type, FactOrigin(extra + [typeSource], confirmed: self.sources.lookedAt))
     }
@@ -83,7 +83,7 @@ struct FactGathering: Sendable {
     case .known(.some):
       var overruled = typeSource
       overruled.isBelieved = false
-      overruled.because = "the SSID file says that it is Wi-Fi"
+      overruled.reason = "the SSID file says that it is Wi-Fi"
       let answers = [SourceAnswer(source: "SSID file", said: "wifi", isBelieved: true), overruled]
       return (Traced(.known(.wifi), FactOrigin(answers, confirmed: sources.lookedAt)), ssid)
     case .known(nil), .unknown: return (traced(type, []), ssid)
@@ -103,7 +103,7 @@ struct FactGathering: Sendable {
     guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
     let file = SourceAnswer(source: "SSID file", said: "nothing: it gives the name alone", isBelieved: false)
     let reason = "the SSID file does not tell the \(what), and the kernel has no radio"
-    return Traced(.unknown(because: reason), FactOrigin([silent, file]), isUnavailable: true)
+    return Traced(.unknown(reason: reason), FactOrigin([silent, file]), isUnavailable: true)
   }
 
   func hardwareAddress(of gateway: IPAddress?, on link: Link) -> Traced<MACAddress?> {
@@ -116,13 +116,13 @@ struct FactGathering: Sendable {
     if entry == nil, !link.resolvesNeighbours {
       let reason = "\(link.name) is a link without hardware addresses"
       let answer = SourceAnswer(source: source, said: "nothing: \(reason)", isBelieved: false)
-      return Traced(.unknown(because: reason), FactOrigin([answer]), isUnavailable: true)
+      return Traced(.unknown(reason: reason), FactOrigin([answer]), isUnavailable: true)
     }
     let fact: Fact<MACAddress?> =
       entry?.macAddress.map { .known($0) }
-      ?? .unknown(because: "no neighbour entry for \(gateway) yet (the kernel was asked to resolve it)")
+      ?? .unknown(reason: "no neighbour entry for \(gateway) yet (the kernel was asked to resolve it)")
     var traced = direct(source, fact) { $0?.description ?? "none" }
-    if fact.value != nil { traced.origin.sources[0].because = "its neighbour entry of \(gateway)" }
+    if fact.value != nil { traced.origin.sources[0].reason = "its neighbour entry of \(gateway)" }
     return traced
   }
 
@@ -156,5 +156,5 @@ struct FactGathering: Sendable {
 }
 
 extension Traced where Value == Bool {
-  static let withoutNetwork = Traced(.unknown(because: "there is no network"), FactOrigin([]))
+  static let withoutNetwork = Traced(.unknown(reason: "there is no network"), FactOrigin([]))
 }

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 extension LinkFacts {
   /// Makes a fact unknown; those of the machine are not the link's.
-  package mutating func makeUnknown(_ kind: FactKind, because reason: String) {
+  package mutating func makeUnknown(_ kind: FactKind, reason: String) {
     if case .link(let access) = kind.declaration.place { access.makeUnknown(&self, reason) }
   }
 
@@ -19,7 +19,7 @@ extension LinkFacts {
 
 extension NetworkSnapshot {
   /// Makes a fact of the machine unknown.
-  package mutating func makeUnknown(_ kind: FactKind, because reason: String) {
+  package mutating func makeUnknown(_ kind: FactKind, reason: String) {
     if case .machine(let access) = kind.declaration.place { access.makeUnknown(&self, reason) }
   }
 
@@ -47,7 +47,7 @@ extension NetworkSnapshot {
   }
 
   /// Makes a fact of the machine, or of the link at the place, unknown; not one that comes with every look.
-  package mutating func makeUnknown(_ fact: FactDeclaration, because reason: String, link: Int) {
+  package mutating func makeUnknown(_ fact: FactDeclaration, reason: String, link: Int) {
     switch fact.place {
     case .link(let access): access.makeUnknown(&links[link], reason)
     case .machine(let access): access.makeUnknown(&self, reason)
@@ -55,14 +55,14 @@ extension NetworkSnapshot {
   }
 }
 
-extension Underlay {
+extension SnapshotWithSources {
   package init(snapshot: NetworkSnapshot, provenance: Provenance) {
     self.snapshot = snapshot
     self.provenance = provenance
   }
 
   /// Fills in from another look at the same machine what nobody asked about in this one.
-  package mutating func complete(from other: Underlay) {
+  package mutating func complete(from other: SnapshotWithSources) {
     for i in snapshot.links.indices {
       let name = snapshot.links[i].name
       guard let there = other.snapshot.links.first(where: { $0.name == name }) else { continue }

@@ -20,17 +20,17 @@ extension FactTable {
   package static let time = CriterionKey<TimeWindow>(
     "time", kind: .time, fact: RoamwardCore.time.key, "Days and hours, by local time.",
     example: "{ days: [mon-fri], from: \"08:00\", to: \"18:00\" }", reading: .own, write: { _ in .mapping },
-    constants: { [.window($0)] }, holds: { window in { scene in scene.snapshot.time.truth(window.contains) } },
-    found: { scene, window, holds in
-      describe(scene.snapshot.time, as: "time") { "\($0) is \(holds == .yes ? "" : "not ")in \(window)" }
+    constants: { [.window($0)] }, holds: { window in { context in context.snapshot.time.truth(window.contains) } },
+    found: { context, window, holds in
+      describe(context.snapshot.time, as: "time") { "\($0) is \(holds == .yes ? "" : "not ")in \(window)" }
     })
 
   static let power = CriterionKey<[PowerSource]>(
     "power", kind: .power, fact: RoamwardCore.power.key, "What the machine runs on.", example: "battery",
     reading: .list(.word(of: PowerSource.self)) { $0.compactMap { PowerSource(rawValue: $0) } }, write: { .list($0.map(\.rawValue)) },
-    holds: { sources in { scene in scene.snapshot.power.truth(sources.contains) } },
-    found: { scene, sources, holds in
-      describe(scene.snapshot.power, as: "power") { "power \($0.rawValue) \(relation(holds, to: sources.map(\.rawValue)))" }
+    holds: { sources in { context in context.snapshot.power.truth(sources.contains) } },
+    found: { context, sources, holds in
+      describe(context.snapshot.power, as: "power") { "power \($0.rawValue) \(relation(holds, to: sources.map(\.rawValue)))" }
     })
 }
 

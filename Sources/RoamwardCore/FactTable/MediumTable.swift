@@ -43,9 +43,9 @@ extension FactTable {
   package static let interface = CriterionKey<[InterfaceType]>(
     "interface", kind: .type, fact: type.key, "The type of the primary link.", example: "[wifi, cellular]",
     reading: .list(.word(of: InterfaceType.self)) { $0.compactMap { InterfaceType(rawValue: $0) } },
-    write: { .list($0.map(\.rawValue)) }, holds: { types in { scene in scene.link.type.truth { types.contains($0) } } },
-    found: { scene, types, holds in
-      describe(scene.link.type, as: "interface") { found in
+    write: { .list($0.map(\.rawValue)) }, holds: { types in { context in context.link.type.truth { types.contains($0) } } },
+    found: { context, types, holds in
+      describe(context.link.type, as: "interface") { found in
         holds == .yes ? found.rawValue : "\(found.rawValue) is \(none(of: types.map(\.rawValue)))"
       }
     })
@@ -53,8 +53,8 @@ extension FactTable {
   static let interfaceName = CriterionKey<[Glob]>(
     "interface-name", kind: nil, fact: linkName.key, "A pattern for the primary link's name: `*` any run, `?` any character.",
     example: "wl*", reading: .list(.linkPattern) { $0.map { Glob($0) } }, write: { .list($0.map(\.description)) },
-    constants: { $0.map { .pattern($0) } }, holds: { globs in { scene in Truth(globs.contains { $0.matches(scene.link.name) }) } },
-    found: { scene, globs, holds in "interface-name \(scene.link.name) \(relation(holds, to: globs.map(\.description)))" })
+    constants: { $0.map { .pattern($0) } }, holds: { globs in { context in Truth(globs.contains { $0.matches(context.link.name) }) } },
+    found: { context, globs, holds in "interface-name \(context.link.name) \(relation(holds, to: globs.map(\.description)))" })
 
   package static let ssid = CriterionKey<[SSID]>(
     oneOf: "ssid", RoamwardCore.ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]", form: .wantedSSID,
@@ -83,16 +83,16 @@ extension FactTable {
     example: "trusted.ssids", reading: .own, write: { .text($0.path) },
     question: { .own("ssid-file \($0.path)", below: RoamwardCore.ssid.key, proof: .forgeable) },
     holds: { file in
-      { scene in
-        switch (scene.link.ssid, file.contents) {
+      { context in
+        switch (context.link.ssid, file.contents) {
         case (.known(nil), _): .no
         case (.known(let name?), .entries(let entries)): Truth(entries.contains(name))
         case (_, .unreadable), (.unknown, _): .unknown
         }
       }
     },
-    found: { scene, file, holds in
-      describe(scene.link.ssid, as: "ssid") { found in
+    found: { context, file, holds in
+      describe(context.link.ssid, as: "ssid") { found in
         guard let found else { return "no ssid" }
         if case .unreadable(let reason) = file.contents { return "ssid-file \(file.path) cannot be read: \(reason)" }
         return "ssid \(quoted(found)) is \(holds == .yes ? "" : "not ")in \(file.path)"

@@ -28,9 +28,9 @@ extension FactTable {
     example: "corp.example", reading: .list(.domainPattern) { DomainList($0.compactMap { DomainPattern($0) }) },
     write: { .list($0.map(\.description)) },
     constants: { $0.compactMap { if case .within(let name) = $0 { .domain(name) } else { nil } } },
-    holds: { domains in { scene in scene.link.searchDomains.truth { $0.contains(where: domains.holds) } } },
-    found: { scene, domains, holds in
-      describe(scene.link.searchDomains, as: "dns-domain") { found in
+    holds: { domains in { context in context.link.searchDomains.truth { $0.contains(where: domains.holds) } } },
+    found: { context, domains, holds in
+      describe(context.link.searchDomains, as: "dns-domain") { found in
         guard !found.isEmpty else { return "no dns-domain" }
         return "dns-domain \(list(found)) is \(holds == .yes ? "" : "not ")within \(list(domains))"
       }
@@ -43,15 +43,15 @@ extension FactTable {
     constants: { $0.patterns.map { .prefix($0.prefix) } },
     question: { $0.quantifier == .any ? .isAmong(fact: dnsServers.key) : .areAllAmong(fact: dnsServers.key) },
     holds: { wanted in
-      { scene in
-        scene.link.dnsServers.truth { servers in
+      { context in
+        context.link.dnsServers.truth { servers in
           let isListed = { (server: IPAddress) in wanted.patterns.contains { $0.prefix.contains(server) } }
           return wanted.quantifier == .any ? servers.contains(where: isListed) : !servers.isEmpty && servers.allSatisfy(isListed)
         }
       }
     },
-    found: { scene, wanted, holds in
-      describe(scene.link.dnsServers, as: "dns-server") { found in
+    found: { context, wanted, holds in
+      describe(context.link.dnsServers, as: "dns-server") { found in
         guard !found.isEmpty else { return "no dns-server" }
         let verdict =
           wanted.quantifier == .any ? (holds == .yes ? "one is in" : "none is in") : holds == .yes ? "each is in" : "not each is in"

@@ -1,7 +1,7 @@
 import NetworkTypes
 
 /// What one decision looks at: the snapshot, and its primary link picked out once.
-package struct Scene: Sendable {
+package struct EvaluationContext: Sendable {
   package let snapshot: NetworkSnapshot
   package let link: LinkFacts
 

@@ -1,63 +1,63 @@
 package import NetworkTypes
 
-extension HostWords {
+extension HostReports {
   /// Whether the link is paid for by volume. NetworkManager's own guesses count, and where it does not run the same evidence gives the same
   /// guess: the kind of link, and what a phone says in DHCP option 43.
   package func metered(_ link: LinkInQuestion, _ type: InterfaceType?, at now: Int64?) -> Traced<Bool> {
-    judge(
+    selectFact(from: 
       [managerMetered(link), leaseMetered(link, now), mediumMetered(link, type, now)],
       unknown:
         "nothing on this host knows whether \(link.name) is paid for by volume (cure: manage it by NetworkManager or systemd-networkd)",
       words: { $0 ? "yes" : "no" })
   }
 
-  private func managerMetered(_ link: LinkInQuestion) -> Testimony<Bool> {
+  private func managerMetered(_ link: LinkInQuestion) -> SourceReading<Bool> {
     var remark: String?
     let answer = device(of: link).flatMap { device -> Answer<Bool> in
       if device.metered > 2 { remark = "it guesses" }
       return switch device.metered {
-      case 1, 3: .said(true)
-      case 2, 4: .said(false)
+      case 1, 3: .value(true)
+      case 2, 4: .value(false)
       default:
-        device.state == .configuring ? .pending(because: "it is still configuring \(link.name)") : .silent(because: "it does not know")
+        device.state == .configuring ? .pending(reason: "it is still configuring \(link.name)") : .unavailable(reason: "it does not know")
       }
     }
-    return Testimony("NetworkManager", answer, remark: remark, confirmed: networkManagerAt)
+    return SourceReading("NetworkManager", answer, remark: remark, confirmed: networkManagerAt)
   }
 
-  private func leaseMetered(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<Bool> {
+  private func leaseMetered(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<Bool> {
     let kept = networkd[link.index]?.lease.flatMap { lease in
       (lease.address.map(link.addresses.contains) ?? false) ? lease : nil
     }
-    guard let lease = kept ?? lease(of: link) else { return Testimony("DHCP lease", .silent(because: "none is known")) }
-    guard lease.isMetered else { return Testimony("DHCP lease", .silent(because: "it does not say ANDROID_METERED")) }
-    return Testimony("DHCP lease", .said(true), remark: "a phone says ANDROID_METERED (option 43)", confirmed: now)
+    guard let lease = kept ?? lease(of: link) else { return SourceReading("DHCP lease", .unavailable(reason: "none is known")) }
+    guard lease.isMetered else { return SourceReading("DHCP lease", .unavailable(reason: "it does not say ANDROID_METERED")) }
+    return SourceReading("DHCP lease", .value(true), remark: "a phone says ANDROID_METERED (option 43)", confirmed: now)
   }
 
-  private func mediumMetered(_ link: LinkInQuestion, _ type: InterfaceType?, _ now: Int64?) -> Testimony<Bool> {
+  private func mediumMetered(_ link: LinkInQuestion, _ type: InterfaceType?, _ now: Int64?) -> SourceReading<Bool> {
     switch type {
     case .cellular?, .usbTether?, .bluetooth?:
-      Testimony("kind of link", .said(true), remark: "a guess: \(type?.rawValue ?? "") is paid for by volume as a rule", confirmed: now)
+      SourceReading("kind of link", .value(true), remark: "a guess: \(type?.rawValue ?? "") is paid for by volume as a rule", confirmed: now)
     case .ethernet? where networkd[link.index]?.isManaged == true, .wifi? where networkd[link.index]?.isManaged == true:
-      Testimony("kind of link", .said(false), remark: "a guess: \(type?.rawValue ?? "") seldom is", confirmed: now)
-    default: Testimony("kind of link", .silent(because: "it says nothing about that"))
+      SourceReading("kind of link", .value(false), remark: "a guess: \(type?.rawValue ?? "") seldom is", confirmed: now)
+    default: SourceReading("kind of link", .unavailable(reason: "it says nothing about that"))
     }
   }
 
   /// Whether a portal stands before the internet, as NetworkManager's check of this link found.
   package func captivePortal(_ link: LinkInQuestion) -> Traced<Bool> {
-    judge(
+    selectFact(from: 
       [connectivity(link).map { $0 == .portal }], unknown: noCheck,
       words: { $0 ? "a portal answered its check" : "no portal answered its check" })
   }
 
   package func internet(_ link: LinkInQuestion) -> Traced<Bool> {
-    judge(
+    selectFact(from: 
       [connectivity(link).map { $0 == .full }], unknown: noCheck, words: { $0 ? "its check was answered" : "its check was not answered" })
   }
 
   private var noCheck: String {
-    guard case .said(let words) = networkManager, !words.checksConnectivity else {
+    guard case .value(let words) = networkManager, !words.checksConnectivity else {
       return "no program of this host checks it (cure: let NetworkManager check, or give the agent --connectivity-check URL)"
     }
     return "NetworkManager's connectivity check is off (cure: apt install network-manager-config-connectivity-debian)"
@@ -67,12 +67,12 @@ extension HostWords {
     case none = 1, portal, limited, full
   }
 
-  private func connectivity(_ link: LinkInQuestion) -> Testimony<Connectivity> {
-    let checks = if case .said(let words) = networkManager { words.checksConnectivity } else { true }
+  private func connectivity(_ link: LinkInQuestion) -> SourceReading<Connectivity> {
+    let checks = if case .value(let words) = networkManager { words.checksConnectivity } else { true }
     let answer = device(of: link).flatMap { device -> Answer<Connectivity> in
-      if !checks { return .silent(because: "its connectivity check is off") }
-      return Connectivity(rawValue: device.connectivity).map { .said($0) } ?? .silent(because: "it has not checked \(link.name) yet")
+      if !checks { return .unavailable(reason: "its connectivity check is off") }
+      return Connectivity(rawValue: device.connectivity).map { .value($0) } ?? .unavailable(reason: "it has not checked \(link.name) yet")
     }
-    return Testimony("NetworkManager", answer, confirmed: networkManagerAt)
+    return SourceReading("NetworkManager", answer, confirmed: networkManagerAt)
   }
 }

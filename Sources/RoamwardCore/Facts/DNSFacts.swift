@@ -25,7 +25,7 @@ package struct LinkInQuestion: Hashable, Sendable {
   }
 }
 
-extension HostWords {
+extension HostReports {
   /// The name servers that the network gave this link. systemd-resolved comes first, which has what is in use; then those who configure
   /// links, the records that they leave, and resolv.conf, which speaks for no link in particular.
   package func servers(of link: LinkInQuestion, at now: Int64?) -> Traced<[IPAddress]> {
@@ -33,7 +33,7 @@ extension HostWords {
       resolvedTestimony(link), networkManagerTestimony(link), networkdTestimony(link, now), recordTestimony(link, now),
       leaseTestimony(link, now), resolvConfTestimony(link, now),
     ]
-    return judge(
+    return selectFact(from: 
       order.map { $0.map(\.servers) }, unknown: noSource("name servers", of: link), isConclusive: { !$0.isEmpty },
       words: { $0.isEmpty ? "no servers" : $0.map(\.description).joined(separator: ", ") })
   }
@@ -45,7 +45,7 @@ extension HostWords {
       networkManagerTestimony(link), networkdTestimony(link, now), resolvedTestimony(link), recordTestimony(link, now),
       leaseTestimony(link, now), resolvConfTestimony(link, now),
     ]
-    return judge(
+    return selectFact(from: 
       order.map { $0.map(\.domains) }, unknown: noSource("domains", of: link), isConclusive: { !$0.isEmpty },
       words: { $0.isEmpty ? "no domains" : $0.map(\.text).joined(separator: ", ") })
   }
@@ -57,60 +57,60 @@ extension HostWords {
 
   // MARK: The sources
 
-  private func resolvedTestimony(_ link: LinkInQuestion) -> Testimony<LinkDNS> {
+  private func resolvedTestimony(_ link: LinkInQuestion) -> SourceReading<LinkDNS> {
     let answer = resolved.flatMap { links -> Answer<LinkDNS> in
-      links[link.index].map { .said($0) } ?? .silent(because: "it has no servers and no domains for \(link.name)")
+      links[link.index].map { .value($0) } ?? .unavailable(reason: "it has no servers and no domains for \(link.name)")
     }
     var remark: String?
-    if case .said(let dns) = answer, !dns.routingDomains.isEmpty {
+    if case .value(let dns) = answer, !dns.routingDomains.isEmpty {
       remark = "\(dns.routingDomains.map { "~\($0)" }.joined(separator: ", ")) only route and do not count"
     }
-    return Testimony("systemd-resolved", answer, remark: remark, confirmed: resolvedAt)
+    return SourceReading("systemd-resolved", answer, remark: remark, confirmed: resolvedAt)
   }
 
-  private func networkManagerTestimony(_ link: LinkInQuestion) -> Testimony<LinkDNS> {
+  private func networkManagerTestimony(_ link: LinkInQuestion) -> SourceReading<LinkDNS> {
     let answer = device(of: link).flatMap { device -> Answer<LinkDNS> in
       // A link may have its address and route a moment before its servers: that there are none is not said yet.
       device.state == .configuring && device.dns == LinkDNS()
-        ? .pending(because: "it is still configuring \(link.name)") : .said(device.dns)
+        ? .pending(reason: "it is still configuring \(link.name)") : .value(device.dns)
     }
-    return Testimony("NetworkManager", answer, confirmed: networkManagerAt)
+    return SourceReading("NetworkManager", answer, confirmed: networkManagerAt)
   }
 
   /// The device that configures the link. One of the same name elsewhere (in another network namespace) has another hardware address.
   func device(of link: LinkInQuestion) -> Answer<ManagedDevice> {
     networkManager.flatMap { words in
-      guard let device = words.devices[link.name] else { return .silent(because: "it does not know \(link.name)") }
+      guard let device = words.devices[link.name] else { return .unavailable(reason: "it does not know \(link.name)") }
       if let own = link.hardwareAddress, let its = device.address, own != its {
-        return .silent(because: "its \(link.name) has the hardware address \(its), not \(own)")
+        return .unavailable(reason: "its \(link.name) has the hardware address \(its), not \(own)")
       }
-      return device.state == .inactive ? .silent(because: "it does not manage \(link.name)") : .said(device)
+      return device.state == .inactive ? .unavailable(reason: "it does not manage \(link.name)") : .value(device)
     }
   }
 
-  private func networkdTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
+  private func networkdTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
     let source = "systemd-networkd"
     guard let kept = networkd[link.index] else {
-      return Testimony(source, .silent(because: "no /run/systemd/netif/links/\(link.index)"))
+      return SourceReading(source, .unavailable(reason: "no /run/systemd/netif/links/\(link.index)"))
     }
-    guard kept.isManaged else { return Testimony(source, .silent(because: "it does not manage \(link.name)")) }
+    guard kept.isManaged else { return SourceReading(source, .unavailable(reason: "it does not manage \(link.name)")) }
     var dns = kept.dns
     if let lease = kept.lease {
       if let address = lease.address, !link.addresses.contains(address) {
-        return Testimony(source, .silent(because: "its lease is for \(address), which \(link.name) does not have"))
+        return SourceReading(source, .unavailable(reason: "its lease is for \(address), which \(link.name) does not have"))
       }
       if dns.servers.isEmpty { dns.servers = lease.dns.servers }
       dns.domains = (dns.domains + lease.dns.domains).uniqued()
     }
     if kept.isConfiguring, dns == LinkDNS() {
-      return Testimony(source, .pending(because: "it is still configuring \(link.name)"))
+      return SourceReading(source, .pending(reason: "it is still configuring \(link.name)"))
     }
-    return Testimony(source, .said(dns), remark: kept.lease == nil ? nil : "with its DHCP lease", confirmed: now)
+    return SourceReading(source, .value(dns), remark: kept.lease == nil ? nil : "with its DHCP lease", confirmed: now)
   }
 
   /// The records of resolvconf(8), Debian's or openresolv's: `eth0`, `eth0.dhclient`, `eth0.inet6` … are all of eth0,
   /// unless there is a link eth0.inet6.
-  private func recordTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
+  private func recordTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
     func owner(_ record: String) -> String? {
       var name = record[...]
       while !link.names.union([link.name]).contains(String(name)) {
@@ -122,21 +122,21 @@ extension HostWords {
     let records = resolvconf.filter { owner($0.key) == link.name }.sorted { $0.key < $1.key }
     guard !records.isEmpty else {
       let reason = resolvconf.isEmpty ? "it keeps no records here" : "it has no record of \(link.name)"
-      return Testimony("resolvconf", .silent(because: reason))
+      return SourceReading("resolvconf", .unavailable(reason: reason))
     }
     let dns = LinkDNS(
       servers: records.flatMap(\.value.nameServers).uniqued(), domains: records.flatMap(\.value.searchDomains).uniqued())
-    return Testimony(
-      "resolvconf", .said(dns), remark: "its \(records.map(\.key).joined(separator: ", "))", confirmed: now)
+    return SourceReading(
+      "resolvconf", .value(dns), remark: "its \(records.map(\.key).joined(separator: ", "))", confirmed: now)
   }
 
-  private func leaseTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
+  private func leaseTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
     guard let lease = lease(of: link) else {
       let reason =
         leases.contains { $0.link == link.name } ? "its lease is not for an address that \(link.name) has" : "it keeps no lease here"
-      return Testimony("dhclient", .silent(because: reason))
+      return SourceReading("dhclient", .unavailable(reason: reason))
     }
-    return Testimony("dhclient", .said(lease.dns), remark: "its lease for \(lease.address.map(\.description) ?? "?")", confirmed: now)
+    return SourceReading("dhclient", .value(lease.dns), remark: "its lease for \(lease.address.map(\.description) ?? "?")", confirmed: now)
   }
 
   /// The newest lease for an address that the link has.
@@ -144,21 +144,21 @@ extension HostWords {
     leases.last { $0.link == link.name && ($0.address.map(link.addresses.contains) ?? false) }
   }
 
-  private func resolvConfTestimony(_ link: LinkInQuestion, _ now: Int64?) -> Testimony<LinkDNS> {
-    guard link.isPrimary else { return Testimony("resolv.conf", .silent(because: "it speaks for the primary link alone")) }
+  private func resolvConfTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
+    guard link.isPrimary else { return SourceReading("resolv.conf", .unavailable(reason: "it speaks for the primary link alone")) }
     let answer = resolvConf.flatMap { words -> Answer<LinkDNS> in
       let stubs = words.content.nameServers.filter(Self.isStub)
       if !stubs.isEmpty, stubs.count == words.content.nameServers.count {
-        return .silent(because: "it names only \(stubs[0]), the stub of systemd-resolved")
+        return .unavailable(reason: "it names only \(stubs[0]), the stub of systemd-resolved")
       }
       let servers = words.content.nameServers.filter { !Self.isStub($0) }
-      return .said(LinkDNS(servers: servers, domains: words.content.searchDomains))
+      return .value(LinkDNS(servers: servers, domains: words.content.searchDomains))
     }
     var remark: String?
-    if case .said(let words) = resolvConf, let writer = words.writer {
+    if case .value(let words) = resolvConf, let writer = words.writer {
       remark = writer == "systemd-resolved" ? "systemd-resolved's, of all links together" : "\(writer)'s"
     }
-    return Testimony("resolv.conf", answer, remark: remark, confirmed: now)
+    return SourceReading("resolv.conf", answer, remark: remark, confirmed: now)
   }
 
   /// 127.0.0.53 and 127.0.0.54, where systemd-resolved itself answers.

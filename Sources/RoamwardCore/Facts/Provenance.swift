@@ -40,13 +40,13 @@ package struct SourceAnswer: Hashable, Sendable {
   package var said: String
   package var isBelieved: Bool
   /// Why it was believed, or was not, where that needs saying.
-  package var because: String?
+  package var reason: String?
 
-  package init(source: String, said: String, isBelieved: Bool, because: String? = nil) {
+  package init(source: String, said: String, isBelieved: Bool, reason: String? = nil) {
     self.source = source
     self.said = said
     self.isBelieved = isBelieved
-    self.because = because
+    self.reason = reason
   }
 }
 

@@ -33,7 +33,7 @@ package struct OtherVPNs: Hashable, Sendable {
 
   /// `ownLinks`: those that tunnels of ours bring without our alias.
   package init(in kernel: KernelState, ownLinks: Set<String> = []) {
-    let foreign = kernel.rules.filter { $0.origin != Ownership.routeProtocol || !Ownership.rules.contains($0.priority) }
+    let foreign = kernel.rules.filter { $0.routeProtocol != Ownership.routeProtocol || !Ownership.rules.contains($0.priority) }
     collect(foreign)
     collectLinks(kernel, ownLinks)
     addPrefixes(kernel)
@@ -50,7 +50,7 @@ package struct OtherVPNs: Hashable, Sendable {
   /// Tables that known VPNs route by, to be read beside the main one.
   package static func tables(of rules: [RoutingRule]) -> Set<UInt32> {
     var found = OtherVPNs()
-    found.collect(rules.filter { $0.origin != Ownership.routeProtocol })
+    found.collect(rules.filter { $0.routeProtocol != Ownership.routeProtocol })
     return Set(found.all.flatMap(\.tables)).subtracting(Ownership.tables)
   }
 
@@ -99,7 +99,7 @@ package struct OtherVPNs: Hashable, Sendable {
       let tables = all[i].tables
       let links = Set(all[i].links)
       var prefixes = Set<IPPrefix>()
-      for route in kernel.routes where route.kind == .unicast && route.origin != Ownership.routeProtocol {
+      for route in kernel.routes where route.kind == .unicast && route.routeProtocol != Ownership.routeProtocol {
         if tables.contains(route.table) {
           prefixes.insert(route.destination)
         } else if route.table == Route.mainTable, let link = route.link, links.contains(link), !route.destination.address.isLinkLocal {
@@ -134,7 +134,7 @@ package struct OtherVPNs: Hashable, Sendable {
         collisions.append("the rule \"\(rule)\" is not Roamward's, and means packets with Roamward's own mark (\(ours))")
       }
     }
-    for route in kernel.routes where Ownership.tables.contains(route.table) && route.origin != Ownership.routeProtocol {
+    for route in kernel.routes where Ownership.tables.contains(route.table) && route.routeProtocol != Ownership.routeProtocol {
       takenSlots.insert(route.table - Ownership.tables.lowerBound)
     }
     collisions = collisions.uniqued()

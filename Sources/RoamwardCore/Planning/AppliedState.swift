@@ -132,7 +132,7 @@ package struct AppliedState: Sendable {
   }
 
   /// What each step towards the desired state that was followed last puts right; `nil`: the step follows a change of the desired state.
-  package func repair(by step: Step) -> RepairPace.Subject? {
+  package func repair(by step: Step) -> RepairBackoff.Subject? {
     switch step {
     case .addWireGuardLink(let link, _), .addDummyLink(let link): return links[link]?.isMade == true ? .link(link) : nil
     case .setAlias(let link, let alias): return links[link]?.alias == alias ? .link(link) : nil

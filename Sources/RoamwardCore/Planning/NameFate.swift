@@ -9,13 +9,13 @@ package struct NameFate: Hashable, Sendable {
     package var tunnel: String?
     package var link: String?
     package var servers: [IPAddress]
-    package var because: String
+    package var reason: String
 
-    package init(tunnel: String? = nil, link: String? = nil, servers: [IPAddress], because: String) {
+    package init(tunnel: String? = nil, link: String? = nil, servers: [IPAddress], reason: String) {
       self.tunnel = tunnel
       self.link = link
       self.servers = servers
-      self.because = because
+      self.reason = reason
     }
   }
 
@@ -49,21 +49,21 @@ extension DesiredState {
       let tunnel = tunnels[link] ?? link
       let domains = resolver.domains.filter { domain in domain.name.map(name.isWithin) ?? true }
       guard let best = domains.max(by: { $0.weight < $1.weight }) else { continue }
-      let because = best.name.map { "the servers of \(tunnel) answer for \($0.text)" } ?? "the servers of \(tunnel) answer for every name"
-      claims.append((best.weight, NameFate.Askee(tunnel: tunnel, link: link, servers: resolver.servers, because: because)))
+      let reason = best.name.map { "the servers of \(tunnel) answer for \($0.text)" } ?? "the servers of \(tunnel) answer for every name"
+      claims.append((best.weight, NameFate.Askee(tunnel: tunnel, link: link, servers: resolver.servers, reason: reason)))
     }
     for link in network.links {
       guard let servers = link.dnsServers.value, !servers.isEmpty, let domains = link.searchDomains.value else { continue }
       guard let best = domains.filter(name.isWithin).max(by: { $0.weight < $1.weight }) else { continue }
       claims.append(
-        (best.weight, NameFate.Askee(link: link.name, servers: servers, because: "the network on \(link.name) is in \(best.text)")))
+        (best.weight, NameFate.Askee(link: link.name, servers: servers, reason: "the network on \(link.name) is in \(best.text)")))
     }
-    claims += rivals.map { (0, NameFate.Askee(link: $0, servers: [], because: "\($0) claims every name")) }
+    claims += rivals.map { (0, NameFate.Askee(link: $0, servers: [], reason: "\($0) claims every name")) }
     guard let longest = claims.map(\.weight).max() else {
       let others = network.links.filter { $0.dnsServers.value?.isEmpty == false }
       return NameFate(
         name: name,
-        askees: others.map { NameFate.Askee(link: $0.name, servers: $0.dnsServers.value ?? [], because: "no tunnel answers for it") })
+        askees: others.map { NameFate.Askee(link: $0.name, servers: $0.dnsServers.value ?? [], reason: "no tunnel answers for it") })
     }
     let askees = claims.filter { $0.weight == longest }.map(\.askee)
     if askees.contains(where: { $0.link == Ownership.refusalLink }) {
@@ -78,18 +78,18 @@ extension DesiredState {
   private func fateByList(_ name: DomainName, _ network: NetworkSnapshot, _ choice: ResolverChoice) -> NameFate {
     let servers = network.primaryLink?.dnsServers.value ?? []
     guard let own = resolvConf ?? record?.content else {
-      let because = choice.obstacle.map { "no tunnel's servers can be set: \($0)" } ?? "no tunnel that is up brings servers"
-      return NameFate(name: name, askees: [NameFate.Askee(link: network.primaryLink?.name, servers: servers, because: because)])
+      let reason = choice.obstacle.map { "no tunnel's servers can be set: \($0)" } ?? "no tunnel that is up brings servers"
+      return NameFate(name: name, askees: [NameFate.Askee(link: network.primaryLink?.name, servers: servers, reason: reason)])
     }
     let keeper = choice.backend == .file ? "resolv.conf" : "\(choice.backend)"
     var askees = [
       NameFate.Askee(
         tunnel: listOwner, servers: own.nameServers,
-        because: "\(keeper) knows no names apart, and names the servers of \(listOwner ?? "a tunnel")")
+        reason: "\(keeper) knows no names apart, and names the servers of \(listOwner ?? "a tunnel")")
     ]
     if record?.program == .debian, own.nameServers.count < ResolvConf.maximumNameServers {
-      let because = "resolvconf lists the network's servers after the tunnel's, for when those do not answer"
-      askees.append(NameFate.Askee(link: network.primaryLink?.name, servers: servers, because: because))
+      let reason = "resolvconf lists the network's servers after the tunnel's, for when those do not answer"
+      askees.append(NameFate.Askee(link: network.primaryLink?.name, servers: servers, reason: reason))
     }
     return NameFate(name: name, askees: askees)
   }

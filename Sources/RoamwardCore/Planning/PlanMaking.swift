@@ -166,7 +166,7 @@ struct RouteKey: Hashable {
 extension KernelState {
   /// Routes that carry our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
   var ownRoutes: [Route] {
-    routes.filter { $0.origin == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
+    routes.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
       guard route.kind != .unicast || route.isDead else { return route }
       var route = route
       if route.kind != .unicast { route.link = nil }
@@ -176,6 +176,6 @@ extension KernelState {
   }
 
   var ownRules: [RoutingRule] {
-    rules.filter { $0.origin == Ownership.routeProtocol && Ownership.rules.contains($0.priority) }
+    rules.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.rules.contains($0.priority) }
   }
 }

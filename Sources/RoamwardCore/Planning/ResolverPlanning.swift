@@ -7,7 +7,7 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
   var make: [Step] = []
   var unmake: [Step] = []
   let resolver = observed.resolver
-  if case .said = resolver.facts.resolved {
+  if case .value = resolver.facts.resolved {
     let staying = Set(desired.links.filter { $0.device != .foreign }.map(\.name))
     // A link that a command brings may not be there (yet).
     for (link, wanted) in desired.resolvedLinks.sorted(by: { $0.key < $1.key })

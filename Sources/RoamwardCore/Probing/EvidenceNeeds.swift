@@ -8,10 +8,10 @@ extension Evaluator {
   package func evidence(
     for tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits
   ) -> Set<Evidence> {
-    guard let scene = Scene(snapshot) else { return [] }
+    guard let context = EvaluationContext(snapshot) else { return [] }
     var needed = Set<Evidence>()
     for rule in tunnel.onDemand.rules {
-      let support = support(of: rule.match, on: scene)
+      let support = support(of: rule.match, on: context)
       needed.formUnion(support.evidence)
       var holds = support.truth
       if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
@@ -22,8 +22,8 @@ extension Evaluator {
 
   /// What has to be asked before it is known whether the machine is on one of the networks where a tunnel lets neighbours be reached.
   func evidenceForLAN(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> Set<Evidence> {
-    guard let names = tunnel.routes?.lanNetworks, !names.isEmpty, let scene = Scene(snapshot) else { return [] }
-    return support(of: .network(names), on: scene).evidence
+    guard let names = tunnel.routes?.lanNetworks, !names.isEmpty, let context = EvaluationContext(snapshot) else { return [] }
+    return support(of: .network(names), on: context).evidence
   }
 
   /// A verdict, and the evidence that it hangs on: none where free keys settle it.
@@ -34,16 +34,16 @@ extension Evaluator {
     var isFree: Bool { evidence.isEmpty }
   }
 
-  private func support(of condition: Condition, on scene: Scene) -> Support {
+  private func support(of condition: Condition, on context: EvaluationContext) -> Support {
     switch condition {
-    case .all(let parts): return all(parts.map { support(of: $0, on: scene) })
-    case .any(let parts): return any(parts.map { support(of: $0, on: scene) })
-    case .network(let names): return any(names.map { support(of: networks[$0] ?? .never, on: scene) })
+    case .all(let parts): return all(parts.map { support(of: $0, on: context) })
+    case .any(let parts): return any(parts.map { support(of: $0, on: context) })
+    case .network(let names): return any(names.map { support(of: networks[$0] ?? .never, on: context) })
     case .not(let part):
-      let support = support(of: part, on: scene)
+      let support = support(of: part, on: context)
       return Support(truth: !support.truth, evidence: support.evidence)
     case .criterion(let criterion):
-      return Support(truth: criterion.holds(on: scene), evidence: criterion.evidence.map { [$0] } ?? [])
+      return Support(truth: criterion.holds(on: context), evidence: criterion.evidence.map { [$0] } ?? [])
     }
   }
 
@@ -70,7 +70,7 @@ extension Evaluator {
   }
 }
 
-extension Deliberation {
+extension DecisionScheduler {
   /// What the rules that may act now need to know of the network: what is asked of it, and no more. Where waiting is over at `now`, the
   /// rules behind an unknown one need it too.
   package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {

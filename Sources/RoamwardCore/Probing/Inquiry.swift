@@ -69,13 +69,13 @@ struct InquiryResult: Hashable, Sendable {
     case .response: self.init(probe.url.hasPrefix("https:") ? .doubtful : .passing, [evidence: .known(false)])
     case .impostor: self.init(.passing, [evidence: .known(false)])
     case .unanswered, .portal: self.init(.doubtful, [evidence: .known(false)])
-    case .unsent(let reason): self.init(.doubtful, [evidence: .unknown(because: "it cannot be sent: \(reason)")])
+    case .unsent(let reason): self.init(.doubtful, [evidence: .unknown(reason: "it cannot be sent: \(reason)")])
     }
   }
 
   private init(of check: ConnectivityCheck, _ reply: ProbeReply) {
     func nothing(_ reason: String, internet: Fact<Bool>?, _ outlook: Outlook) -> InquiryResult {
-      let unknown = Fact<Bool>.unknown(because: "the connectivity check \(reason)")
+      let unknown = Fact<Bool>.unknown(reason: "the connectivity check \(reason)")
       return InquiryResult(outlook, [.captivePortal: unknown, .internet: internet ?? unknown])
     }
     switch reply {
@@ -96,7 +96,7 @@ struct InquiryResult: Hashable, Sendable {
 
   private init(ofPortal reply: ProbeReply) {
     func nothing(_ reason: String) -> InquiryResult {
-      InquiryResult(.doubtful, [.captivePortal: .unknown(because: "the portal's API \(reason)")])
+      InquiryResult(.doubtful, [.captivePortal: .unknown(reason: "the portal's API \(reason)")])
     }
     switch reply {
     case .portal(isCaptive: true): self.init(.passing, [.captivePortal: .known(true), .internet: .known(false)])

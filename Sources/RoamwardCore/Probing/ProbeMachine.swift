@@ -57,7 +57,7 @@ package struct ProbeMachine: Hashable, Sendable {
     var effects: [Effect] = []
     let identity = NetworkIdentity(of: network)
     let newPath = ProbePath(of: network)
-    if path != nil, newPath == nil || !identities.allSatisfy({ $0.isSame(as: identity) }) { effects += leave(at: now) }
+    if path != nil, newPath == nil || !identities.allSatisfy({ $0.mayBeSame(as: identity) }) { effects += leave(at: now) }
     guard let newPath else { return effects }
     if !identities.contains(identity) {
       identities = identities.suffix(7) + [identity]
@@ -211,12 +211,12 @@ package struct ProbeMachine: Hashable, Sendable {
   }
 
   private func fact(_ evidence: Evidence, from sources: [Inquiry]) -> Fact<Bool> {
-    guard !sources.isEmpty else { return .unknown(because: noCheck) }
+    guard !sources.isEmpty else { return .unknown(reason: noCheck) }
     let asked = sources.compactMap { records[$0] }
     let facts = asked.compactMap { $0.result?.facts[evidence] }
     if let known = facts.first(where: { $0.value != nil }) { return known }
-    if asked.contains(where: { $0.run != nil }) { return .unknown(because: "the probe is under way") }
-    return facts.first ?? .unknown(because: asked.contains(where: \.isWanted) ? "the probe waits for its turn" : "no rule needs it now")
+    if asked.contains(where: { $0.run != nil }) { return .unknown(reason: "the probe is under way") }
+    return facts.first ?? .unknown(reason: asked.contains(where: \.isWanted) ? "the probe waits for its turn" : "no rule needs it now")
   }
 }
 
@@ -224,11 +224,11 @@ private let noCheck = "no connectivity check is configured; cure: roamwardd --co
 
 /// What the host's own sources say, which is not asked of the network.
 private struct Given: Hashable, Sendable {
-  var captivePortal = Fact<Bool>.unknown(because: "")
-  var internet = Fact<Bool>.unknown(because: "")
+  var captivePortal = Fact<Bool>.unknown(reason: "")
+  var internet = Fact<Bool>.unknown(reason: "")
   var portalAPI: String?
   private var probes: [String: Fact<Bool>] = [:]
-  private var otherProbes = Fact<Bool>.unknown(because: "")
+  private var otherProbes = Fact<Bool>.unknown(reason: "")
 
   init() {}
 

@@ -20,13 +20,13 @@ struct ProbeMemory: Hashable, Sendable {
       guard case .probe(let probe) = inquiry, let answer = record.result?.facts[.probe(probe)]?.value else { return nil }
       return (.probe(probe), answer)
     }
-    entries.removeAll { $0.keptAt + Self.lifetime < now || !known.isEmpty && $0.identity.isSame(as: identity) }
+    entries.removeAll { $0.keptAt + Self.lifetime < now || !known.isEmpty && $0.identity.mayBeSame(as: identity) }
     guard !known.isEmpty else { return }
     let answers = Dictionary(known.prefix(Self.mostAnswers)) { first, _ in first }
     entries = entries.suffix(Self.mostNetworks - 1) + [Entry(identity: identity, answers: answers, keptAt: now)]
   }
 
   func answers(of identity: NetworkIdentity, at now: Moment) -> [Evidence: Bool] {
-    entries.last { $0.identity.isSame(as: identity) && now <= $0.keptAt + Self.lifetime }?.answers ?? [:]
+    entries.last { $0.identity.mayBeSame(as: identity) && now <= $0.keptAt + Self.lifetime }?.answers ?? [:]
   }
 }

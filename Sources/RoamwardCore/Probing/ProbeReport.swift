@@ -7,7 +7,7 @@ package struct ProbeReport: Hashable, Sendable {
   /// `ok`, `fail` or `unknown`; of the portal's questions `open`, `closed` or `unknown`.
   package var answer: String
   /// What it was answered, or what it waits for.
-  package var because: String
+  package var reason: String
   package var answeredAt: Moment?
   /// When it is asked again though nothing happens; `nil`: when something does.
   package var nextAt: Moment?
@@ -20,12 +20,12 @@ extension ProbeMachine {
   package func reports(at now: Moment) -> [ProbeReport] {
     records.sorted { $0.key.order < $1.key.order }.map { inquiry, record in
       ProbeReport(
-        name: inquiry.name, answer: record.result?.word(of: inquiry) ?? "unknown", because: because(inquiry, record),
+        name: inquiry.name, answer: record.result?.word(of: inquiry) ?? "unknown", reason: reason(inquiry, record),
         answeredAt: record.answeredAt, nextAt: record.isWanted && record.run == nil ? record.nextAt : nil, isWanted: record.isWanted)
     }
   }
 
-  private func because(_ inquiry: Inquiry, _ record: Record) -> String {
+  private func reason(_ inquiry: Inquiry, _ record: Record) -> String {
     guard let reply = record.reply else { return record.run == nil ? "it waits for its turn" : "it is under way" }
     return reply.words(for: inquiry)
   }

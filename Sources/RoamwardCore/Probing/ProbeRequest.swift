@@ -26,11 +26,11 @@ package enum ProbeReply: Hashable, Sendable {
   /// The answer of a captive portal's API (RFC 8908 section 5).
   case portal(isCaptive: Bool)
   /// Somebody answered who could not prove to be the one that was asked.
-  case impostor(because: String)
+  case impostor(reason: String)
   /// Nobody answered in time, or at all.
-  case unanswered(because: String)
+  case unanswered(reason: String)
   /// This machine could not send it, which says nothing about the network.
-  case unsent(because: String)
+  case unsent(reason: String)
 }
 
 /// The administrator's own way to see whether there is internet: a URL of plain http (a portal cannot step

@@ -9,7 +9,7 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
     let rule = decision.rule?.words ?? ""
     let place = decision.rule?.location.short ?? ""
     let columns = [
-      pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, width), pad(decision.because, explained ? 0 : 50), place,
+      pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, width), pad(decision.ruleReason, explained ? 0 : 50), place,
     ]
     lines.append(trimmed(columns.joined(separator: "  ")))
     if let inert = decision.inert { lines.append("\(pad("", name))  not acted on: \(inert.words)") }
@@ -17,7 +17,7 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
     guard explained else { continue }
     for entry in decision.trace {
       let label = pad("rule \(entry.rule.index)", 7) + "  " + pad(entry.rule.name ?? "", 16)
-      lines.append(trimmed("  \(label)  \(pad(entry.holds.rawValue, 7))  \(entry.finding.because)"))
+      lines.append(trimmed("  \(label)  \(pad(entry.holds.rawValue, 7))  \(entry.finding.reason)"))
     }
   }
   return lines.map { $0 + "\n" }.joined()

@@ -3,7 +3,7 @@ import NetworkTypes
 /// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key,
 /// what was found, and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
-  var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.because)"]
+  var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.ruleReason)"]
   if let pending = decision.pending { lines.append(pending.words) }
   if let inert = decision.inert { lines.append("not acted on: \(inert.words)") }
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }

@@ -56,14 +56,14 @@ private func explained(_ fact: String, _ value: String, _ origin: FactOrigin?, o
   var lines = ["\(link.map { "\($0) " } ?? "")\(fact): \(value)"]
   for answer in origin?.sources ?? [] {
     let age = answer.isBelieved ? origin?.ageWords(at: now) ?? "" : ""
-    let because = answer.because.map { "  (\($0))" } ?? ""
-    lines.append("  \(answer.isBelieved ? "*" : "-") \(pad(answer.source, width))  \(answer.said)\(because)\(age)")
+    let reason = answer.reason.map { "  (\($0))" } ?? ""
+    lines.append("  \(answer.isBelieved ? "*" : "-") \(pad(answer.source, width))  \(answer.said)\(reason)\(age)")
   }
   return lines.map { $0 + "\n" }.joined()
 }
 
 extension SourceAnswer {
-  fileprivate var shortly: String { source + (because.map { ": \($0)" } ?? "") }
+  fileprivate var shortly: String { source + (reason.map { ": \($0)" } ?? "") }
 }
 
 extension FactOrigin {

@@ -42,8 +42,8 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
     }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision else { return "not decided yet" }
-    let who = decision.rule?.words ?? decision.because
-    let reason = decision.rule == nil ? "" : ": \(decision.because)"
+    let who = decision.rule?.words ?? decision.ruleReason
+    let reason = decision.rule == nil ? "" : ": \(decision.ruleReason)"
     let delay = timers.first { $0.what == .release || $0.what == .settle }.map {
       ", in \(RoamwardCore.words(for: max(.zero, $0.at - now)))"
     }
@@ -59,5 +59,5 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
 
 extension Decision {
   /// `rule 2 "trusted": in network home`.
-  fileprivate var ownWords: String { rule.map { "\($0.words): \(because)" } ?? because }
+  fileprivate var ownWords: String { rule.map { "\($0.words): \(ruleReason)" } ?? ruleReason }
 }

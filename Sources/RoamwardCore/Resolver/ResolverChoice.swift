@@ -15,12 +15,12 @@ package struct ResolverChoice: Hashable, Sendable {
   package struct Candidate: Hashable, Sendable {
     package var name: String
     package var isChosen: Bool
-    package var because: String
+    package var reason: String
 
-    package init(_ name: String, isChosen: Bool, because: String) {
+    package init(_ name: String, isChosen: Bool, reason: String) {
       self.name = name
       self.isChosen = isChosen
-      self.because = because
+      self.reason = reason
     }
   }
 
@@ -37,7 +37,7 @@ package struct ResolverChoice: Hashable, Sendable {
 
   /// The plain file: what tests and simulations have.
   package static let file = ResolverChoice(
-    backend: .file, candidates: [Candidate("file", isChosen: true, because: "nobody else keeps it")])
+    backend: .file, candidates: [Candidate("file", isChosen: true, reason: "nobody else keeps it")])
 
   package init(backend: Backend, candidates: [Candidate]) {
     self.backend = backend
@@ -55,36 +55,36 @@ package struct ResolverChoice: Hashable, Sendable {
     backend = isResolved ? .resolved : isResolvconf ? resolvconf.program.map { .resolvconf($0) } ?? .none : isFile ? .file : .none
     let notAsked = "a better one is there"
     candidates = [
-      Candidate("systemd-resolved", isChosen: isResolved, because: resolved.because),
+      Candidate("systemd-resolved", isChosen: isResolved, reason: resolved.reason),
       Candidate(
         resolvconf.program?.rawValue ?? "resolvconf", isChosen: isResolvconf,
-        because: isResolved && resolvconf.program != nil ? notAsked : resolvconf.because),
-      Candidate("file", isChosen: isFile, because: (isResolved || isResolvconf) && plain.isPossible ? notAsked : plain.because),
+        reason: isResolved && resolvconf.program != nil ? notAsked : resolvconf.reason),
+      Candidate("file", isChosen: isFile, reason: (isResolved || isResolvconf) && plain.isPossible ? notAsked : plain.reason),
     ]
     rivals = isResolved ? facts.rivals : []
     switch (backend, facts.resolved) {
-    case (.resolved, .silent(let reason)):
+    case (.resolved, .unavailable(let reason)):
       obstacle =
         "\(facts.path) leads to systemd-resolved, which does not answer (\(reason)); cure: systemctl restart systemd-resolved"
     case (.resolved, .pending): isPending = true
-    case (.resolved, .said) where facts.leadsPastStub:
+    case (.resolved, .value) where facts.leadsPastStub:
       remark =
         "\(facts.path) names the servers of all links, so programs that read it ask any of them;"
         + " cure: ln -sf ../run/systemd/resolve/stub-resolv.conf \(facts.path)"
-    case (.none, _): obstacle = "\(plain.because); cure: \(Self.cure(facts))"
+    case (.none, _): obstacle = "\(plain.reason); cure: \(Self.cure(facts))"
     default: break
     }
   }
 
   // MARK: The candidates
 
-  private static func judgeResolved(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (leads: Bool, because: String) {
+  private static func judgeResolved(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (leads: Bool, reason: String) {
     if let target = facts.target, let way = resolvedFile(target) { return (true, "\(facts.path) is a link to its \(way)") }
     guard facts.target == nil, facts.namesOnlyStub else { return (false, "\(facts.path) does not lead to it") }
     // The file itself can be written where the stub that it names is nobody.
     switch facts.resolved {
-    case .said, .pending: return (true, "\(facts.path) names its stub alone")
-    case .silent(let reason): return (false, "\(facts.path) names its stub, but it does not answer (\(reason))")
+    case .value, .pending: return (true, "\(facts.path) names its stub alone")
+    case .unavailable(let reason): return (false, "\(facts.path) names its stub, but it does not answer (\(reason))")
     }
   }
 
@@ -93,7 +93,7 @@ package struct ResolverChoice: Hashable, Sendable {
     return target.hasSuffix("/systemd/resolve/resolv.conf") ? "list of all servers" : nil
   }
 
-  private static func judgeResolvconf(_ facts: ResolverFacts) -> (program: ResolvconfProgram?, because: String) {
+  private static func judgeResolvconf(_ facts: ResolverFacts) -> (program: ResolvconfProgram?, reason: String) {
     switch facts.resolvconf {
     case nil: return (nil, "it is not installed")
     case .debian:
@@ -106,7 +106,7 @@ package struct ResolverChoice: Hashable, Sendable {
     }
   }
 
-  private static func judgeFile(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (isPossible: Bool, because: String) {
+  private static func judgeFile(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (isPossible: Bool, reason: String) {
     switch file {
     case .untouchable(let reason): return (false, reason)
     case .absent: return (true, "there is none, so nobody keeps it")
@@ -149,7 +149,7 @@ extension ResolverChoice.Backend: CustomStringConvertible {
 
 extension ResolverChoice {
   /// Why this one.
-  package var because: String { obstacle ?? candidates.first(where: \.isChosen)?.because ?? "nobody takes them" }
+  package var reason: String { obstacle ?? candidates.first(where: \.isChosen)?.reason ?? "nobody takes them" }
 
   /// Whether some names can go to some servers, and the others elsewhere.
   package var splits: Bool { backend == .resolved }

@@ -8,7 +8,7 @@ package struct ResolverFacts: Hashable, Sendable {
   /// Where it leads, as an absolute path; `nil`: it is no symbolic link.
   package var target: String?
   /// What it would say without us: who wrote it, and what it names.
-  package var original: ResolvConfWords?
+  package var original: ResolvConfReport?
   /// Whether systemd-resolved answers.
   package var resolved: Answer<Bool>
   /// Which resolvconf(8) is installed.
@@ -19,8 +19,8 @@ package struct ResolverFacts: Hashable, Sendable {
   package var rivals: [String] = []
 
   package init(
-    path: String = "/etc/resolv.conf", target: String? = nil, original: ResolvConfWords? = nil,
-    resolved: Answer<Bool> = .silent(because: HostWords.notAsked), resolvconf: ResolvconfProgram? = nil, hasRecord: Bool = false
+    path: String = "/etc/resolv.conf", target: String? = nil, original: ResolvConfReport? = nil,
+    resolved: Answer<Bool> = .unavailable(reason: HostReports.notAsked), resolvconf: ResolvconfProgram? = nil, hasRecord: Bool = false
   ) {
     self.hasRecord = hasRecord
     self.path = path

@@ -46,7 +46,7 @@ package struct NetworkIdentity: Hashable, Sendable {
   package var isNone: Bool { link == nil }
 
   /// Whether both may be the same network: what one of them does not know (yet) does not tell them apart. Symmetric.
-  package func isSame(as other: NetworkIdentity) -> Bool {
+  package func mayBeSame(as other: NetworkIdentity) -> Bool {
     guard isNone == other.isNone, agree(type, other.type), agree(ssid, other.ssid) else { return false }
     let verdicts = IPAddress.Family.allCases.map { agreement(with: other, $0) }
     // One router proven the same proves the network: the other family's may come and go.
@@ -55,14 +55,14 @@ package struct NetworkIdentity: Hashable, Sendable {
 
   /// Whether both are the same network beyond doubt: medium and SSID, and a gateway with the same hardware address. For what must never be
   /// believed on another network. Symmetric; of a network without gateways nothing is sure.
-  package func isSurely(_ other: NetworkIdentity) -> Bool {
-    type == other.type && ssid == other.ssid && isSame(as: other)
+  package func isProvenSame(as other: NetworkIdentity) -> Bool {
+    type == other.type && ssid == other.ssid && mayBeSame(as: other)
       && IPAddress.Family.allCases.contains { agreement(with: other, $0) == .yes }
   }
 
   /// Takes over what the other, which may be the same network, knows more.
   package mutating func learn(_ other: NetworkIdentity) {
-    guard isSame(as: other) else { return }
+    guard mayBeSame(as: other) else { return }
     type = type ?? other.type
     ssid = ssid ?? other.ssid
     for (gateway, hardware) in other.gateways { gateways[gateway] = .some((gateways[gateway] ?? nil) ?? hardware) }

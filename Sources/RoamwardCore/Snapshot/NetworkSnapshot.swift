@@ -26,7 +26,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package init(
     primary: String? = nil, links: [LinkFacts] = [], captivePortal: Fact<Bool> = .known(false), internet: Fact<Bool> = .known(true),
     probes: [String: Fact<Bool>] = [:], otherProbes: Fact<Bool> = .known(false),
-    time: Fact<LocalTime> = .unknown(because: "the network file gives no time"), power: Fact<PowerSource> = .known(.ac)
+    time: Fact<LocalTime> = .unknown(reason: "the network file gives no time"), power: Fact<PowerSource> = .known(.ac)
   ) {
     self.primary = primary
     self.links = links.sorted { $0.name < $1.name }

@@ -170,8 +170,8 @@ package struct TunnelMachine: Hashable, Sendable {
       doubt = nil
       state = .reasserting(deadline: nil)
       return []
-    case (.connected, .slept), (.reasserting(.some), .slept): return reassert(because: .slept, at: now)
-    case (.connected, .peerSilent(let time)): return reassert(because: .peerSilent(for: time), at: now)
+    case (.connected, .slept), (.reasserting(.some), .slept): return reassert(reason: .slept, at: now)
+    case (.connected, .peerSilent(let time)): return reassert(reason: .peerSilent(for: time), at: now)
     case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
       // The endpoint was resolved on another network.
       return awaitPeer(attempt, at: now, [.reassert])
@@ -181,7 +181,7 @@ package struct TunnelMachine: Hashable, Sendable {
       defer { isOffline = true }
       return awaitPeer(attempt, at: now, [])
     case (.connected, .deviceGone): return loseDevice(at: now)
-    case (.reasserting, .deviceGone): return backOff(after: max(1, losses), because: Self.loss, at: now)
+    case (.reasserting, .deviceGone): return backOff(after: max(1, losses), reason: Self.loss, at: now)
     case (.applying(let attempt, let deadline), .deviceGone):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
@@ -195,8 +195,8 @@ package struct TunnelMachine: Hashable, Sendable {
     case (.backingOff, .underlayChanged): return start(attempt: 1, at: now)
     case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
       (.applying(let attempt, _), .failed(let reason)):
-      return backOff(after: attempt, because: reason, at: now)
-    case (.connected, .failed(let reason)), (.reasserting, .failed(let reason)): return backOff(after: 1, because: reason, at: now)
+      return backOff(after: attempt, reason: reason, at: now)
+    case (.connected, .failed(let reason)), (.reasserting, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
     case (.disconnecting, .removed):
       state = .disconnected
       return isWanted ? start(attempt: 1, at: now) : []
@@ -228,24 +228,24 @@ package struct TunnelMachine: Hashable, Sendable {
     switch state {
     case .preparing(let attempt, _):
       return backOff(
-        after: attempt, because: .init(.startTimeout, "the provider did not start within \(words(for: timing.connect))"), at: now)
+        after: attempt, reason: .init(.startTimeout, "the provider did not start within \(words(for: timing.connect))"), at: now)
     case .awaitingPeer(let attempt, _) where isOffline:
-      return backOff(after: attempt, because: .init(.noNetwork, "there is no network"), at: now)
+      return backOff(after: attempt, reason: .init(.noNetwork, "there is no network"), at: now)
     case .awaitingPeer(let attempt, _):
-      return backOff(after: attempt, because: .init(.peerTimeout, "the peer did not answer within \(words(for: timing.connect))"), at: now)
+      return backOff(after: attempt, reason: .init(.peerTimeout, "the peer did not answer within \(words(for: timing.connect))"), at: now)
     case .applying(let attempt, _):
       return backOff(
-        after: attempt, because: .init(.applyTimeout, "the settings could not be applied within \(words(for: timing.connect))"), at: now)
+        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(words(for: timing.connect))"), at: now)
     case .reasserting:
       let reason =
         doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(words(for: timing.reassert))"
-      return backOff(after: 1, because: .init(.peerTimeout, reason), at: now)
+      return backOff(after: 1, reason: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
     }
   }
 
-  private mutating func reassert(because reason: Doubt, at now: Moment) -> [Effect] {
+  private mutating func reassert(reason: Doubt, at now: Moment) -> [Effect] {
     doubt = reason
     state = .reasserting(deadline: now + timing.silence)
     return [.renewSessions]
@@ -265,7 +265,7 @@ package struct TunnelMachine: Hashable, Sendable {
     let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
     losses = isAgain ? losses + 1 : 0
     lostAt = now
-    if isAgain { return backOff(after: losses, because: Self.loss, at: now) }
+    if isAgain { return backOff(after: losses, reason: Self.loss, at: now) }
     failure = Self.loss
     state = .reasserting(deadline: now + timing.reassert)
     return [.probePeer]
@@ -278,7 +278,7 @@ package struct TunnelMachine: Hashable, Sendable {
   }
 
   /// Doubles from try to try, without jitter: a laptop is one client, and a test has to know.
-  private mutating func backOff(after attempt: Int, because reason: TunnelFailure, at now: Moment) -> [Effect] {
+  private mutating func backOff(after attempt: Int, reason: TunnelFailure, at now: Moment) -> [Effect] {
     failure = reason
     let delay = min(timing.longestRetry, timing.firstRetry * (1 << min(attempt - 1, 10)))
     state = .backingOff(attempt: attempt, until: now + delay)

@@ -25,7 +25,7 @@ package final class SystemBus {
   /// A connection has been made: subscriptions and questions begin here, each time.
   package var opened: () -> Void = {}
   /// The connection, or the hope for one, has gone; what is known from it is worth nothing any more.
-  package var closed: (_ because: String) -> Void = { _ in }
+  package var closed: (_ reason: String) -> Void = { _ in }
 
   /// `address` as in the D-Bus specification; else what the environment says, or the usual place.
   package init(on loop: EventLoop, address: String? = nil) {

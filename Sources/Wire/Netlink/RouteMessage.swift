@@ -42,7 +42,7 @@ extension Route {
     let payload = message.payload
     guard message.type == RouteMessage.new || message.type == RouteMessage.delete,
       let family = payload.byte(at: 0).flatMap({ IPAddress.Family(addressFamily: $0) }), let length = payload.byte(at: 1),
-      let table = payload.byte(at: 4), let origin = payload.byte(at: 5), let kind = payload.byte(at: 7).flatMap(Kind.init),
+      let table = payload.byte(at: 4), let routeProtocol = payload.byte(at: 5), let kind = payload.byte(at: 7).flatMap(Kind.init),
       let flags = payload.host32(at: 8), flags & RouteMessage.clonedFlag == 0
     else { return nil }
     var destination = IPAddress.unspecified(family)
@@ -66,7 +66,7 @@ extension Route {
     let leadsNowhere = [.blackhole, .unreachable, .prohibit, .throw].contains(kind)
     self.init(
       to: prefix, kind: kind, via: leadsNowhere ? nil : hop.gateway, on: leadsNowhere ? nil : hop.link.map(linkNames.name), table: number,
-      metric: metric, origin: origin, isDead: hop.isDead)
+      metric: metric, routeProtocol: routeProtocol, isDead: hop.isDead)
     preferredSource = source
   }
 }
@@ -122,9 +122,9 @@ extension NetlinkWriter {
   }
 
   /// Those of every table that a program with this protocol number made; the kernel leaves the others out by itself.
-  package mutating func dumpRoutes(_ family: IPAddress.Family, madeBy origin: UInt8, sequence: UInt32) {
+  package mutating func dumpRoutes(_ family: IPAddress.Family, madeBy routeProtocol: UInt8, sequence: UInt32) {
     message(RouteMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
-      writer.raw([family.addressFamily, 0, 0, 0, 0, origin, 0, 0])
+      writer.raw([family.addressFamily, 0, 0, 0, 0, routeProtocol, 0, 0])
       writer.host32(0)
     }
   }
@@ -148,7 +148,7 @@ extension NetlinkWriter {
   private mutating func routeBody(_ route: Route, linkIndex: UInt32?, scope: UInt8) {
     let family = route.destination.family
     let table = route.table < 256 ? UInt8(route.table) : 0
-    raw([family.addressFamily, UInt8(route.destination.length), 0, 0, table, route.origin, scope, route.kind.rawValue])
+    raw([family.addressFamily, UInt8(route.destination.length), 0, 0, table, route.routeProtocol, scope, route.kind.rawValue])
     host32(0)
     if route.destination.length > 0 { attribute(RouteMessage.Attribute.destination, route.destination.address) }
     attribute(RouteMessage.Attribute.table, host32: route.table)

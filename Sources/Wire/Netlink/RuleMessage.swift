@@ -15,7 +15,7 @@ package enum RuleMessage {
     static let table: UInt16 = 15
     static let suppressedLength: UInt16 = 14
     static let mask: UInt16 = 16
-    static let origin: UInt16 = 21
+    static let routeProtocol: UInt16 = 21
   }
 
   /// Attributes that narrow a rule down beside its mark: source, destination, links, flow, tunnel, l3mdev, users, protocol and ports.
@@ -35,7 +35,7 @@ extension RoutingRule {
       payload.byte(at: 7) == RuleMessage.lookUpAction, let flags = payload.host32(at: 8)
     else { return nil }
     self.init(
-      family: family, priority: 0, table: UInt32(table), isInverted: flags & RuleMessage.invertFlag != 0, origin: 0)
+      family: family, priority: 0, table: UInt32(table), isInverted: flags & RuleMessage.invertFlag != 0, routeProtocol: 0)
     // tos
     isSelective = payload.byte(at: 3) != 0
     for attribute in NetlinkAttributes(payload, after: RuleMessage.headerSize) {
@@ -44,7 +44,7 @@ extension RoutingRule {
       case RuleMessage.Attribute.table: self.table = attribute.payload.host32() ?? self.table
       case RuleMessage.Attribute.mark: mark = attribute.payload.host32() ?? 0
       case RuleMessage.Attribute.mask: mask = attribute.payload.host32() ?? 0
-      case RuleMessage.Attribute.origin: origin = attribute.payload.byte(at: 0) ?? 0
+      case RuleMessage.Attribute.routeProtocol: routeProtocol = attribute.payload.byte(at: 0) ?? 0
       case RuleMessage.Attribute.suppressedLength:
         // All bits set: nothing is suppressed.
         if let length = attribute.payload.host32(), length <= 128 { suppressedLength = UInt8(length) }
@@ -84,6 +84,6 @@ extension NetlinkWriter {
       attribute(RuleMessage.Attribute.mark, host32: rule.mark)
       attribute(RuleMessage.Attribute.mask, host32: rule.mask)
     }
-    attribute(RuleMessage.Attribute.origin, byte: rule.origin)
+    attribute(RuleMessage.Attribute.routeProtocol, byte: rule.routeProtocol)
   }
 }

@@ -67,7 +67,7 @@ import Testing
         let session = UnsafeMutablePointer<ReceivingSession>.allocate(capacity: 1)
         session.initialize(
           to: ReceivingSession(
-            key: UnsafeRawPointer(session), localIndex: index, peer: PeerIndex(slot: 0), born: 0, isInitiator: true,
+            key: UnsafeRawPointer(session), localIndex: index, peer: PeerIndex(slot: 0), createdAt: 0, isInitiator: true,
             awaitsConfirmation: false))
         table.insert(session)
         model[index] = session

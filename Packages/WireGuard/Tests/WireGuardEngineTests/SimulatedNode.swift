@@ -28,11 +28,11 @@ final class SimulatedNode {
 
   init(
     _ name: String, _ address: String, entropy: Entropy = .system,
-    wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }
+    replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }
   ) {
     self.name = name
     self.address = datagramAddress(address)
-    engine = Engine(entropy: entropy, wayBack: wayBack)
+    engine = Engine(entropy: entropy, replyRoute: replyRoute)
     secret = Entropy.system.ephemeral()
     publicKey = Curve25519.publicKey(of: secret)
   }

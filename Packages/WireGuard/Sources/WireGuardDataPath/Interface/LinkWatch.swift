@@ -59,7 +59,7 @@ final class LinkWatch {
     while true {
       switch Int(cwg_link_read(socket.number, index, &isUp, &heard)) {
       case CWG_LINK_NOTHING: continue
-      case CWG_LINK_CHANGED: tell(mtu: Int(heard))
+      case CWG_LINK_CHANGED: reportMTU(mtu: Int(heard))
       case CWG_LINK_GONE: follow()
       case CWG_WAYS_CHANGED: waysChanged = true
       case CWG_LINK_LOST:
@@ -72,7 +72,7 @@ final class LinkWatch {
 
   /// Reads the state from the device. An announcement that the link went down may be old: the link may be up again, and may have sent in
   /// sessions that a false "down" would end.
-  private func tell(mtu: Int) {
+  private func reportMTU(mtu: Int) {
     // Another link may have been given this index since.
     guard nextLook == nil else { return }
     self.mtu = mtu

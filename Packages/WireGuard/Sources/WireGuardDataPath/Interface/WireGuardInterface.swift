@@ -11,7 +11,7 @@ internal import WireGuardEngine
 package final class WireGuardInterface {
   private let loop: DescriptorLoop
   private let engine: Engine
-  private let wayBack: WayBack
+  private let replyRoute: ReplyRoute
   private let path: DataPath
   private let sockets: SocketSource
   private var server: UAPIServer?
@@ -39,9 +39,9 @@ package final class WireGuardInterface {
   ) throws(SystemError) {
     self.loop = loop
     self.sockets = sockets
-    let wayBack = try WayBack()
-    self.wayBack = wayBack
-    engine = Engine { wayBack($0) }
+    let replyRoute = try ReplyRoute()
+    self.replyRoute = replyRoute
+    engine = Engine { replyRoute($0) }
     path = try DataPath(engine, tun, wanting: offloads)
     outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
     try path.start()
@@ -81,7 +81,7 @@ package final class WireGuardInterface {
     var effects: [EngineEffect] = []
     engine.advance(to: .now, effects: &effects)
     perform(&effects)
-    if link?.hearsRoutes == false, wayBack.takeChoice() { reconsiderWays() }
+    if link?.hearsRoutes == false, replyRoute.takeChoice() { reconsiderWays() }
     guard let deadline = engine.nextDeadline?.moment else {
       timer = nil
       armed = nil
@@ -207,7 +207,7 @@ package final class WireGuardInterface {
     try path.use(new)
     port = new.port
     mark = wantedMark
-    wayBack.use(mark: wantedMark)
+    replyRoute.use(mark: wantedMark)
     hasSockets = true
     openingPause = .milliseconds(100)
   }

@@ -35,7 +35,7 @@ package final class Engine: @unchecked Sendable {
   var freePlaces: [Int] = []
   /// What was sent last to peers that were taken away: where one comes back, as it does when its sessions are to begin anew, its
   /// first initiation has to be later.
-  var farewells: [PublicKey: Farewell] = [:]
+  var removedPeers: [PublicKey: RemovedPeer] = [:]
   /// Whose each local index is, of initiations and sessions.
   var owners: [UInt32: PeerIndex] = [:]
   var queue = DeadlineQueue()
@@ -45,11 +45,11 @@ package final class Engine: @unchecked Sendable {
 
   /// `wayBack` tells how to send to where a datagram came from: with its local address, or without, where the routing table has another way
   /// there. It is asked when a peer has moved, not for a packet, from inside the sending section.
-  package init(entropy: Entropy = .system, wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
+  package init(entropy: Entropy = .system, replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
     Sodium.start()
     self.entropy = entropy
     shared = .allocate(capacity: 1)
-    shared.initialize(to: SharedState(wayBack: wayBack))
+    shared.initialize(to: SharedState(replyRoute: replyRoute))
     sending = .allocate(capacity: 1)
     sending.initialize(to: SendingState())
     receiving = .allocate(capacity: 1)
@@ -160,7 +160,7 @@ package final class Engine: @unchecked Sendable {
           ways = (peer.receive.pointee.source, peer.send.pointee.endpoint)
         }
         guard let source = ways.source, source.remote == ways.endpoint?.remote else { continue }
-        let way = shared.pointee.wayBack(source)
+        let way = shared.pointee.replyRoute(source)
         if way.local != .any { count += 1 }
         if way != ways.endpoint {
           // Unless it has moved meanwhile.

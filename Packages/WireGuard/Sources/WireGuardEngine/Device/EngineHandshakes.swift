@@ -31,7 +31,7 @@ extension Engine {
     let initiation = message.withUnsafeMutableBytes { message in
       let initiation = Initiation(
         to: peer.identity, from: identity, localIndex: index, timestamp: timestamp, entropy: entropy, into: message)
-      peer.jar.sign(message, macs: peer.macs, at: now)
+      peer.cookieState.sign(message, macs: peer.macs, at: now)
       return initiation
     }
     guard let initiation else {
@@ -145,7 +145,7 @@ extension Engine {
     var response = [UInt8](repeating: 0, count: ResponseLayout.length)
     let keys = response.withUnsafeMutableBytes { response in
       let keys = received.respond(to: peer.identity, localIndex: index, entropy: entropy, into: response)
-      peer.jar.sign(response, macs: peer.macs, at: now)
+      peer.cookieState.sign(response, macs: peer.macs, at: now)
       return keys
     }
     guard let keys else {
@@ -193,7 +193,7 @@ extension Engine {
       return false
     }
     // Nothing of the peer moves by it: a cookie reply proves that its sender saw our message, not who it is.
-    guard peer.jar.take(message, macs: peer.macs, at: now) else {
+    guard peer.cookieState.take(message, macs: peer.macs, at: now) else {
       counted.refusedHandshakes &+= 1
       return false
     }

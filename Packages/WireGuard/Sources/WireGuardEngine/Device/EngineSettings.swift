@@ -24,7 +24,7 @@ extension Engine {
     peer.retransmitAt = nil
     peer.attempts = 0
     peer.lastHandshakeMessage = nil
-    peer.jar = CookieJar()
+    peer.cookieState = CookieState()
     inBothSections {
       peer.send.pointee.hasStaged = false
       peer.send.pointee.unansweredSince.store(0, ordering: .sequentiallyConsistent)
@@ -141,30 +141,30 @@ extension Engine {
     let slot = freePlaces.popLast() ?? places.count
     let index = PeerIndex(slot: Int32(slot))
     let peer = Peer(PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, jitter: entropy.jitter())
-    if let farewell = farewells.removeValue(forKey: key) {
-      peer.lastTimestampSent = farewell.timestamp
-      peer.lastInitiationSent = farewell.at
-      peer.initiatesFrom = farewell.at + ProtocolConstants.initiationDistance
+    if let removedPeer = removedPeers.removeValue(forKey: key) {
+      peer.lastTimestampSent = removedPeer.timestamp
+      peer.lastInitiationSent = removedPeer.at
+      peer.initiatesFrom = removedPeer.at + ProtocolConstants.initiationDistance
     }
     if slot == places.count { places.append(peer) } else { places[slot] = peer }
     peers[key] = peer
     inBothSections {
       while slot >= Int(shared.pointee.capacity) { shared.pointee.grow() }
-      shared.pointee.lanes[slot] = PeerLanes(send: peer.send, receive: peer.receive)
+      shared.pointee.states[slot] = PeerStates(send: peer.send, receive: peer.receive)
     }
     return peer
   }
 
   private func remove(_ peer: Peer, effects: inout [EngineEffect]) {
     if peer.lastTimestampSent != .zero {
-      if farewells.count >= Farewell.most { farewells = [:] }
-      farewells[peer.identity.publicKey] = Farewell(timestamp: peer.lastTimestampSent, at: peer.lastInitiationSent)
+      if removedPeers.count >= RemovedPeer.most { removedPeers = [:] }
+      removedPeers[peer.identity.publicKey] = RemovedPeer(timestamp: peer.lastTimestampSent, at: peer.lastInitiationSent)
     }
     forgetKeys(peer)
     inBothSections {
       for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }
       unlinkPending(peer)
-      shared.pointee.lanes[Int(peer.index.slot)] = PeerLanes()
+      shared.pointee.states[Int(peer.index.slot)] = PeerStates()
     }
     peers[peer.identity.publicKey] = nil
     places[Int(peer.index.slot)] = nil

@@ -10,8 +10,8 @@ extension Engine {
     for peer in takeSendPending() {
       var wantsHandshake = false
       inSendingSection {
-        wantsHandshake = peer.send.pointee.wants.handshake
-        peer.send.pointee.wants = SendLane.Wants()
+        wantsHandshake = peer.send.pointee.pendingWork.handshake
+        peer.send.pointee.pendingWork = SendState.PendingWork()
       }
       if wantsHandshake { initiate(peer, isRetry: false, at: time, effects: &effects) }
       rearm(peer)
@@ -19,14 +19,14 @@ extension Engine {
   }
 
   private func settleReceived(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
-    var wants = ReceiveLane.Wants()
+    var pendingWork = ReceiveState.PendingWork()
     inReceivingSection {
-      wants = peer.receive.pointee.wants
-      peer.receive.pointee.wants = ReceiveLane.Wants()
+      pendingWork = peer.receive.pointee.pendingWork
+      peer.receive.pointee.pendingWork = ReceiveState.PendingWork()
     }
     inSendingSection { shared.follow(peer.send) }
     takeConfirmation(of: peer, at: time, effects: &effects)
-    if wants.rekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
+    if pendingWork.rekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
     rearm(peer)
   }
 

@@ -2,7 +2,7 @@ internal import NetworkTypes
 internal import Synchronization
 
 /// Of a peer that was taken away: the timestamp of the last initiation that it was sent, and when that was.
-struct Farewell {
+struct RemovedPeer {
   /// More are not kept: a stranger is no reason to.
   static let most = 1024
 
@@ -13,12 +13,12 @@ struct Farewell {
 /// A peer as control sees it. Its lanes are freed with it: take them out of the shared state first.
 final class Peer {
   let index: PeerIndex
-  let send: UnsafeMutablePointer<SendLane>
-  let receive: UnsafeMutablePointer<ReceiveLane>
+  let send: UnsafeMutablePointer<SendState>
+  let receive: UnsafeMutablePointer<ReceiveState>
 
   var identity: PeerIdentity
   let macs: MessageMACs
-  var jar = CookieJar()
+  var cookieState = CookieState()
   var allowedIPs: Set<IPPrefix> = []
   /// Seconds; 0 is off.
   var persistentKeepalive: UInt16 = 0
@@ -58,9 +58,9 @@ final class Peer {
     macs = MessageMACs(receiver: identity.publicKey)
     unansweredJitter = jitter
     send = .allocate(capacity: 1)
-    send.initialize(to: SendLane())
+    send.initialize(to: SendState())
     receive = .allocate(capacity: 1)
-    receive.initialize(to: ReceiveLane())
+    receive.initialize(to: ReceiveState())
   }
 
   deinit {

@@ -44,7 +44,7 @@ package struct ReceiveBatch: ~Copyable {
       return .dropped
     }
     let counter = UInt64(littleEndian: message.loadUnaligned(fromByteOffset: TransportLayout.counter, as: UInt64.self))
-    guard elapsed(since: session.pointee.born, at: now.nanoseconds) < ProtocolConstants.rejectAfterTime,
+    guard elapsed(since: session.pointee.createdAt, at: now.nanoseconds) < ProtocolConstants.rejectAfterTime,
       counter < ProtocolConstants.rejectAfterMessages
     else {
       state.pointee.expired &+= 1
@@ -72,10 +72,10 @@ package struct ReceiveBatch: ~Copyable {
     recordLength: Int
   ) -> Opened {
     let peer = session.pointee.peer
-    let lanes = shared.pointee[peer]
-    guard let lane = lanes.receive, let send = lanes.send else { return .dropped }
+    let states = shared.pointee[peer]
+    guard let lane = states.receive, let send = states.send else { return .dropped }
     lane.pointee.receivedBytes &+= UInt64(recordLength)
-    let wasAskedFor = lane.pointee.wants.isPending
+    let wasAskedFor = lane.pointee.pendingWork.isPending
     var asks = false
     if session.pointee.awaitsConfirmation {
       session.pointee.awaitsConfirmation = false
@@ -89,10 +89,10 @@ package struct ReceiveBatch: ~Copyable {
       asks = true
     }
     if session.pointee.isInitiator, !session.pointee.askedForRekey,
-      elapsed(since: session.pointee.born, at: now.nanoseconds) >= ProtocolConstants.rekeyOnReceiveAfter
+      elapsed(since: session.pointee.createdAt, at: now.nanoseconds) >= ProtocolConstants.rekeyOnReceiveAfter
     {
       session.pointee.askedForRekey = true
-      lane.pointee.wants.rekey = true
+      lane.pointee.pendingWork.rekey = true
       asks = true
     }
     lane.pointee.noteReceived(at: now.nanoseconds, send)
@@ -110,21 +110,21 @@ package struct ReceiveBatch: ~Copyable {
     return .packet(length: length, from: peer)
   }
 
-  private func ask(_ lane: UnsafeMutablePointer<ReceiveLane>, _ peer: PeerIndex) {
-    lane.pointee.wants.isPending = true
+  private func ask(_ lane: UnsafeMutablePointer<ReceiveState>, _ peer: PeerIndex) {
+    lane.pointee.pendingWork.isPending = true
     lane.pointee.nextPending = state.pointee.firstPending
     state.pointee.firstPending = peer.slot
   }
 }
 
-extension ReceiveLane {
+extension ReceiveState {
   /// Any authentic packet comes in.
-  func noteReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendLane>) {
+  func noteReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) {
     lastReceived.store(max(now, send.pointee.unansweredSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
   /// Data comes in. True where control has to be told, because it would look at the peer too late to acknowledge it.
-  mutating func noteDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendLane>) -> Bool {
+  mutating func noteDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) -> Bool {
     let sent = send.pointee.lastSent.load(ordering: .relaxed)
     guard unacknowledgedSince.load(ordering: .relaxed) <= sent else {
       receivedMore = true

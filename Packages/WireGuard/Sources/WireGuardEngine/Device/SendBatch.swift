@@ -46,8 +46,8 @@ package struct SendBatch: ~Copyable {
 
   /// Whether `packet` (or superpacket) can go to the peer; once for each, before its `seal`s. Counts as sending for all timers.
   package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
-    let lanes = shared.pointee[peer]
-    guard let lane = lanes.send, let receive = lanes.receive else { return .drop }
+    let states = shared.pointee[peer]
+    guard let lane = states.send, let receive = states.receive else { return .drop }
     shared.follow(lane)
     guard let endpoint = lane.pointee.endpoint else {
       state.pointee.noEndpoint &+= 1
@@ -84,14 +84,14 @@ package struct SendBatch: ~Copyable {
   }
 
   /// Puts the peer on control's list. A handshake is asked for once a second at most.
-  private func ask(_ lane: UnsafeMutablePointer<SendLane>, _ peer: PeerIndex, forHandshake: Bool) {
+  private func ask(_ lane: UnsafeMutablePointer<SendState>, _ peer: PeerIndex, forHandshake: Bool) {
     if forHandshake {
       guard now.nanoseconds >= lane.pointee.askAgainAt else { return }
       lane.pointee.askAgainAt = now.nanoseconds + ProtocolConstants.second
-      lane.pointee.wants.handshake = true
+      lane.pointee.pendingWork.handshake = true
     }
-    guard !lane.pointee.wants.isPending else { return }
-    lane.pointee.wants.isPending = true
+    guard !lane.pointee.pendingWork.isPending else { return }
+    lane.pointee.pendingWork.isPending = true
     lane.pointee.nextPending = state.pointee.firstPending
     state.pointee.firstPending = peer.slot
   }
@@ -117,14 +117,14 @@ extension UnsafeMutablePointer<SendingSession> {
   }
 }
 
-extension SendLane {
+extension SendState {
   /// Any authentic packet goes out.
-  func noteSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveLane>) {
+  func noteSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) {
     lastSent.store(max(now, receive.pointee.unacknowledgedSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
   /// Data goes out. True where control has to be told, because it would look at the peer too late for an answer that does not come.
-  func noteDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveLane>) -> Bool {
+  func noteDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) -> Bool {
     let received = receive.pointee.lastReceived.load(ordering: .relaxed)
     guard unansweredSince.load(ordering: .relaxed) <= received else { return false }
     // In one order with control, which stores `armed` and then loads the marks: one of the two sees the other.

@@ -4,14 +4,14 @@ internal import NetworkTypes
 /// The secret under which this interface makes cookies; a new one every two minutes.
 struct CookieSecret {
   private var secret = SecretBytes()
-  private var born: UInt64?
+  private var createdAt: UInt64?
 
   /// The cookie of an address *and port*: without the port, all behind one NAT would share it.
   mutating func cookie(for source: DatagramAddress, at now: UInt64, entropy: Entropy) -> Cookie {
-    if born.map({ elapsed(since: $0, at: now) >= ProtocolConstants.cookieLifetime }) ?? true {
+    if createdAt.map({ elapsed(since: $0, at: now) >= ProtocolConstants.cookieLifetime }) ?? true {
       secret = SecretBytes()
       entropy.fill(UnsafeMutableRawBufferPointer(start: secret.pointer, count: 32))
-      born = now
+      createdAt = now
     }
     var mac = MAC()
     let place = (source.address.high, source.address.low, UInt32(source.port), source.scope)
@@ -24,7 +24,7 @@ struct CookieSecret {
   /// Whether the message's second MAC is made with the cookie of where it came from.
   mutating func isSecondRight(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at now: UInt64, entropy: Entropy) -> Bool {
     let mac = MAC(message.address(message.count - 16))
-    if born == nil || mac == MAC() { return false }
+    if createdAt == nil || mac == MAC() { return false }
     return cookie(for: source, at: now, entropy: entropy).mac(message.part(0, message.count - 16)) == mac
   }
 
@@ -52,7 +52,7 @@ struct CookieSecret {
 }
 
 /// The cookie that a peer gave us.
-struct CookieJar {
+struct CookieState {
   private var cookie: Cookie?
   private var received: UInt64 = 0
   /// The first MAC of the last message to the peer, while no cookie has come for it: a reply must answer it.

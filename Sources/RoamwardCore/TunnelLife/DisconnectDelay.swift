@@ -5,7 +5,7 @@ package import NetworkTypes
 /// and going is released ever later.
 ///
 /// Only rules are delayed; a person's word, a disabled tunnel and a removed policy are not.
-package struct ReleaseMachine: Hashable, Sendable {
+package struct DisconnectDelay: Hashable, Sendable {
   /// Releases within this time of one another count as flapping.
   private static let memory = Duration.seconds(600)
   private static let longest = Duration.seconds(300)

@@ -6,7 +6,7 @@ import SystemdIO
 import Testing
 
 @Suite("What services of the bus say")
-struct BusWordsTests {
+struct BusReportTests {
   private static func texts(_ values: String...) -> BusValue { .list(values.map { .text($0) }) }
 
   @Test("systemd-resolved: servers and domains by link; those of the whole host are nobody's") func resolved() throws {

@@ -3,7 +3,7 @@ package import NetworkTypes
 
 /// Keeps count of who wins the resolver: what was set is set again at once when somebody changes it, and then less and less eagerly, so
 /// that two programs never fight a war over it. A pure value; `now` comes from outside.
-package struct ResolverContest: Hashable, Sendable {
+package struct ResolverBackoff: Hashable, Sendable {
   /// What tunnels want of the resolver, by whichever way.
   package struct Wish: Hashable, Sendable {
     var resolvConf: ResolvConf?
@@ -47,7 +47,7 @@ package struct ResolverContest: Hashable, Sendable {
   package mutating func see(_ wish: Wish, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
     if wish != self.wish {
       let before = self
-      self = ResolverContest()
+      self = ResolverBackoff()
       self.wish = wish
       // The same rival fights the next wish, which another network may have brought.
       (losses, pardonsLeft, pardonedUntil) = (before.losses, before.pardonsLeft, before.pardonedUntil)
@@ -82,7 +82,7 @@ package struct ResolverContest: Hashable, Sendable {
   }
 
   /// It was tried, and did not work. `isTakingBack`: not what tunnels want, but what they want no more.
-  package mutating func failed(because reason: String, isTakingBack: Bool = false, at now: Moment) {
+  package mutating func failed(reason: String, isTakingBack: Bool = false, at now: Moment) {
     failures += 1
     lastFailure =
       (isTakingBack ? "what stood before the tunnel's name servers is not put back: " : "name servers are not applied: ") + reason

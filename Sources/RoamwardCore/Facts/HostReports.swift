@@ -43,7 +43,7 @@ package struct ManagedDevice: Hashable, Sendable {
 }
 
 /// What NetworkManager says of itself.
-package struct NetworkManagerWords: Hashable, Sendable {
+package struct NetworkManagerReport: Hashable, Sendable {
   /// By the names of the links that carry addresses.
   package var devices: [String: ManagedDevice]
   /// Without its check every connection passes for full.
@@ -93,7 +93,7 @@ package struct NetworkdLink: Hashable, Sendable {
 }
 
 /// What stands at `/etc/resolv.conf`, or stood there before we wrote ours.
-package struct ResolvConfWords: Hashable, Sendable {
+package struct ResolvConfReport: Hashable, Sendable {
   package var content: ResolvConf
   /// Who wrote it, as far as its place or its first lines tell.
   package var writer: String?
@@ -115,36 +115,36 @@ package struct ResolvConfWords: Hashable, Sendable {
   }
 }
 
-extension ResolvConfWords {
+extension ResolvConfReport {
   /// What is left of it without servers that a tunnel brought: where nothing is, it says nothing about the network.
-  package func without(_ own: Set<IPAddress>) -> Answer<ResolvConfWords> {
+  package func without(_ own: Set<IPAddress>) -> Answer<ResolvConfReport> {
     var words = self
     words.content.nameServers.removeAll(where: own.contains)
     let isAllOurs = words.content.nameServers.isEmpty && !content.nameServers.isEmpty
-    return isAllOurs ? .silent(because: "it names only servers that a tunnel brought") : .said(words)
+    return isAllOurs ? .unavailable(reason: "it names only servers that a tunnel brought") : .value(words)
   }
 }
 
 /// What the programs of this host say about the network, each as it answered last.
-package struct HostWords: Hashable, Sendable {
+package struct HostReports: Hashable, Sendable {
   /// By interface index.
   package var resolved: Answer<[UInt32: LinkDNS]>
-  package var networkManager: Answer<NetworkManagerWords>
+  package var networkManager: Answer<NetworkManagerReport>
   /// By interface index; links that systemd-networkd does not keep are absent.
   package var networkd: [UInt32: NetworkdLink]
   /// By record name: `eth0.dhclient`, `wlan0.inet6` …
   package var resolvconf: [String: ResolvConf]
   package var leases: [Lease]
-  package var resolvConf: Answer<ResolvConfWords>
+  package var resolvConf: Answer<ResolvConfReport>
   /// When a source last said what it says, in seconds since 1970.
   package var resolvedAt: Int64?
   package var networkManagerAt: Int64?
 
   package init(
-    resolved: Answer<[UInt32: LinkDNS]> = .silent(because: Self.notAsked),
-    networkManager: Answer<NetworkManagerWords> = .silent(because: Self.notAsked), networkd: [UInt32: NetworkdLink] = [:],
+    resolved: Answer<[UInt32: LinkDNS]> = .unavailable(reason: Self.notAsked),
+    networkManager: Answer<NetworkManagerReport> = .unavailable(reason: Self.notAsked), networkd: [UInt32: NetworkdLink] = [:],
     resolvconf: [String: ResolvConf] = [:], leases: [Lease] = [],
-    resolvConf: Answer<ResolvConfWords> = .silent(because: Self.notAsked)
+    resolvConf: Answer<ResolvConfReport> = .unavailable(reason: Self.notAsked)
   ) {
     self.resolved = resolved
     self.networkManager = networkManager

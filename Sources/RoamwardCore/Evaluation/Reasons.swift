@@ -2,32 +2,32 @@ import NetworkTypes
 
 extension Finding {
   /// Why the verdict is what it is, in one line: what settled it, and nothing that did not.
-  package var because: String {
+  package var reason: String {
     switch self {
     case .key(_, _, let found): found
     case .all(let truth, let parts):
       parts.isEmpty ? "always" : Self.join(parts.filter { $0.truth == truth || truth == .yes }, ", ")
-    case .any(.yes, let parts): parts.first { $0.truth == .yes }?.because ?? "always"
+    case .any(.yes, let parts): parts.first { $0.truth == .yes }?.reason ?? "always"
     case .any(let truth, let parts): Self.join(parts.filter { $0.truth == truth || truth == .no }, "; ")
-    case .not(.no, let part): "not: \(part.because)"
-    case .not(_, let part): part.because
-    case .network(let name, .yes, let part): "in network \(name): \(part.because)"
-    case .network(let name, .no, let part): "not in network \(name): \(part.because)"
-    case .network(let name, .unknown, let part): "network \(name): \(part.because)"
+    case .not(.no, let part): "not: \(part.reason)"
+    case .not(_, let part): part.reason
+    case .network(let name, .yes, let part): "in network \(name): \(part.reason)"
+    case .network(let name, .no, let part): "not in network \(name): \(part.reason)"
+    case .network(let name, .unknown, let part): "network \(name): \(part.reason)"
     }
   }
 
-  private static func join(_ parts: [Finding], _ separator: String) -> String { parts.map(\.because).joined(separator: separator) }
+  private static func join(_ parts: [Finding], _ separator: String) -> String { parts.map(\.reason).joined(separator: separator) }
 }
 
 extension Decision {
   /// The deciding rule's reason, or that none holds.
-  package var because: String {
+  package var ruleReason: String {
     if isWithoutNetwork { return "no network" }
     guard let rule else { return "no rule holds" }
     // The trace may go on behind the rule that decides.
     guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule holds" }
-    return entry.holds == .unknown ? "waits for: \(entry.finding.because)" : entry.finding.because
+    return entry.holds == .unknown ? "waits for: \(entry.finding.reason)" : entry.finding.reason
   }
 
   /// What settled it: why nothing comes of it, or what decided.
@@ -39,7 +39,7 @@ extension Decision {
   }
 
   /// The rule's reason, and why nothing comes of it.
-  package var reason: String { inert.map { "not acted on, because \($0.words); \(because)" } ?? because }
+  package var reason: String { inert.map { "not acted on, because \($0.words); \(ruleReason)" } ?? ruleReason }
 }
 
 extension RuleReference {

@@ -2,14 +2,14 @@ package import KernelModel
 package import NetworkTypes
 
 /// What the sources say about the machine, before it is put together.
-package struct UnderlaySources: Hashable, Sendable {
+package struct SnapshotInputs: Hashable, Sendable {
   package var kernel: KernelState
   /// By interface index; what the kernel and the bus say about the medium.
   package var mediums: [InterfaceIndex: Medium]
   /// By interface index; links that nl80211 does not know are absent.
   package var wifi: [InterfaceIndex: WiFiFacts]
   /// What the programs of this host say.
-  package var host: HostWords
+  package var host: HostReports
   /// Of the SSID file, where the agent was given one.
   package var ssidFile: Fact<SSID?>?
   /// Facts of the machine that whoever looks reads for itself, where a snapshot has them; whatever else is in it is not asked for.
@@ -20,7 +20,7 @@ package struct UnderlaySources: Hashable, Sendable {
   package var lookedAt: Int64?
 
   package init(
-    kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:], host: HostWords = HostWords(),
+    kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:], host: HostReports = HostReports(),
     ssidFile: Fact<SSID?>? = nil, time: Fact<LocalTime> = .notNeeded,
     power: Fact<PowerSource> = .notNeeded, needed: Set<FactKind> = .all, lookedAt: Int64? = nil
   ) {
@@ -37,20 +37,20 @@ package struct UnderlaySources: Hashable, Sendable {
 }
 
 /// The network below all tunnels, and where its facts come from.
-package struct Underlay: Hashable, Sendable {
+package struct SnapshotWithSources: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var provenance: Provenance
 
   /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address
   /// that is valid beyond the link (those of containers, by the hundred).
-  package init(_ sources: UnderlaySources) {
+  package init(_ sources: SnapshotInputs) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
     let usable = kernel.links.filter { $0.isUp && $0.hasCarrier && !$0.isLoopback && !ours.contains($0.name) }
     let names = Set(usable.lazy.map(\.name))
     let defaults = kernel.routes.filter { route in
       route.destination.length == 0 && route.kind == .unicast && route.table == Route.mainTable && !route.isDead
-        && route.origin != Ownership.routeProtocol && route.link.map(names.contains) ?? false
+        && route.routeProtocol != Ownership.routeProtocol && route.link.map(names.contains) ?? false
     }
     // The kernel's own order within a family is the metric; between families IPv4 goes first where both are equally good.
     let ordered = defaults.sorted { (isBetter($0, than: $1)) }
@@ -67,7 +67,7 @@ package struct Underlay: Hashable, Sendable {
       return found
     }
     let primaryLink = usable.first { $0.name == primary }
-    snapshot = NetworkSnapshot(primary: primary, links: links, otherProbes: .unknown(because: "it was not asked"))
+    snapshot = NetworkSnapshot(primary: primary, links: links, otherProbes: .unknown(reason: "it was not asked"))
     facts.machine(primary: primaryLink, &snapshot)
     snapshot.portalAPI = primaryLink.flatMap { facts.portalAPI(of: $0) }
     provenance = facts.provenance
@@ -75,7 +75,7 @@ package struct Underlay: Hashable, Sendable {
 }
 
 extension NetworkSnapshot {
-  package init(_ sources: UnderlaySources) { self = Underlay(sources).snapshot }
+  package init(_ sources: SnapshotInputs) { self = SnapshotWithSources(sources).snapshot }
 }
 
 /// Lower metric first; then IPv4; then name, so that the order never depends on chance.

@@ -2,7 +2,7 @@ package import KernelModel
 package import NetworkTypes
 
 /// Which tunnels hold back what they include: from what rules and people want of them, and from what a person has released. No clock.
-package struct GuardMachine: Hashable, Sendable {
+package struct KillSwitchMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
   private var wanted: [String: Bool] = [:]
   /// Tunnels that may be wanted on the network that the machine is on now: it has left the one on which their rules were judged.
@@ -98,7 +98,7 @@ package struct GuardMachine: Hashable, Sendable {
   }
 }
 
-extension GuardMachine {
+extension KillSwitchMachine {
   /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
   package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
     portal.map { portal in

@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// The address in use, its route and its gateway are the path; other addresses of the link are not.
-@Suite("The path below a tunnel") struct UnderlayPathTests {
+@Suite("The path below a tunnel") struct PathIdentityTests {
   private func link(_ addresses: String..., gateways: [String] = ["192.0.2.1", "fe80::1"], sources: [String] = []) -> NetworkSnapshot {
     var link = Sample.wifi("Home")
     link.addresses = addresses.map(Sample.own)
@@ -18,10 +18,10 @@ import Testing
   }
 
   private func changed(_ before: NetworkSnapshot, _ after: NetworkSnapshot...) -> Set<IPAddress.Family> {
-    var path = UnderlayPath(before)
+    var path = PathIdentity(before)
     var changed: Set<IPAddress.Family> = []
     for snapshot in after {
-      let new = UnderlayPath(snapshot, after: path)
+      let new = PathIdentity(snapshot, after: path)
       changed.formUnion(new.families(differingFrom: path))
       path = new
     }

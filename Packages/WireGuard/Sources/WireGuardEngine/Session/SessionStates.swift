@@ -7,17 +7,17 @@ struct SendingSession {
   let remoteIndex: UInt32
   /// Of the next message. Only the sending section counts, so no number is used twice.
   var counter: UInt64 = 0
-  let born: UInt64
+  let createdAt: UInt64
   let isInitiator: Bool
 
   @inline(__always)
   func canSend(at now: UInt64) -> Bool {
-    elapsed(since: born, at: now) < ProtocolConstants.rejectAfterTime && counter < ProtocolConstants.rejectAfterMessages
+    elapsed(since: createdAt, at: now) < ProtocolConstants.rejectAfterTime && counter < ProtocolConstants.rejectAfterMessages
   }
 
   @inline(__always)
   func wantsRekey(at now: UInt64) -> Bool {
-    counter > ProtocolConstants.rekeyAfterMessages || isInitiator && elapsed(since: born, at: now) >= ProtocolConstants.rekeyAfterTime
+    counter > ProtocolConstants.rekeyAfterMessages || isInitiator && elapsed(since: createdAt, at: now) >= ProtocolConstants.rekeyAfterTime
   }
 }
 
@@ -26,7 +26,7 @@ struct ReceivingSession {
   let key: UnsafeRawPointer
   let localIndex: UInt32
   let peer: PeerIndex
-  let born: UInt64
+  let createdAt: UInt64
   let isInitiator: Bool
   var window = ReplayWindow()
   /// A responder's session is used for sending only after the initiator has proven, by a first message, that it has it.
@@ -49,11 +49,11 @@ final class Session {
     sending = .allocate(capacity: 1)
     sending.initialize(
       to: SendingSession(
-        key: keys.sending.pointer, localIndex: localIndex, remoteIndex: remoteIndex, born: now, isInitiator: isInitiator))
+        key: keys.sending.pointer, localIndex: localIndex, remoteIndex: remoteIndex, createdAt: now, isInitiator: isInitiator))
     receiving = .allocate(capacity: 1)
     receiving.initialize(
       to: ReceivingSession(
-        key: keys.receiving.pointer, localIndex: localIndex, peer: peer, born: now, isInitiator: isInitiator,
+        key: keys.receiving.pointer, localIndex: localIndex, peer: peer, createdAt: now, isInitiator: isInitiator,
         awaitsConfirmation: !isInitiator))
   }
 

@@ -3,7 +3,7 @@ package import NetworkTypes
 
 /// How often what others keep undoing is done again: at once, as a rule; but where the same thing is undone again and again, ever more
 /// seldom, for a war of two programs helps nobody. Pure: no clock.
-package struct RepairPace: Hashable, Sendable {
+package struct RepairBackoff: Hashable, Sendable {
   /// What is undone, as far as it is counted together.
   package enum Subject: Hashable, Sendable, Comparable {
     case firewall, rules, routes, link(String)
@@ -22,7 +22,7 @@ package struct RepairPace: Hashable, Sendable {
     var wait = Duration.zero
 
     /// When it is as if nothing had happened.
-    var quietAt: Moment? { repairs.last.map { $0 + max(RepairPace.window, wait * 2) } }
+    var quietAt: Moment? { repairs.last.map { $0 + max(RepairBackoff.window, wait * 2) } }
   }
 
   private var records: [Subject: Record] = [:]
@@ -66,7 +66,7 @@ package struct RepairPace: Hashable, Sendable {
   }
 }
 
-extension RepairPace.Subject: CustomStringConvertible {
+extension RepairBackoff.Subject: CustomStringConvertible {
   package var description: String {
     switch self {
     case .firewall: "the firewall's table keeps being changed"
@@ -78,24 +78,24 @@ extension RepairPace.Subject: CustomStringConvertible {
 }
 
 /// The steps that are made now.
-package struct PacedSteps: Hashable, Sendable {
+package struct RepairSchedule: Hashable, Sendable {
   package var steps: [Step] = []
   /// What is repaired by them: the subject of each such step.
-  package var repairs: [RepairPace.Subject] = []
+  package var repairs: [RepairBackoff.Subject] = []
   /// When the first of the others may be made.
   package var nextRepair: Moment?
 }
 
-extension RepairPace {
+extension RepairBackoff {
   /// Leaves out the repairs whose time has not come. What follows a change of the desired state is never delayed, and neither is a removal.
-  package mutating func pace(_ steps: [Step], after applied: AppliedState, at now: Moment) -> PacedSteps {
+  package mutating func pace(_ steps: [Step], after applied: AppliedState, at now: Moment) -> RepairSchedule {
     let subjects = steps.map(applied.repair)
     let found = Set(subjects.compactMap { $0 })
-    if found.isEmpty { return PacedSteps(steps: steps) }
+    if found.isEmpty { return RepairSchedule(steps: steps) }
     let waiting = repair(found, at: now)
     let isDelayed = zip(steps, subjects).map { step, subject in !step.traits.takesAway && subject.map { waiting[$0] != nil } == true }
     let delayed = DelayedSteps(zip(steps, isDelayed).lazy.filter(\.1).map(\.0))
-    var paced = PacedSteps(nextRepair: waiting.values.min())
+    var paced = RepairSchedule(nextRepair: waiting.values.min())
     for i in steps.indices where !isDelayed[i] && !delayed.holdBack(steps[i]) {
       paced.steps.append(steps[i])
       if let subject = subjects[i] { paced.repairs.append(subject) }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// logical clock (a mark that follows another is never the same). The timers of data are computed of the marks, so a packet arms none:
 /// * something sent is unanswered while `unansweredSince` is after the peer's `lastReceived`;
 /// * something received is unacknowledged while `unacknowledgedSince` is after `lastSent`.
-struct SendLane: ~Copyable {
+struct SendState: ~Copyable {
   /// Of the session that sends; `nil` without one.
   var session: UnsafeMutablePointer<SendingSession>?
   /// Of the responder's session that its initiator has not confirmed yet.
@@ -20,7 +20,7 @@ struct SendLane: ~Copyable {
   var hasStaged = false
   /// Control is not asked for a handshake before this moment again.
   var askAgainAt: UInt64 = 0
-  var wants = Wants()
+  var pendingWork = PendingWork()
   /// The next lane that wants something of control.
   var nextPending = PrefixTrie.none
 
@@ -31,7 +31,7 @@ struct SendLane: ~Copyable {
   /// When control will look at the peer by itself. Written by control.
   let armed = Atomic<UInt64>(.max)
 
-  struct Wants {
+  struct PendingWork {
     var isPending = false
     var handshake = false
   }
@@ -46,7 +46,7 @@ struct PeerNews {
 }
 
 /// A peer as the receiving section sees it.
-struct ReceiveLane: ~Copyable {
+struct ReceiveState: ~Copyable {
   /// Where the last authentic packet came from.
   var source: DatagramAddress?
   var receivedBytes: UInt64 = 0
@@ -54,7 +54,7 @@ struct ReceiveLane: ~Copyable {
   var receivedMore = false
   /// The session that its initiator has confirmed, until control has seen it.
   var confirmed: UInt32?
-  var wants = Wants()
+  var pendingWork = PendingWork()
   var nextPending = PrefixTrie.none
 
   /// Any authentic packet received.
@@ -62,51 +62,51 @@ struct ReceiveLane: ~Copyable {
   /// The first data received since something was sent.
   let unacknowledgedSince = Atomic<UInt64>(0)
 
-  struct Wants {
+  struct PendingWork {
     var isPending = false
     var rekey = false
   }
 }
 
 /// Both lanes of a peer's place, or none where the place is free.
-struct PeerLanes {
-  var send: UnsafeMutablePointer<SendLane>?
-  var receive: UnsafeMutablePointer<ReceiveLane>?
+struct PeerStates {
+  var send: UnsafeMutablePointer<SendState>?
+  var receive: UnsafeMutablePointer<ReceiveState>?
 }
 
 /// What both sections read. Control changes it while it holds both.
 struct SharedState {
-  var lanes: UnsafeMutablePointer<PeerLanes>
+  var states: UnsafeMutablePointer<PeerStates>
   var capacity: Int32
   var allowedIPs = AllowedIPs()
   /// How to send to where a datagram came from. Asked when a peer has moved, not for a packet.
-  let wayBack: @Sendable (DatagramAddress) -> DatagramAddress
+  let replyRoute: @Sendable (DatagramAddress) -> DatagramAddress
   /// Guards every lane's `news`. Entered last, by either section, and only where a peer moves or confirms a session.
   fileprivate let news = Section()
 
-  init(wayBack: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
-    self.wayBack = wayBack
+  init(replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
+    self.replyRoute = replyRoute
     capacity = 4
-    lanes = .allocate(capacity: Int(capacity))
-    lanes.initialize(repeating: PeerLanes(), count: Int(capacity))
+    states = .allocate(capacity: Int(capacity))
+    states.initialize(repeating: PeerStates(), count: Int(capacity))
   }
 
   mutating func grow() {
-    let larger = UnsafeMutablePointer<PeerLanes>.allocate(capacity: 2 * Int(capacity))
-    larger.initialize(repeating: PeerLanes(), count: 2 * Int(capacity))
-    larger.update(from: lanes, count: Int(capacity))
-    lanes.deallocate()
-    lanes = larger
+    let larger = UnsafeMutablePointer<PeerStates>.allocate(capacity: 2 * Int(capacity))
+    larger.initialize(repeating: PeerStates(), count: 2 * Int(capacity))
+    larger.update(from: states, count: Int(capacity))
+    states.deallocate()
+    states = larger
     capacity *= 2
   }
 
   func deallocate() {
-    lanes.deallocate()
+    states.deallocate()
     allowedIPs.deallocate()
   }
 
   @inline(__always)
-  subscript(peer: PeerIndex) -> PeerLanes { peer.slot >= 0 && peer.slot < capacity ? lanes[Int(peer.slot)] : PeerLanes() }
+  subscript(peer: PeerIndex) -> PeerStates { peer.slot >= 0 && peer.slot < capacity ? states[Int(peer.slot)] : PeerStates() }
 }
 
 /// A peer that has moved, or has confirmed a session. The answer to a packet can be sent as soon as the packet is delivered, before control
@@ -117,7 +117,7 @@ struct SharedState {
 extension UnsafeMutablePointer<SharedState> {
   /// From the receiving section.
   @inline(never)
-  func move(_ lane: UnsafeMutablePointer<SendLane>, to source: DatagramAddress) {
+  func move(_ lane: UnsafeMutablePointer<SendState>, to source: DatagramAddress) {
     pointee.news.enter {
       lane.pointee.news.source = source
       lane.pointee.hasNews.store(true, ordering: .releasing)
@@ -126,7 +126,7 @@ extension UnsafeMutablePointer<SharedState> {
 
   /// From the receiving section: the first packet of the responder's session with this local index has come in.
   @inline(never)
-  func confirm(_ lane: UnsafeMutablePointer<SendLane>, _ index: UInt32) {
+  func confirm(_ lane: UnsafeMutablePointer<SendState>, _ index: UInt32) {
     pointee.news.enter {
       lane.pointee.news.confirmed = index
       lane.pointee.hasNews.store(true, ordering: .releasing)
@@ -135,25 +135,25 @@ extension UnsafeMutablePointer<SharedState> {
 
   /// From the sending section, before it reads `endpoint` or `session`.
   @inline(__always)
-  func follow(_ lane: UnsafeMutablePointer<SendLane>) {
+  func follow(_ lane: UnsafeMutablePointer<SendState>) {
     if lane.pointee.hasNews.load(ordering: .acquiring) { followNews(of: lane) }
   }
 
   @inline(never)
-  private func followNews(of lane: UnsafeMutablePointer<SendLane>) {
+  private func followNews(of lane: UnsafeMutablePointer<SendState>) {
     var news = PeerNews()
     pointee.news.enter {
       swap(&news, &lane.pointee.news)
       lane.pointee.hasNews.store(false, ordering: .relaxed)
     }
-    if let source = news.source { lane.pointee.endpoint = pointee.wayBack(source) }
+    if let source = news.source { lane.pointee.endpoint = pointee.replyRoute(source) }
     guard let next = lane.pointee.next, next.pointee.localIndex == news.confirmed else { return }
     lane.pointee.session = next
     lane.pointee.next = nil
   }
 
   /// The peer's endpoint has been set by hand since it moved.
-  func forgetMove(of lane: UnsafeMutablePointer<SendLane>) {
+  func forgetMove(of lane: UnsafeMutablePointer<SendState>) {
     pointee.news.enter { lane.pointee.news.source = nil }
   }
 }

@@ -11,7 +11,7 @@ internal import WireGuardEngine
 /// A machine with several addresses is known to its peers by one of them, and their NAT lets in answers of that one alone.
 ///
 /// Asked by the control thread and, before it answers a peer that has moved, by the thread that sends.
-final class WayBack: Sendable {
+final class ReplyRoute: Sendable {
   private struct State {
     let socket: FileDescriptor
     var mark: UInt32 = 0

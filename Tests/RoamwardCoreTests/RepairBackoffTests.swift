@@ -5,11 +5,11 @@ import Simulation
 import TestKit
 import Testing
 
-@Suite struct RepairPaceTests {
+@Suite struct RepairBackoffTests {
   func at(_ milliseconds: Int64) -> Moment { Moment(nanoseconds: 0) + .milliseconds(milliseconds) }
 
   @Test("a few repairs are made at once; then ever more seldom; and when it is over, at once again") func backsOff() {
-    var pace = RepairPace()
+    var pace = RepairBackoff()
     var repairs: [Int64] = []
     // Undone again 10 ms after every repair, and asked for every 10 ms.
     var now: Int64 = 0
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test("the firewall never waits longer than a second") func firewall() {
-    var pace = RepairPace()
+    var pace = RepairBackoff()
     var last: Int64 = 0
     var longest: Int64 = 0
     for now in stride(from: Int64(0), to: 600_000, by: 50) where pace.repair([.firewall], at: at(now)).isEmpty {
@@ -41,14 +41,14 @@ import Testing
   }
 
   @Test("a waiting subject says until when, and does not hold up another one") func apart() {
-    var pace = RepairPace()
+    var pace = RepairBackoff()
     for _ in 0..<5 { #expect(pace.repair([.routes], at: at(0)).isEmpty) }
     #expect(pace.repair([.routes, .rules], at: at(10)) == [.routes: at(1000)])
     #expect(pace.contested(at: at(10)) == [.routes])
   }
 
   @Test("slow repairs, one a minute, are never a war") func slow() {
-    var pace = RepairPace()
+    var pace = RepairBackoff()
     for minute in 0..<100 { #expect(pace.repair([.link("corp")], at: at(Int64(minute) * 61_000)).isEmpty) }
     #expect(pace.contested(at: at(100 * 61_000)).isEmpty)
   }
@@ -104,7 +104,7 @@ import Testing
     let steps = Plan(from: ObservedState(), to: wanted).steps
     var applied = followed(AppliedState(ObservedState()), ObservedState(), towards: wanted)
     for step in steps { applied.take(step) }
-    var pace = RepairPace()
+    var pace = RepairBackoff()
     for _ in 0..<5 { #expect(pace.pace(steps, after: applied, at: at(0)).steps == steps) }
     let paced = pace.pace(steps, after: applied, at: at(10))
     #expect(paced.steps == [] && paced.repairs == [] && paced.nextRepair == at(1000))

@@ -6,7 +6,7 @@ package import RoamwardCore
 ///
 /// Of the primary link's addresses only the one in use counts: the source address that the default route names, or else one that was there
 /// when the path was first seen, for as long as it stays. Others come and go (privacy addresses, further prefixes) and change nothing.
-package struct UnderlayPath: Hashable, Sendable {
+package struct PathIdentity: Hashable, Sendable {
   private struct Way: Hashable {
     var source: IPAddress?
     var gateway: IPAddress?
@@ -19,7 +19,7 @@ package struct UnderlayPath: Hashable, Sendable {
   private var ways: [IPAddress.Family: Way] = [:]
 
   /// `before`: the path until now, whose addresses stay in use while they are there.
-  package init(_ snapshot: NetworkSnapshot, after before: UnderlayPath? = nil) {
+  package init(_ snapshot: NetworkSnapshot, after before: PathIdentity? = nil) {
     let primary = snapshot.primaryLink
     device = primary?.device
     invented = device == nil ? primary?.name : nil
@@ -38,7 +38,7 @@ package struct UnderlayPath: Hashable, Sendable {
   }
 
   /// The families whose packets go another way.
-  package func families(differingFrom other: UnderlayPath) -> Set<IPAddress.Family> {
+  package func families(differingFrom other: PathIdentity) -> Set<IPAddress.Family> {
     if device != other.device || invented != other.invented { return Set(IPAddress.Family.allCases) }
     return Set(IPAddress.Family.allCases.filter { ways[$0] != other.ways[$0] })
   }

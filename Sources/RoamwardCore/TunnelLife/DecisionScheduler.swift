@@ -3,8 +3,8 @@ package import NetworkTypes
 /// Turns what is seen (a snapshot), written (policies) and said (holds) into what each tunnel is to do, now and when next to ask.
 ///
 /// Everything that depends on time is here: decisions that wait for a fact, releases that come late, holds that end, windows of the clock.
-package struct Deliberation: Hashable, Sendable {
-  package struct Verdict: Hashable, Sendable {
+package struct DecisionScheduler: Hashable, Sendable {
+  package struct TunnelVerdict: Hashable, Sendable {
     package var policy: TunnelPolicy
     package var decision: Decision
     /// What to do at once.
@@ -18,7 +18,7 @@ package struct Deliberation: Hashable, Sendable {
   package private(set) var decisions: [String: Decision] = [:]
   package private(set) var holds: [String: Hold]
   private(set) var waits: [String: Moment] = [:]
-  private var releases: [String: ReleaseMachine] = [:]
+  private var releases: [String: DisconnectDelay] = [:]
   /// When networks will have settled for those tunnels that give them longer.
   private var settling: [String: Moment] = [:]
 
@@ -28,10 +28,10 @@ package struct Deliberation: Hashable, Sendable {
   /// Decides for every tunnel. `time` is of the clock on the wall; `isRunning` says whether a tunnel is up or coming up: whether there is
   /// anything to release. What the network has
   /// been like since `changed`, or always, is acted on when it has lasted for the tunnel's own time to settle.
-  package mutating func deliberate(
+  package mutating func decide(
     on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Timestamp,
     isRunning: (String) -> Bool
-  ) -> [Verdict] {
+  ) -> [TunnelVerdict] {
     settling = [:]
     let evaluator = Evaluator(networks: policies.networks)
     let judged = policies.tunnels.map { decide($0, evaluator, snapshot, now) }
@@ -50,17 +50,17 @@ package struct Deliberation: Hashable, Sendable {
       let timing = tunnel.onDemand.timing
       if let winner = losers[tunnel.name] {
         intent = isSettling(winner, in: claims, since: changed, at: now) ? .unchanged : .down
-        releases[tunnel.name, default: ReleaseMachine()].cancel(isRunning: isRunning, at: now)
+        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
       } else if hold == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if hold == nil, tunnel.isEnabled {
-        intent = releases[tunnel.name, default: ReleaseMachine()].handle(
+        intent = releases[tunnel.name, default: DisconnectDelay()].handle(
           intent, isRunning: isRunning, delay: timing.releaseDelay, dwell: timing.minimumDwell, at: now)
       } else {
-        releases[tunnel.name, default: ReleaseMachine()].cancel(isRunning: isRunning, at: now)
+        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
       }
-      return Verdict(
+      return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent, guarding: losers[tunnel.name] != nil && claim.intent == .up ? .up : intent,
         isNews: isNews)
     }
@@ -156,6 +156,6 @@ package struct Deliberation: Hashable, Sendable {
 
 extension Decision {
   fileprivate func isNews(after other: Decision?) -> Bool {
-    outcome != other?.outcome || rule != other?.rule || because != other?.because || inert != other?.inert
+    outcome != other?.outcome || rule != other?.rule || ruleReason != other?.ruleReason || inert != other?.inert
   }
 }

@@ -3,11 +3,11 @@ import RoamwardCore
 import TestKit
 import Testing
 
-@Suite struct ReleaseMachineTests {
+@Suite struct DisconnectDelayTests {
   func at(_ seconds: Int64) -> Moment { Moment(nanoseconds: 0) + .seconds(seconds) }
 
   @Test("protects at once, releases late") func asymmetric() {
-    var machine = ReleaseMachine()
+    var machine = DisconnectDelay()
     #expect(machine.handle(.up, isRunning: false, delay: .seconds(5), at: at(0)) == .up)
     #expect(machine.handle(.down, isRunning: true, delay: .seconds(5), at: at(1)) == .unchanged)
     #expect(machine.releaseAt == at(6))
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test("wanted again in between, it stays, and the wait begins anew") func changesItsMind() {
-    var machine = ReleaseMachine()
+    var machine = DisconnectDelay()
     _ = machine.handle(.down, isRunning: true, delay: .seconds(5), at: at(0))
     #expect(machine.handle(.up, isRunning: true, delay: .seconds(5), at: at(4)) == .up)
     #expect(machine.handle(.down, isRunning: true, delay: .seconds(5), at: at(6)) == .unchanged)
@@ -25,13 +25,13 @@ import Testing
   }
 
   @Test("what is down already needs no wait") func down() {
-    var machine = ReleaseMachine()
+    var machine = DisconnectDelay()
     #expect(machine.handle(.down, isRunning: false, delay: .seconds(5), at: at(0)) == .down)
     #expect(machine.releaseAt == nil)
   }
 
   @Test("stays up for its least time, counted from its start; whatever protects or stands above the rules does not wait") func dwells() {
-    var machine = ReleaseMachine()
+    var machine = DisconnectDelay()
     func handle(_ intent: Intent, isRunning: Bool = true, _ second: Int64) -> Intent {
       machine.handle(intent, isRunning: isRunning, delay: .seconds(5), dwell: .seconds(60), at: at(second))
     }
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test("a tunnel that flaps is released ever later, up to five minutes; ten quiet minutes forgive it") func flapping() {
-    var machine = ReleaseMachine()
+    var machine = DisconnectDelay()
     var now = at(0)
     var delays: [Duration] = []
     for _ in 0..<9 {
@@ -95,7 +95,7 @@ import Testing
   }
 }
 
-@Suite struct DeliberationTests {
+@Suite struct DecisionSchedulerTests {
   let home = Sample.network(Sample.wifi("Home"))
   let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1"))
   let start = Moment(nanoseconds: 0)
@@ -107,15 +107,15 @@ import Testing
   }
 
   @Test("a hold for a time ends by itself, and says when to ask again") func timedHold() {
-    var deliberation = Deliberation()
+    var decisions = DecisionScheduler()
     let set = policies([Sample.rule(.always, .connect)])
-    deliberation.hold("corp", Hold(wantsUp: false, since: 1000, lifetime: .time(2800)))
-    let verdict = deliberation.deliberate(on: set, cafe, at: start, time: 1000) { _ in false }
+    decisions.hold("corp", Hold(wantsUp: false, since: 1000, lifetime: .time(2800)))
+    let verdict = decisions.decide(on: set, cafe, at: start, time: 1000) { _ in false }
     #expect(verdict.map(\.intent) == [.down])
-    #expect(deliberation.nextDeadline(of: set, cafe, seen: start, at: start, time: 1000) == start + .seconds(1800))
-    #expect(deliberation.endHolds(at: 2799, on: NetworkIdentity(of: cafe)) == [])
-    #expect(deliberation.endHolds(at: 2800, on: NetworkIdentity(of: cafe)) == ["corp"])
-    #expect(deliberation.deliberate(on: set, cafe, at: start, time: 2800) { _ in false }.map(\.intent) == [.up])
+    #expect(decisions.nextDeadline(of: set, cafe, seen: start, at: start, time: 1000) == start + .seconds(1800))
+    #expect(decisions.endHolds(at: 2799, on: NetworkIdentity(of: cafe)) == [])
+    #expect(decisions.endHolds(at: 2800, on: NetworkIdentity(of: cafe)) == ["corp"])
+    #expect(decisions.decide(on: set, cafe, at: start, time: 2800) { _ in false }.map(\.intent) == [.up])
   }
 
   @Test("a hold until the network changes outlasts being without one, and not another") func networkHold() {
@@ -127,46 +127,46 @@ import Testing
   }
 
   @Test("a person does not wait for the release delay") func heldDown() {
-    var deliberation = Deliberation()
+    var decisions = DecisionScheduler()
     let set = policies([Sample.rule(.always, .disconnect)])
-    #expect(deliberation.deliberate(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.unchanged])
-    #expect(deliberation.nextDeadline(of: set, cafe, seen: start, at: start, time: 0) == start + .seconds(5))
-    deliberation.hold("corp", Hold(wantsUp: false, since: 0, lifetime: .resume))
-    #expect(deliberation.deliberate(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.down])
+    #expect(decisions.decide(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.unchanged])
+    #expect(decisions.nextDeadline(of: set, cafe, seen: start, at: start, time: 0) == start + .seconds(5))
+    decisions.hold("corp", Hold(wantsUp: false, since: 0, lifetime: .resume))
+    #expect(decisions.decide(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.down])
   }
 
   @Test("rules by the clock are looked at when the clock comes to them") func clock() {
     var network = cafe
     network.time = .known(LocalTime(day: .mon, second: 7 * 3600))
     let set = policies([Sample.rule(.time(TimeWindowTests.work), .connect), Sample.rule(.always, .disconnect)])
-    var deliberation = Deliberation()
-    #expect(deliberation.deliberate(on: set, network, at: start, time: 0) { _ in false }.map(\.intent) == [.down])
-    #expect(deliberation.nextDeadline(of: set, network, seen: start, at: start, time: 0) == start + .seconds(3600))
+    var decisions = DecisionScheduler()
+    #expect(decisions.decide(on: set, network, at: start, time: 0) { _ in false }.map(\.intent) == [.down])
+    #expect(decisions.nextDeadline(of: set, network, seen: start, at: start, time: 0) == start + .seconds(3600))
     // Half an hour later, without a new look at the clock, it is still eight o'clock that counts.
     let later = start + .seconds(1800)
-    #expect(deliberation.nextDeadline(of: set, network, seen: start, at: later, time: 1800) == start + .seconds(3600))
+    #expect(decisions.nextDeadline(of: set, network, seen: start, at: later, time: 1800) == start + .seconds(3600))
   }
 
   @Test("a tunnel may give the network longer to settle; others and people do not wait for it") func settle() {
     var slow = Sample.tunnel("slow", rules: [Sample.rule(.always, .connect)])
     slow.onDemand.timing.settle = .seconds(3)
     let set = PolicySet(tunnels: [slow, Sample.tunnel("quick", rules: [Sample.rule(.always, .connect)])])
-    var deliberation = Deliberation()
+    var decisions = DecisionScheduler()
     let soon = start + .seconds(1)
-    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.unchanged, .up])
-    #expect(deliberation.nextDeadline(of: set, cafe, seen: soon, at: soon, time: 0) == start + .seconds(3))
+    #expect(decisions.decide(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.unchanged, .up])
+    #expect(decisions.nextDeadline(of: set, cafe, seen: soon, at: soon, time: 0) == start + .seconds(3))
     let later = start + .seconds(3)
-    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: later, time: 0) { _ in false }.map(\.intent) == [.up, .up])
-    #expect(deliberation.nextDeadline(of: set, cafe, seen: later, at: later, time: 0) == nil)
-    deliberation.hold("slow", Hold(wantsUp: true, since: 0, lifetime: .resume))
-    #expect(deliberation.deliberate(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.up, .up])
+    #expect(decisions.decide(on: set, cafe, changed: start, at: later, time: 0) { _ in false }.map(\.intent) == [.up, .up])
+    #expect(decisions.nextDeadline(of: set, cafe, seen: later, at: later, time: 0) == nil)
+    decisions.hold("slow", Hold(wantsUp: true, since: 0, lifetime: .resume))
+    #expect(decisions.decide(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.up, .up])
   }
 
   @Test("only news is news") func news() {
-    var deliberation = Deliberation()
+    var decisions = DecisionScheduler()
     let set = policies([Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)])
     let told = [home, home, cafe, cafe, home].map { network in
-      deliberation.deliberate(on: set, network, at: start, time: 0) { _ in false }[0].isNews
+      decisions.decide(on: set, network, at: start, time: 0) { _ in false }[0].isNews
     }
     #expect(told == [true, false, true, false, true])
   }
