@@ -30,7 +30,7 @@ package final class Agent {
 
   /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
   package func start() {
-    reconciler.change { $0.decisions = DecisionScheduler(holds: platform.recoveryLog.holds()) }
+    reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
     // What a killed agent has left goes first: a handshake of its time would prove nothing.
     reconciler.reconverge {
       reconciler.observe()
@@ -105,7 +105,7 @@ package final class Agent {
       reconciler.change { $0.killSwitch.closedInAdvance(isClosed) }
     }
     networkChanged()
-    if !state.killSwitch.isPreparedToLeave { reconciler.prepareToLeave() }
+    if !state.killSwitch.isPreparedToLeave { reconciler.change { $0.prepareToLeave() } }
   }
 
   /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at
@@ -121,7 +121,7 @@ package final class Agent {
       state.killSwitch.hasClosedInAdvance || state.desiredTunnels.setups.map(\.isGuarding) != before
     }
     reconciler.change { $0.killSwitch.closedInAdvance(false) }
-    reconciler.announceFirewall()
+    announcer.followFirewall(of: state, platform.recordBlocking)
   }
 
   /// The resolver's file has been written, by the agent or another program. Where ours stood, that does not wait for the network to settle,
@@ -158,7 +158,7 @@ package final class Agent {
     let news = reconciler.change { state in
       let news = state.policies.take(loaded, localTime: localTime)
       // The rules have not been judged on this network either.
-      if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, holds: state.decisions.holds) }
+      if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
       return news
     }
     announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
@@ -197,7 +197,7 @@ package final class Agent {
     let now = now
     let due = state.agenda.due(at: now)
     if let first = due.first { reconciler.noteWake(first.reason, of: first.tunnel) }
-    let hasSlept = reconciler.noticeSleep()
+    let hasSlept = reconciler.noteSleepOfClock()
     let action = due.map(\.action).max() ?? .poll
     // Only a poll or a sample is due: the devices are asked, and nothing else is.
     if !hasSlept, !samplePeers(at: now), action < .pass, !hasNewsOfPeers() { return schedule() }

@@ -289,7 +289,7 @@ package final class Daemon {
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
-      case .hold(let tunnel, let hold): try agent.hold(tunnel, hold)
+      case .override(let tunnel, let override): try agent.override(tunnel, override)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
         let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"

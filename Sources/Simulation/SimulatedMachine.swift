@@ -50,7 +50,7 @@ package final class SimulatedMachine {
   package private(set) var samples = 0
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
-  package var savedHolds: [String: Hold] = [:]
+  package var savedOverrides: [String: ManualOverride] = [:]
   /// Tunnels whose command has been brought up and not down.
   package private(set) var running = Set<String>()
   /// Policies that are put aside whatever files are given; `nil`: this machine has no trials.
@@ -265,7 +265,7 @@ package final class SimulatedMachine {
       noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { startedCommands[tunnel] = command }
       },
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { startedCommands[tunnel] = nil } },
-      holds: { [unowned self] in savedHolds }, saveHolds: { [unowned self] holds in pass("note holds", by: life) { savedHolds = holds } },
+      overrides: { [unowned self] in savedOverrides }, saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { savedOverrides = overrides } },
       troubles: { [] })
   }
 

@@ -60,8 +60,8 @@ package final class Simulation {
         guard machine.network != network else { return }
         machine.network = network
         agent.networkChanged()
-      case .hold(let tunnel, let wantsUp, let lifetime, let reason):
-        try agent.hold(tunnel, HoldRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
+      case .override(let tunnel, let wantsUp, let lifetime, let reason):
+        try agent.override(tunnel, OverrideRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
       case .clock(let time):

@@ -62,8 +62,8 @@ private struct Recording {
     let at = max(0, event.time.seconds - beginning.seconds)
     switch event.happening {
     case let seen as SnapshotEvent: try append(["network": seen.network], at: at)
-    case let said as HoldEvent where said.isSaid:
-      guard let wants = said.hold else { return try append(["resume": .string(said.tunnel)], at: at) }
+    case let said as OverrideEvent where said.isSaid:
+      guard let wants = said.override else { return try append(["resume": .string(said.tunnel)], at: at) }
       try append([wants: .string(said.tunnel), "until": said.until, "reason": JSON(said.reason)], at: at)
     // A decision that waits passes by itself, and may have passed within the second that a recording tells apart.
     case let decided as DecisionEvent where decided.decision != Decision.Outcome.pending.rawValue:
@@ -83,7 +83,7 @@ private struct Recording {
   }
 }
 
-extension HoldEvent {
+extension OverrideEvent {
   /// In the words of a timeline, which counts in seconds.
   fileprivate var until: JSON {
     switch lifetime {

@@ -20,7 +20,7 @@ struct Release: ParsableCommand {
   @Flag(help: "Only the web and DNS, for a captive portal.") var portal = false
   @Option(help: ArgumentHelp("With --portal: only for this process and its control group.", valueName: "pid")) var only: Int32?
   @Option(name: .customLong("for"), help: ArgumentHelp("How long: 5m, 1h.", valueName: "duration")) var duration: String?
-  @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: HoldOptions.End?
+  @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: OverrideOptions.End?
   @Option(help: ArgumentHelp("Why; shown by `status`.", valueName: "text")) var reason: String?
 
   func validate() throws {

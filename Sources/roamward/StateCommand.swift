@@ -60,7 +60,7 @@ struct State: ParsableCommand {
   private func why(_ tunnel: String, _ report: StatusReport?) -> String {
     guard let report else { return "left by an agent that is gone" }
     guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "of no policy" }
-    let place = found.hold == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
+    let place = found.override == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
     return "\(found.state) since \(found.since.localTime), because \(found.reason)\(place)"
   }
 }

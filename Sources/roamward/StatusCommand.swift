@@ -96,16 +96,16 @@ extension StatusReport.Tunnel {
 
   fileprivate func details(at time: Timestamp) -> [String] {
     // With an override it is not the rule that has decided.
-    var lines = ["because: \(reason)" + (hold == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
-    if let hold {
-      let reason = holdReason.map { " (\($0))" } ?? ""
-      let end = holdUntil.map { "until \($0.localTime)" } ?? holdEnds ?? ""
+    var lines = ["because: \(reason)" + (override == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
+    if let override {
+      let reason = overrideReason.map { " (\($0))" } ?? ""
+      let end = overrideUntil.map { "until \($0.localTime)" } ?? overrideEnds ?? ""
       lines.append(
-        "hold:    \(hold) by hand for \(age(time - (holdSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
+        "hold:    \(override) by hand for \(age(time - (overrideSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
       lines.append("rules:   would say \(decision)")
     }
     // When a hold ends is said with the hold.
-    for timer in timers where timer.what != TunnelTimer.What.holdEnd.rawValue {
+    for timer in timers where timer.what != TunnelTimer.What.overrideEnd.rawValue {
       let time = age(timer.at - time)
       lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.words(in: time) ?? "\(timer.what) in \(time)")")
     }

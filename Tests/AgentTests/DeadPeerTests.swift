@@ -286,7 +286,7 @@ private final class ConnectedLife {
     let life = WatchedAgent(Sample.tunnel(rules: []), on: NetworkSnapshot())
     life.agent.start()
     life.machine.peers = WireGuardModel(seed: 4)
-    try life.agent.hold("corp", HoldRequest(wantsUp: true))
+    try life.agent.override("corp", OverrideRequest(wantsUp: true))
     life.machine.run(for: .seconds(2))
     #expect(try life.tunnel().state == "connected")
     life.machine.sleep(for: .seconds(600))

@@ -188,7 +188,7 @@ import Testing
     for (policy, isHeld) in [(tunnel(.on), true), (ignoring, false)] {
       let life = WatchedAgent(policy, on: home)
       life.start()
-      if isHeld { try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .resume)) }
+      if isHeld { try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .resume)) }
       life.move(to: NetworkSnapshot())
       #expect(!isGuarded(life))
     }

@@ -121,7 +121,7 @@ extension WatchedAgent {
         }
       case 7:
         let name = try #require(FourTunnels.names.randomElement(using: &dice))
-        try life.agent.hold(name, HoldRequest(wantsUp: Bool.random(using: &dice)))
+        try life.agent.override(name, OverrideRequest(wantsUp: Bool.random(using: &dice)))
         life.machine.run(for: .milliseconds(Int64.random(in: 0...2000, using: &dice)))
         try life.agent.resume(name)
       case 8:
@@ -201,7 +201,7 @@ extension WatchedAgent {
     life.agent.networkChanged()
     life.machine.run(for: .seconds(3))
     #expect(life.status.tunnels.map(\.state) == waiting)
-    try life.agent.hold("full", HoldRequest(wantsUp: false))
+    try life.agent.override("full", OverrideRequest(wantsUp: false))
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel("full").state == "disconnected")
     #expect(!observed().kernel.rules.contains { $0.table == 21_500 } && observed().kernel.link(named: "full") == nil)

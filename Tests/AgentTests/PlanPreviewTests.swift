@@ -44,7 +44,7 @@ import Testing
     let life = WatchedAgent(Self.full(.on), on: Self.networks[1])
     life.start()
     #expect(try life.preview.plan.isEmpty)
-    try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .resume))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .resume))
     life.machine.run(for: .seconds(10))
     #expect(try life.preview.plan.isEmpty)
     // Without the agent's word the rules alone would bring it up.
@@ -76,7 +76,7 @@ import Testing
   @Test("what lasts until the network changes is over in a plan for another network") func otherNetwork() throws {
     let life = WatchedAgent(Self.full(.on), on: Self.networks[1])
     life.start()
-    try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .networkChange))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .networkChange))
     try life.agent.release(ReleaseRequest(until: .networkChange))
     let report = try life.status.coded
     #expect(StandingOrders(report, isSameNetwork: true).overrides["corp"]?.wantsUp == false)
@@ -133,7 +133,7 @@ private struct RandomLife {
       switch what {
       case "network": agent.move(to: random.pick(PlanPreviewTests.networks))
       case "up", "down":
-        try agent.agent.hold(name, HoldRequest(wantsUp: what == "up", until: random.pick([.networkChange, .resume, .seconds(3600)])))
+        try agent.agent.override(name, OverrideRequest(wantsUp: what == "up", until: random.pick([.networkChange, .resume, .seconds(3600)])))
       case "resume": try agent.agent.resume(name)
       case "resume all": try agent.agent.resume(nil)
       case "release", "portal":

@@ -106,7 +106,7 @@ import Testing
       default: Sample.tunnel(rules: rules)
       }
     let life = WatchedAgent(tunnel, on: cafe)
-    if kind == 3 { life.machine.savedHolds = ["corp": Hold(wantsUp: true, since: 0, lifetime: .resume)] }
+    if kind == 3 { life.machine.savedOverrides = ["corp": ManualOverride(wantsUp: true, since: 0, lifetime: .resume)] }
     life.start(for: .seconds(60))
     #expect(life.machine.probes == [] && life.status.probes == [])
     guard kind == 3 else { return }

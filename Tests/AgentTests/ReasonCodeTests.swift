@@ -24,7 +24,7 @@ import Testing
       case .decision(_, let outcome, _, _, _, _): "decision \(outcome) \(code.rawValue)"
       case .state(_, _, let to, _, _): "state \(to) \(code.rawValue)"
       case .failure: "failure \(code.rawValue)"
-      case .hold: "hold \(code.rawValue)"
+      case .override: "hold \(code.rawValue)"
       case .warning: "warning \(code.rawValue)"
       default: nil
       }
@@ -77,7 +77,7 @@ import Testing
   @Test("what a person says, what a policy says, and that a peer is silent") func states() throws {
     let life = WatchedAgent(Sample.tunnel(rules: always), on: cafe)
     life.start()
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     #expect(codes(life).suffix(3).contains("hold manual-override") && codes(life).last == "state disconnected manual-override")
     #expect(try life.tunnel().code == .manualOverride)
     try life.agent.resume(nil)
@@ -95,7 +95,7 @@ import Testing
     let events: [Event.Kind] = [
       .decision(tunnel: "corp", outcome: "connect", rule: 1, code: .ruleMatched, reason: secret),
       .state(tunnel: "corp", from: "connecting", to: "connected", code: .ruleMatched, reason: secret),
-      .failure(tunnel: "corp", TunnelFailure(.peerTimeout, secret)), .hold(tunnel: "corp", HoldRequest(wantsUp: true), isSaid: true),
+      .failure(tunnel: "corp", TunnelFailure(.peerTimeout, secret)), .override(tunnel: "corp", OverrideRequest(wantsUp: true), isSaid: true),
       .network(link: "wlan0", type: "wifi", ssid: secret), .policy(generation: 2, errors: 0, warnings: 0),
       .firewall(FirewallStatus(situation: .guarded, guards: ["corp"], blocking: ["corp"])),
       .repair(tunnel: "corp", reason: .linkChanged, count: 2), .repair(tunnel: nil, reason: .killSwitchChanged, count: 1),

@@ -90,28 +90,28 @@ import Testing
     #expect(try life.tunnel().state == "connected")
   }
 
-  @Test("a hold outranks the rules, and ends with the network or by hand") func holds() throws {
+  @Test("a hold outranks the rules, and ends with the network or by hand") func overrides() throws {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
     life.start()
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     life.machine.run(for: .seconds(30))
-    #expect(try life.tunnel().state == "disconnected" && life.tunnel().hold == "down")
+    #expect(try life.tunnel().state == "disconnected" && life.tunnel().override == "down")
     #expect(try life.tunnel().reason.contains("roamward resume"))
     try life.agent.resume("corp")
     life.machine.run(for: .seconds(1))
-    #expect(try life.tunnel().state == "connected" && life.tunnel().hold == nil)
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    #expect(try life.tunnel().state == "connected" && life.tunnel().override == nil)
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     life.move(to: home)
     life.move(to: cafe)
-    #expect(try life.tunnel().state == "connected" && life.tunnel().hold == nil)
-    #expect(throws: RequestError.self) { try life.agent.hold("nope", HoldRequest(wantsUp: true)) }
+    #expect(try life.tunnel().state == "connected" && life.tunnel().override == nil)
+    #expect(throws: RequestError.self) { try life.agent.override("nope", OverrideRequest(wantsUp: true)) }
   }
 
   @Test("a disabled tunnel is started neither by rules nor by hand") func disabled() throws {
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], isEnabled: false), on: cafe)
     life.start()
     #expect(try life.tunnel().state == "disconnected")
-    #expect(throws: RequestError.self) { try life.agent.hold("corp", HoldRequest(wantsUp: true)) }
+    #expect(throws: RequestError.self) { try life.agent.override("corp", OverrideRequest(wantsUp: true)) }
   }
 
   @Test("bad policies change nothing: the last good set stays in force") func lastGood() throws {
@@ -165,7 +165,7 @@ import Testing
     life.agent.start()
     // Until the command has ended, nobody is told that there is no such tunnel.
     #expect(life.agent.status(at: 0, process: 1).isStarting)
-    let refusal = #expect(throws: RequestError.self) { try life.agent.hold("corp", HoldRequest(wantsUp: true)) }
+    let refusal = #expect(throws: RequestError.self) { try life.agent.override("corp", OverrideRequest(wantsUp: true)) }
     #expect(refusal?.code == .starting)
     life.machine.run(for: .seconds(1))
     #expect(life.machine.state.observed == SimulatedState().observed)
@@ -239,7 +239,7 @@ import Testing
     life.machine.run(for: .seconds(6))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().timers.isEmpty)
     life.move(to: cafe)
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     #expect(try life.tunnel().state == "disconnected")
   }
 
@@ -261,22 +261,22 @@ import Testing
     life.move(to: home)
     life.machine.run(for: .seconds(60))
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().timers.isEmpty && life.machine.isIdle)
-    try life.agent.hold("corp", HoldRequest(wantsUp: true, until: .seconds(60)))
-    #expect(life.timers.contains("hold-end 60000"))
+    try life.agent.override("corp", OverrideRequest(wantsUp: true, until: .seconds(60)))
+    #expect(life.timers.contains("override-end 60000"))
   }
 
   @Test("a hold for a time ends by itself, and is remembered by the next agent") func timedHold() throws {
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
     life.start()
-    try life.agent.hold("corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
-    #expect(life.machine.savedHolds["corp"]?.reason == "printer")
+    try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
+    #expect(life.machine.savedOverrides["corp"]?.reason == "printer")
     life.machine.run(for: .seconds(30))
     let next = Agent(platform: life.machine.platform, settle: .zero)
     next.start()
     life.machine.run(for: .seconds(1))
-    #expect(next.status(at: 0, process: 1).tunnels.first?.hold == "down")
+    #expect(next.status(at: 0, process: 1).tunnels.first?.override == "down")
     life.machine.run(for: .seconds(40))
     #expect(next.status(at: 0, process: 1).tunnels.first?.state == "connected")
-    #expect(life.machine.savedHolds.isEmpty)
+    #expect(life.machine.savedOverrides.isEmpty)
   }
 }

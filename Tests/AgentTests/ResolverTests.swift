@@ -100,7 +100,7 @@ import Testing
     life.start()
     #expect(try life.tunnel().state == "connected" && answered())
     life.machine.whenApplied = { if !answered() { lapses.append("\($0)") } }
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel().state == "disconnected" && life.status.resolver?.refused == ["corp.example"])
     #expect(life.machine.state.observed.kernel.link(named: "corp") == nil && answered())
@@ -121,7 +121,7 @@ import Testing
     life.machine.failingSteps = { if case .setLinkResolver(_, Ownership.refusalLink) = $0 { "no" } else { nil } }
     life.start()
     #expect(try life.tunnel().state == "connected")
-    try life.agent.hold("corp", HoldRequest(wantsUp: false))
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
     life.machine.run(for: .seconds(30))
     #expect(try life.tunnel().state == "disconnected")
     #expect(life.status.notes.contains { $0.text.contains("not applied: no") })

@@ -13,13 +13,13 @@ import Testing
 
 @Suite("The notes that outlive a crash") struct StateFolderTests {
   private let command = CommandProviderConfiguration(up: ["up"], down: ["/usr/bin/down", "it"], interface: "vpn0", timeout: .seconds(7))
-  private let hold = Hold(wantsUp: true, since: 5, lifetime: .time(99), reason: "why not")
+  private let override = ManualOverride(wantsUp: true, since: 5, lifetime: .time(99), reason: "why not")
 
   private func fill(_ path: String) throws {
     let journal = try StateFolder(path: path).recoveryLog
     journal.noteLink("corp")
     journal.noteCommand("vpn", command)
-    journal.saveHolds(["corp": hold])
+    journal.saveOverrides(["corp": override])
   }
 
   @Test("are there again, and go when they are taken back") func reads() throws {
@@ -27,11 +27,11 @@ import Testing
     let path = folder.path + "/state"
     try fill(path)
     let journal = try StateFolder(path: path).recoveryLog
-    #expect(journal.unfinishedLinks() == ["corp"] && journal.startedCommands() == ["vpn": command] && journal.holds() == ["corp": hold])
+    #expect(journal.unfinishedLinks() == ["corp"] && journal.startedCommands() == ["vpn": command] && journal.overrides() == ["corp": override])
     #expect(journal.troubles() == [])
     journal.forgetLink("corp")
     journal.forgetCommand("vpn")
-    journal.saveHolds([:])
+    journal.saveOverrides([:])
     #expect(names(in: path) == ["lock"])
   }
 
@@ -77,10 +77,10 @@ import Testing
     for version in versions {
       try TextFile.overwrite("\(path)/\(name)", with: version)
       let journal = try StateFolder(path: path).recoveryLog
-      let (links, commands, holds) = (journal.unfinishedLinks(), journal.startedCommands(), journal.holds())
+      let (links, commands, overrides) = (journal.unfinishedLinks(), journal.startedCommands(), journal.overrides())
       #expect(links == (name == "link-corp" ? [] : ["corp"]))
       #expect(commands == (name == "command-vpn" ? [:] : ["vpn": command]))
-      #expect(holds == (name == "holds.json" ? [:] : ["corp": hold]))
+      #expect(overrides == (name == "holds.json" ? [:] : ["corp": override]))
       let troubles = journal.troubles()
       #expect(troubles.count == 1 && troubles[0].contains("\(path)/\(name) is damaged") && troubles[0].contains("damaged-\(name)"))
       #expect(try TextFile.read("\(path)/damaged-\(name)") == version)
@@ -116,7 +116,7 @@ import Testing
     let text = #"{"corp": {"up": true, "since": 5, "until": {"time": 99}, "reason": "why not"}}"#
     try TextFile.replace("\(path)/holds.json", with: Array(text.utf8), mode: 0o600)
     let journal = try StateFolder(path: path).recoveryLog
-    #expect(journal.holds() == ["corp": hold] && journal.troubles() == [])
+    #expect(journal.overrides() == ["corp": override] && journal.troubles() == [])
   }
 
   @Test("notes with times in seconds, as earlier versions wrote them, are read after an upgrade") func upgrade() throws {
@@ -145,9 +145,9 @@ import Testing
     let state = try StateFolder(path: path)
     let journal = state.recoveryLog
     #expect(journal.troubles() == [] && journal.startedCommands() == ["vpn": command])
-    let holds = journal.holds()
-    #expect(holds["corp"] == hold && holds["home"] == Hold(wantsUp: false, since: 6, lifetime: .resume))
-    guard case .network(let identity)? = holds["lab"]?.lifetime else { Issue.record("\(holds)"); return }
+    let overrides = journal.overrides()
+    #expect(overrides["corp"] == override && overrides["home"] == ManualOverride(wantsUp: false, since: 6, lifetime: .resume))
+    guard case .network(let identity)? = overrides["lab"]?.lifetime else { Issue.record("\(overrides)"); return }
     #expect(identity.link == "wlan0" && identity.ssid?.description == "Cafe" && identity.gateways.count == 2)
     #expect(identity.gateways[Sample.address("192.0.2.1")]??.description == "02:00:5e:00:00:01")
     #expect(state.trialNote == .until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
@@ -156,12 +156,12 @@ import Testing
     #expect(kept.files["/b"]?.file.bytes == [0xff])
 
     // What this version writes, it reads to the same.
-    journal.saveHolds(holds)
+    journal.saveOverrides(overrides)
     journal.noteCommand("vpn", command)
     state.put(kept)
     state.put(.until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
     let disk = NotesOnDisk(path)
-    #expect(disk.holds == holds && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
+    #expect(disk.overrides == overrides && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
     for name in notes.keys {
       let text = String(decoding: try TextFile.read("\(path)/\(name)"), as: UTF8.self)
       #expect(name == "trial" || !text.contains("\"since\":5") && !text.contains("\"timeout\":"), "\(text)")

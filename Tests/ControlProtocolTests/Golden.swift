@@ -15,9 +15,9 @@ enum Golden {
 
   static let corp = StatusReport.Tunnel(
     name: "corp", state: "reasserting", since: noon - .milliseconds(61_250), isEnabled: true, decision: .connect, rule: rule,
-    reason: "the peer has not answered for 22 s", code: .peerSilent, hold: "up", holdSince: noon - .seconds(600),
-    holdEnds: "for a time", holdUntil: noon + .seconds(1200), holdReason: "printer", holdLifetime: .time, isWanted: true, table: 21_000,
-    timers: [.init(what: "restart", at: noon + .milliseconds(4500)), .init(what: "hold-end", at: noon + .seconds(1200))], link: "corp",
+    reason: "the peer has not answered for 22 s", code: .peerSilent, override: "up", overrideSince: noon - .seconds(600),
+    overrideEnds: "for a time", overrideUntil: noon + .seconds(1200), overrideReason: "printer", overrideLifetime: .time, isWanted: true, table: 21_000,
+    timers: [.init(what: "restart", at: noon + .milliseconds(4500)), .init(what: "override-end", at: noon + .seconds(1200))], link: "corp",
     engine: "kernel", endpoint: "203.0.113.10:51820", lastHandshake: Timestamp(seconds: 1_795_348_900), receivedBytes: 15, sentBytes: 16,
     failure: "gateway 203.0.113.10:51820 did not answer within 15 s", failureCode: .peerTimeout,
     notes: [RemarkReport(.dnsLimited, of: "corp", "its name servers are not applied: Link corp is managed.")],
@@ -60,8 +60,8 @@ enum Golden {
         tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
       .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
-      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),
-      .hold(tunnel: "corp", nil, isSaid: false), .timer(tunnel: "corp", "retry", at: noon + .milliseconds(2500), inMilliseconds: 2500),
+      .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),
+      .override(tunnel: "corp", nil, isSaid: false), .timer(tunnel: "corp", "retry", at: noon + .milliseconds(2500), inMilliseconds: 2500),
       .timer(tunnel: "corp", "release", at: nil, inMilliseconds: nil), .network(link: "wlan0", type: "wifi", ssid: "Cafe"),
       .network(link: nil, type: nil, ssid: nil), .policy(generation: 3, errors: 0, warnings: 1),
       .policy(generation: 3, errors: 2, warnings: 0),

@@ -9,22 +9,22 @@ import Testing
   @Test(
     "requests survive the wire",
     arguments: [
-      Request.status, .network, .monitor(), .monitor(snapshots: true), .hold(tunnel: "corp", HoldRequest(wantsUp: true)),
-      .hold(
+      Request.status, .network, .monitor(), .monitor(snapshots: true), .override(tunnel: "corp", OverrideRequest(wantsUp: true)),
+      .override(
         tunnel: "corp",
-        HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer", sessions: ["192.0.2.7", "2001:db8::7"].map(Sample.address))),
-      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .time(.milliseconds(1500)))),
-      .hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
+        OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer", sessions: ["192.0.2.7", "2001:db8::7"].map(Sample.address))),
+      .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .time(.milliseconds(1500)))),
+      .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
       .release(ReleaseRequest(isPortal: true, programs: "/a", until: .resume, reason: "hotel")), .confirm, .revert,
       .apply(ApplyRequest(files: [.init(name: "10-corp.yaml", text: "version: 1\n")], confirmWithin: .seconds(60))),
     ])
   func requests(request: Request) throws { #expect(try Request(JSON(parsing: request.json.text().utf8)) == request) }
 
   @Test("the form of a request") func form() {
-    let request = Request.hold(tunnel: "corp", HoldRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
+    let request = Request.override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
     #expect(
       request.json.text()
-        == #"{"version":2,"request":{"hold":{"tunnel":"corp","override":{"up":false,"until":{"lifetime":"time","after-ms":60000},"reason":"printer","sessions":[]}}}}"#
+        == #"{"version":2,"request":{"override":{"tunnel":"corp","override":{"up":false,"until":{"lifetime":"time","after-ms":60000},"reason":"printer","sessions":[]}}}}"#
     )
     #expect(Request.status.json.text() == #"{"version":2,"request":{"status":{}}}"#)
   }
@@ -34,8 +34,8 @@ import Testing
     arguments: [
       (#"{"version":2}"#, "there is no `request`"), (#"{"version":2,"request":{"fly":{}}}"#, "request"),
       (#"{"version":2,"request":{}}"#, "request"),
-      (#"{"version":2,"request":{"hold":{"tunnel":"corp"}}}"#, "request.hold: there is no `override`"),
-      (#"{"version":2,"request":{"hold":{"override":{}}}}"#, "request.hold: there is no `tunnel`"),
+      (#"{"version":2,"request":{"override":{"tunnel":"corp"}}}"#, "request.override: there is no `override`"),
+      (#"{"version":2,"request":{"override":{"override":{}}}}"#, "request.override: there is no `tunnel`"),
       (#"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":0}}}}}"#, "up to a year"),
       (
         #"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":31622400001}}}}}"#,

@@ -109,21 +109,21 @@ import Testing
   @Test("a hold for a time ends by itself, and says when to ask again") func timedHold() {
     var decisions = DecisionScheduler()
     let set = policies([Sample.rule(.always, .connect)])
-    decisions.hold("corp", Hold(wantsUp: false, since: 1000, lifetime: .time(2800)))
+    decisions.override("corp", ManualOverride(wantsUp: false, since: 1000, lifetime: .time(2800)))
     let verdict = decisions.decide(on: set, cafe, at: start, time: 1000) { _ in false }
     #expect(verdict.map(\.intent) == [.down])
     #expect(decisions.nextDeadline(of: set, cafe, seen: start, at: start, time: 1000) == start + .seconds(1800))
-    #expect(decisions.endHolds(at: 2799, on: NetworkIdentity(of: cafe)) == [])
-    #expect(decisions.endHolds(at: 2800, on: NetworkIdentity(of: cafe)) == ["corp"])
+    #expect(decisions.endOverrides(at: 2799, on: NetworkIdentity(of: cafe)) == [])
+    #expect(decisions.endOverrides(at: 2800, on: NetworkIdentity(of: cafe)) == ["corp"])
     #expect(decisions.decide(on: set, cafe, at: start, time: 2800) { _ in false }.map(\.intent) == [.up])
   }
 
   @Test("a hold until the network changes outlasts being without one, and not another") func networkHold() {
-    let hold = Hold(wantsUp: false, since: 0, lifetime: .network(NetworkIdentity(of: cafe)))
-    #expect(!hold.isOver(at: 1, on: NetworkIdentity(of: cafe)))
-    #expect(!hold.isOver(at: 1, on: NetworkIdentity(of: NetworkSnapshot())))
-    #expect(hold.isOver(at: 1, on: NetworkIdentity(of: home)))
-    #expect(!Hold(wantsUp: true, since: 0, lifetime: .resume).isOver(at: .distantFuture, on: NetworkIdentity(of: home)))
+    let override = ManualOverride(wantsUp: false, since: 0, lifetime: .network(NetworkIdentity(of: cafe)))
+    #expect(!override.isOver(at: 1, on: NetworkIdentity(of: cafe)))
+    #expect(!override.isOver(at: 1, on: NetworkIdentity(of: NetworkSnapshot())))
+    #expect(override.isOver(at: 1, on: NetworkIdentity(of: home)))
+    #expect(!ManualOverride(wantsUp: true, since: 0, lifetime: .resume).isOver(at: .distantFuture, on: NetworkIdentity(of: home)))
   }
 
   @Test("a person does not wait for the release delay") func heldDown() {
@@ -131,7 +131,7 @@ import Testing
     let set = policies([Sample.rule(.always, .disconnect)])
     #expect(decisions.decide(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.unchanged])
     #expect(decisions.nextDeadline(of: set, cafe, seen: start, at: start, time: 0) == start + .seconds(5))
-    decisions.hold("corp", Hold(wantsUp: false, since: 0, lifetime: .resume))
+    decisions.override("corp", ManualOverride(wantsUp: false, since: 0, lifetime: .resume))
     #expect(decisions.decide(on: set, cafe, at: start, time: 0) { _ in true }.map(\.intent) == [.down])
   }
 
@@ -158,7 +158,7 @@ import Testing
     let later = start + .seconds(3)
     #expect(decisions.decide(on: set, cafe, changed: start, at: later, time: 0) { _ in false }.map(\.intent) == [.up, .up])
     #expect(decisions.nextDeadline(of: set, cafe, seen: later, at: later, time: 0) == nil)
-    decisions.hold("slow", Hold(wantsUp: true, since: 0, lifetime: .resume))
+    decisions.override("slow", ManualOverride(wantsUp: true, since: 0, lifetime: .resume))
     #expect(decisions.decide(on: set, cafe, changed: start, at: soon, time: 0) { _ in false }.map(\.intent) == [.up, .up])
   }
 

@@ -11,7 +11,7 @@ import Testing
     Sample.tunnel(name, rules: [Sample.rule(.always, action)], precedence: precedence)
   }
 
-  func claim(_ name: String, _ outcome: Decision.Outcome, override: Hold? = nil, isRunning: Bool = false) -> Exclusion.Claim {
+  func claim(_ name: String, _ outcome: Decision.Outcome, override: ManualOverride? = nil, isRunning: Bool = false) -> Exclusion.Claim {
     Exclusion.Claim(tunnel(name), Decision(tunnel: name, outcome: outcome), override: override, isRunning: isRunning)
   }
 
@@ -24,11 +24,11 @@ import Testing
   }
 
   @Test("an override comes first, the newest of several; who is held down gives way") func overrides() {
-    func hold(_ up: Bool, _ since: Timestamp) -> Hold { Hold(wantsUp: up, since: since, lifetime: .resume) }
-    #expect(Exclusion.losers(among: [claim("a", .connect), claim("b", .disconnect, override: hold(true, 1))]) == ["a": "b"])
+    func override(_ up: Bool, _ since: Timestamp) -> ManualOverride { ManualOverride(wantsUp: up, since: since, lifetime: .resume) }
+    #expect(Exclusion.losers(among: [claim("a", .connect), claim("b", .disconnect, override: override(true, 1))]) == ["a": "b"])
     #expect(
-      Exclusion.losers(among: [claim("a", .connect, override: hold(true, 1)), claim("b", .connect, override: hold(true, 2))]) == ["a": "b"])
-    #expect(Exclusion.losers(among: [claim("a", .connect, override: hold(false, 3)), claim("b", .connect)]) == [:])
+      Exclusion.losers(among: [claim("a", .connect, override: override(true, 1)), claim("b", .connect, override: override(true, 2))]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [claim("a", .connect, override: override(false, 3)), claim("b", .connect)]) == [:])
   }
 
   @Test("what is only left as it is gives way to what is wanted; what runs and waits for a fact keeps its place") func running() {
@@ -63,7 +63,7 @@ import Testing
   static let now = Moment(nanoseconds: 0)
 
   func reason(
-    _ action: Action, isWanted: Bool, timers: [TunnelTimer] = [], override: Hold? = nil, change: (inout Decision) -> Void = { _ in }
+    _ action: Action, isWanted: Bool, timers: [TunnelTimer] = [], override: ManualOverride? = nil, change: (inout Decision) -> Void = { _ in }
   ) -> String {
     let rule = Rule(name: "trusted", match: .ssid([Sample.ssid("Cafe")]), action: action, location: Sample.place())
     let tunnel = Sample.tunnel(rules: [rule])
@@ -86,8 +86,8 @@ import Testing
         "not acted on, because this version does not watch look-ups (evaluate-connection)"))
     #expect(
       reason(.connect, isWanted: false) { $0.inert = .excluded(by: "b") } == "enterprise tunnel b comes first; rule 1 \"trusted\": \(cafe)")
-    let hold = Hold(wantsUp: true, since: 0, lifetime: .resume)
-    #expect(reason(.disconnect, isWanted: true, override: hold) == "held up by hand until it is resumed; `roamward resume` ends it")
+    let override = ManualOverride(wantsUp: true, since: 0, lifetime: .resume)
+    #expect(reason(.disconnect, isWanted: true, override: override) == "held up by hand until it is resumed; `roamward resume` ends it")
   }
 
   @Test("the reason of a decision is that of the rule that decides, also where the trace goes on") func wholeTrace() {

@@ -9,31 +9,31 @@ import Testing
   func at(_ milliseconds: Int64) -> Moment { Moment(nanoseconds: 0) + .milliseconds(milliseconds) }
 
   @Test("a few repairs are made at once; then ever more seldom; and when it is over, at once again") func backsOff() {
-    var pace = RepairBackoff()
+    var backoff = RepairBackoff()
     var repairs: [Int64] = []
     // Undone again 10 ms after every repair, and asked for every 10 ms.
     var now: Int64 = 0
     while now < 120_000 {
-      if pace.repair([.routes], at: at(now)).isEmpty { repairs.append(now) }
+      if backoff.repair([.routes], at: at(now)).isEmpty { repairs.append(now) }
       now += 10
     }
     #expect(repairs.prefix(5) == [0, 10, 20, 30, 40])
     let gaps = zip(repairs.dropFirst(5), repairs.dropFirst(4)).map { $0 - $1 }
     #expect(gaps == [1000, 2000, 4000, 8000, 16_000, 32_000])
-    #expect(pace.contested(at: at(now)) == [.routes])
-    #expect(pace.words(for: .routes).contains("at most every 64 s"))
+    #expect(backoff.contested(at: at(now)) == [.routes])
+    #expect(backoff.words(for: .routes).contains("at most every 64 s"))
     // Twice the wait of 64 s after the last repair, at 63.04 s.
-    #expect(pace.endOfContests(at: at(now)) == at(40 + 63_000 + 128_000))
+    #expect(backoff.endOfContests(at: at(now)) == at(40 + 63_000 + 128_000))
     let later = now + 200_000
-    #expect(pace.contested(at: at(later)).isEmpty && pace.endOfContests(at: at(later)) == nil)
-    #expect(pace.repair([.routes], at: at(later)).isEmpty && pace.repair([.routes], at: at(later + 10)).isEmpty)
+    #expect(backoff.contested(at: at(later)).isEmpty && backoff.endOfContests(at: at(later)) == nil)
+    #expect(backoff.repair([.routes], at: at(later)).isEmpty && backoff.repair([.routes], at: at(later + 10)).isEmpty)
   }
 
   @Test("the firewall never waits longer than a second") func firewall() {
-    var pace = RepairBackoff()
+    var backoff = RepairBackoff()
     var last: Int64 = 0
     var longest: Int64 = 0
-    for now in stride(from: Int64(0), to: 600_000, by: 50) where pace.repair([.firewall], at: at(now)).isEmpty {
+    for now in stride(from: Int64(0), to: 600_000, by: 50) where backoff.repair([.firewall], at: at(now)).isEmpty {
       longest = max(longest, now - last)
       last = now
     }
@@ -41,16 +41,16 @@ import Testing
   }
 
   @Test("a waiting subject says until when, and does not hold up another one") func apart() {
-    var pace = RepairBackoff()
-    for _ in 0..<5 { #expect(pace.repair([.routes], at: at(0)).isEmpty) }
-    #expect(pace.repair([.routes, .rules], at: at(10)) == [.routes: at(1000)])
-    #expect(pace.contested(at: at(10)) == [.routes])
+    var backoff = RepairBackoff()
+    for _ in 0..<5 { #expect(backoff.repair([.routes], at: at(0)).isEmpty) }
+    #expect(backoff.repair([.routes, .rules], at: at(10)) == [.routes: at(1000)])
+    #expect(backoff.contested(at: at(10)) == [.routes])
   }
 
   @Test("slow repairs, one a minute, are never a war") func slow() {
-    var pace = RepairBackoff()
-    for minute in 0..<100 { #expect(pace.repair([.link("corp")], at: at(Int64(minute) * 61_000)).isEmpty) }
-    #expect(pace.contested(at: at(100 * 61_000)).isEmpty)
+    var backoff = RepairBackoff()
+    for minute in 0..<100 { #expect(backoff.repair([.link("corp")], at: at(Int64(minute) * 61_000)).isEmpty) }
+    #expect(backoff.contested(at: at(100 * 61_000)).isEmpty)
   }
 
   private let setup = RoutePolicyTests().setup(RoutePolicy(include: [Sample.prefix("10.0.0.0/8")]))
@@ -104,25 +104,25 @@ import Testing
     let steps = Plan(from: ObservedState(), to: wanted).steps
     var applied = followed(AppliedState(ObservedState()), ObservedState(), towards: wanted)
     for step in steps { applied.take(step) }
-    var pace = RepairBackoff()
-    for _ in 0..<5 { #expect(pace.pace(steps, after: applied, at: at(0)).steps == steps) }
-    let paced = pace.pace(steps, after: applied, at: at(10))
-    #expect(paced.steps == [] && paced.repairs == [] && paced.nextRepair == at(1000))
+    var backoff = RepairBackoff()
+    for _ in 0..<5 { #expect(backoff.admit(steps, after: applied, at: at(0)).steps == steps) }
+    let admitted = backoff.admit(steps, after: applied, at: at(10))
+    #expect(admitted.steps == [] && admitted.repairs == [] && admitted.nextRepair == at(1000))
     let new: [Step] = [
       .addRule(RoutingRule(family: .v4, priority: 21_001, table: 21_001)),
       .removeRule(RoutingRule(family: .v4, priority: 21_002, table: 21_002)),
       .setMTU(link: "other", mtu: 1400, was: 1420), .removeRoute(Route(to: Sample.prefix("10.9.0.0/16"), on: "lo", table: 21_500)),
     ]
-    #expect(pace.pace(steps + new, after: applied, at: at(20)).steps == new)
+    #expect(backoff.admit(steps + new, after: applied, at: at(20)).steps == new)
     // A stranger's route in the place of one of ours stays until ours may come.
     let route = wanted.routes[0]
     var stranger = route
     stranger.kind = .unreachable
-    #expect(pace.pace([.removeRoute(stranger), .addRoute(route)], after: applied, at: at(30)).steps == [])
+    #expect(backoff.admit([.removeRoute(stranger), .addRoute(route)], after: applied, at: at(30)).steps == [])
     // Another configuration cannot be given to a link that is not there.
     let other = WireGuardDevice(engine: .kernel, privateKey: Sample.secretKey(9), publicKey: Sample.key(8))
     applied.take(.configureWireGuard(link: "corp", other))
-    #expect(pace.pace(steps, after: applied, at: at(40)).steps == [])
+    #expect(backoff.admit(steps, after: applied, at: at(40)).steps == [])
   }
 
   @Test("two states that the agent makes in turn are no repairs") func turns() {

@@ -37,7 +37,7 @@ struct CrowdTests {
       (( spent < 100 )) && say "not busy" || say "busy: $spent of 200 ticks"
       kill "$crowd"
       roamward down corp
-      say "$(field corp hold)"
+      say "$(field corp override)"
       """)
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == ["[root is answered]", "[repaired]", "[followed]", "[not busy]", "[down]"],

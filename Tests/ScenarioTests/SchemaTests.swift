@@ -61,9 +61,10 @@ struct SchemaTests {
     let events = scene.read("events").lines
     #expect(events.count > 10)
     for event in events { #expect(try violations(of: event, "monitor") == [], "\(event)") }
-    let hold = try JSON(parsing: scene.read("status-3.json").utf8)["tunnels"]?.array?.first
+    let tunnel = try JSON(parsing: scene.read("status-3.json").utf8)["tunnels"]?.array?.first
     #expect(
-      hold?["hold"] == "down" && hold?["hold-lifetime"] == "time" && hold?["hold-reason"] == "printer" && hold?["code"] == "manual-override"
+      tunnel?["override"] == "down" && tunnel?["override-lifetime"] == "time" && tunnel?["override-reason"] == "printer"
+        && tunnel?["code"] == "manual-override"
     )
   }
 

@@ -20,7 +20,7 @@ struct SocketTests {
       \(somebody) ./roamward status --json | jq -r '.tunnels[0].state'
       for command in 'down corp' 'up corp' 'resume corp'; do \(somebody) ./roamward $command 2>&1 || say "$?"; done
       sleep 0.3
-      say "$(field corp state) $(field corp hold)"
+      say "$(field corp state) $(field corp override)"
       \(somebody) ./roamward wait corp --timeout 1s && say "waiting is looking"
       """)
     #expect(seen.lines[0] == "connected")

@@ -40,7 +40,7 @@ extension Agent {
   private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {
     let policy = supervisor.policy
     let decision = state.decisions.decisions[policy.name]
-    let hold = state.decisions.holds[policy.name]
+    let override = state.decisions.overrides[policy.name]
     let isUp = supervisor.machine.level > .nothing
     let device = isUp ? supervisor.linkName.flatMap { state.seen.state?.wireGuard[$0] } : nil
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
@@ -48,8 +48,8 @@ extension Agent {
     var report = StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
       decision: decision?.outcome ?? .ignore, rule: decision?.rule.map { RuleReport($0) }, reason: reason.description, code: reason.code,
-      hold: hold.map { $0.wantsUp ? "up" : "down" }, holdSince: hold?.since, holdEnds: hold?.lifetime.words, holdUntil: hold?.lifetime.end,
-      holdReason: hold?.reason, holdLifetime: hold?.lifetime.word, isWanted: supervisor.isWanted,
+      override: override.map { $0.wantsUp ? "up" : "down" }, overrideSince: override?.since, overrideEnds: override?.lifetime.words, overrideUntil: override?.lifetime.end,
+      overrideReason: override?.reason, overrideLifetime: override?.lifetime.word, isWanted: supervisor.isWanted,
       table: supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil,
       timers: state.timers(of: supervisor, at: now, wallClock: platform.clock.wallClock()).map {
         .init(what: $0.what.rawValue, at: wallClock($0.at))
@@ -93,7 +93,7 @@ extension Agent {
   }
 }
 
-extension Hold.Lifetime {
+extension ManualOverride.Lifetime {
   /// What ends it, as a word of reports.
   var word: Lifetime.Word {
     switch self {

@@ -7,26 +7,26 @@ package import RoamwardCore
 /// What a person asks of the agent.
 extension Agent {
   /// Brings a tunnel up or down by hand, whatever the rules say.
-  package func hold(_ tunnel: String, _ request: HoldRequest) throws(RequestError) {
+  package func override(_ tunnel: String, _ request: OverrideRequest) throws(RequestError) {
     guard let policy = state.set.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
     guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
     reconciler.observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
     let cure = "`--even-ssh` does it all the same, and with `--for 5m` it ends by itself"
-    try refuseToCut(request.sessions, under: prospect(of: state.set, holding: tunnel, up: request.wantsUp), cure: cure)
+    try refuseToCut(request.sessions, under: preview(of: state.set, holding: tunnel, up: request.wantsUp), cure: cure)
     let now = platform.clock.wallClock()
-    let lifetime: Hold.Lifetime =
+    let lifetime: ManualOverride.Lifetime =
       switch request.until {
       case .networkChange: .network(state.seen.network)
       case .resume: .resume
       case .time(let duration): .time(now + duration)
       }
-    let hold = Hold(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
-    let superseded = reconciler.change { $0.decisions.hold(tunnel, hold, of: $0.set) }
-    platform.recoveryLog.saveHolds(state.decisions.holds)
-    for other in superseded { announcer.publish(.hold(tunnel: other, nil, isSaid: false)) }
-    announcer.publish(.hold(tunnel: tunnel, request, isSaid: true))
+    let override = ManualOverride(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
+    let superseded = reconciler.change { $0.decisions.override(tunnel, override, of: $0.set) }
+    platform.recoveryLog.saveOverrides(state.decisions.overrides)
+    for other in superseded { announcer.publish(.override(tunnel: other, nil, isSaid: false)) }
+    announcer.publish(.override(tunnel: tunnel, request, isSaid: true))
     reconciler.pass()
   }
 
@@ -37,8 +37,8 @@ extension Agent {
       if tunnel == nil { _ = state.killSwitch.machine.close() }
       return state.decisions.resume(tunnel)
     }
-    if !ended.isEmpty { platform.recoveryLog.saveHolds(state.decisions.holds) }
-    for name in ended { announcer.publish(.hold(tunnel: name, nil, isSaid: true)) }
+    if !ended.isEmpty { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
+    for name in ended { announcer.publish(.override(tunnel: name, nil, isSaid: true)) }
     reconciler.pass()
   }
 
@@ -61,7 +61,7 @@ extension Agent {
       programs = group
     }
     let now = platform.clock.wallClock()
-    var lifetime: Hold.Lifetime =
+    var lifetime: ManualOverride.Lifetime =
       switch request.until {
       case .networkChange: .network(NetworkIdentity(of: state.seen.snapshot))
       case .resume: .resume

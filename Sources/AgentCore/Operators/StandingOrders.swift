@@ -6,7 +6,7 @@ package import RoamwardCore
 /// What a plan depends on beside policies and the network: manual overrides, the suspension of the kill switch, and
 /// how the agent's tunnels stand.
 package struct StandingOrders: Hashable, Sendable {
-  package var overrides: [String: Hold] = [:]
+  package var overrides: [String: ManualOverride] = [:]
   package var killSwitch = KillSwitchMachine()
   /// Whether each tunnel is wanted, by the agent's word; `nil`: no agent tells.
   package var wanted: [String: Bool]?
@@ -18,15 +18,15 @@ package struct StandingOrders: Hashable, Sendable {
   /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the
   /// network changes is over on any other.
   package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
-    func lifetime(_ word: Lifetime.Word?, _ end: Timestamp?) -> Hold.Lifetime? {
+    func lifetime(_ word: Lifetime.Word?, _ end: Timestamp?) -> ManualOverride.Lifetime? {
       if word == .network, !isSameNetwork { return nil }
       return end.map { .time($0) } ?? .resume
     }
     for tunnel in report.tunnels {
       tables[tunnel.name] = tunnel.table
-      guard let hold = tunnel.hold, let lifetime = lifetime(tunnel.holdLifetime, tunnel.holdUntil) else { continue }
-      overrides[tunnel.name] = Hold(
-        wantsUp: hold == "up", since: tunnel.holdSince ?? report.time, lifetime: lifetime, reason: tunnel.holdReason)
+      guard let override = tunnel.override, let lifetime = lifetime(tunnel.overrideLifetime, tunnel.overrideUntil) else { continue }
+      overrides[tunnel.name] = ManualOverride(
+        wantsUp: override == "up", since: tunnel.overrideSince ?? report.time, lifetime: lifetime, reason: tunnel.overrideReason)
     }
     let wanted = Dictionary(report.tunnels.map { ($0.name, $0.isWanted) }) { first, _ in first }
     self.wanted = wanted
@@ -42,8 +42,8 @@ package struct StandingOrders: Hashable, Sendable {
 
   /// What differs from what the rules alone want.
   package var remarks: [Remark] {
-    var remarks = overrides.sorted { $0.key < $1.key }.map { name, hold in
-      Remark(.manualOverride, of: name, "manual override: \(hold.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it")
+    var remarks = overrides.sorted { $0.key < $1.key }.map { name, override in
+      Remark(.manualOverride, of: name, "manual override: \(override.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it")
     }
     if let release = killSwitch.release {
       let purpose = release.isPortal ? " for a captive portal" : ""

@@ -23,7 +23,7 @@ extension Agent {
       } else {
         reconciler.observe()
         let cure = "`--confirm-within 60s` brings the last set back unless you confirm it, `--even-ssh` does it all the same"
-        try refuseToCut(request.sessions, under: prospect(of: staged.policies), cure: cure)
+        try refuseToCut(request.sessions, under: preview(of: staged.policies), cure: cure)
         do throws(RequestError) {
           try ask(platform.policies.trials.keep)
         } catch {

@@ -12,8 +12,8 @@ package struct RecoveryLog {
   package var noteCommand: (String, CommandProviderConfiguration) -> Void
   package var forgetCommand: (String) -> Void
   /// Manual overrides, which outlive the agent and the boot.
-  package var holds: () -> [String: Hold]
-  package var saveHolds: ([String: Hold]) -> Void
+  package var overrides: () -> [String: ManualOverride]
+  package var saveOverrides: ([String: ManualOverride]) -> Void
   /// What is wrong with the notes now, for people.
   package var troubles: () -> [String]
 
@@ -21,7 +21,7 @@ package struct RecoveryLog {
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
     startedCommands: @escaping () -> [String: CommandProviderConfiguration],
     noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
-    holds: @escaping () -> [String: Hold], saveHolds: @escaping ([String: Hold]) -> Void, troubles: @escaping () -> [String]
+    overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void, troubles: @escaping () -> [String]
   ) {
     self.unfinishedLinks = unfinishedLinks
     self.noteLink = noteLink
@@ -29,8 +29,8 @@ package struct RecoveryLog {
     self.startedCommands = startedCommands
     self.noteCommand = noteCommand
     self.forgetCommand = forgetCommand
-    self.holds = holds
-    self.saveHolds = saveHolds
+    self.overrides = overrides
+    self.saveOverrides = saveOverrides
     self.troubles = troubles
   }
 }

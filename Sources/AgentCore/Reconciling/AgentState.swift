@@ -56,7 +56,7 @@ extension AgentState {
   /// What the agent knows of its tunnels, as the one builder takes it.
   var desiredTunnels: DesiredTunnels {
     DesiredTunnels(
-      set, decisions: decisions.decisions, overrides: decisions.holds, killSwitch: killSwitch.machine,
+      set, decisions: decisions.decisions, overrides: decisions.overrides, killSwitch: killSwitch.machine,
       standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping)
   }
 
@@ -81,7 +81,7 @@ extension AgentState {
   var portalWindow: PortalWindow? { killSwitch.machine.portalWindow(controlGroup) }
 
   /// Whether something is open on this network that would have to be blocked at once on another one.
-  var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, holds: decisions.holds) }
+  var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, overrides: decisions.overrides) }
 }
 
 // MARK: What is observed
@@ -98,7 +98,7 @@ extension AgentState {
 
   /// What policies and overrides need; an override that ends with the network tells networks apart by their gateways.
   private var neededFacts: Set<FactKind> {
-    let isHeld = decisions.holds.values.contains { if case .network = $0.lifetime { true } else { false } }
+    let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
     return isHeld ? set.neededFacts.union([.gatewayMAC]) : set.neededFacts
   }
 
@@ -137,7 +137,7 @@ extension AgentState {
     if let doubt = tunnel.machine.doubt { return (doubt.code, "\(doubt)") }
     let name = tunnel.policy.name
     let reason = StateReason(
-      set.tunnel(named: name), decisions.decisions[name], override: decisions.holds[name], isWanted: tunnel.isWanted,
+      set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
     return (tunnel.machine.trouble ?? reason.code, reason.description)
   }

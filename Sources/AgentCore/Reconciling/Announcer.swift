@@ -1,4 +1,5 @@
 package import ControlProtocol
+import KernelModel
 import NetworkTypes
 package import RoamwardCore
 
@@ -14,6 +15,7 @@ package final class Announcer {
   private var failures: [String: PublishedFailure] = [:]
   private var timers: [String: [TunnelTimer]] = [:]
   private var firewall = FirewallStatus()
+  private var blocking = BlockingRecorder()
 
   func warn(_ remark: Remark) { publish(.warning(remark)) }
 
@@ -39,14 +41,28 @@ package final class Announcer {
     publish(.state(tunnel: name, from: old, to: new, code: why.code, reason: why.description))
   }
 
-  func follow(_ status: FirewallStatus) {
-    guard status != firewall else { return }
-    firewall = status
-    publish(.firewall(status))
+  /// What has come of a pass: the firewall, timers and repairs.
+  func follow(_ state: inout AgentState, at now: Moment, wallClock: Timestamp, recordBlocking: (FirewallStatus?) -> Void) {
+    followFirewall(of: state, recordBlocking)
+    let timers = state.tunnels.ordered.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
+    follow(Dictionary(uniqueKeysWithValues: timers), at: now, wallClock: wallClock)
+    let ended = state.repairs.takeEnded(at: now)
+    follow(ended) { [tunnels = state.tunnels] link in tunnels.ordered.first { $0.linkName == link }?.policy.name }
+  }
+
+  func followFirewall(of state: AgentState, _ recordBlocking: (FirewallStatus?) -> Void) {
+    let status = state.firewallStatus
+    if status != firewall {
+      firewall = status
+      publish(.firewall(status))
+    }
+    // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
+    if state.policies.generation == 0, case .table(_, _, isGuarding: true)? = state.seen.state?.firewall { return }
+    blocking.follow(status, recordBlocking)
   }
 
   /// Timers that have been set since this was called last, and those that will not come any more where no other event says so.
-  func follow(_ all: [String: [TunnelTimer]], at now: Moment, wallClock: Timestamp) {
+  private func follow(_ all: [String: [TunnelTimer]], at now: Moment, wallClock: Timestamp) {
     for (name, after) in all.sorted(by: { $0.key < $1.key }) {
       let before = timers[name] ?? []
       for timer in before where now < timer.at && timer.what.wordsOfEnd != nil && !after.contains(where: { $0.what == timer.what }) {
@@ -63,7 +79,7 @@ package final class Announcer {
   }
 
   /// Bursts of repairs that are over.
-  func follow(_ ended: [(subject: RepairBackoff.Subject, count: Int)], tunnel: (String) -> String?) {
+  private func follow(_ ended: [(subject: RepairBackoff.Subject, count: Int)], tunnel: (String) -> String?) {
     for (subject, count) in ended { publish(.repair(tunnel: subject.link.flatMap(tunnel), reason: subject.reason, count: count)) }
   }
 }
@@ -85,6 +101,6 @@ extension TunnelTimer {
   /// The end of an override is a time on the wall clock, in whole seconds: seen from two moments it differs by up to one.
   fileprivate func isSame(as other: TunnelTimer) -> Bool {
     let difference = max(at, other.at) - min(at, other.at)
-    return what == other.what && (what == .holdEnd ? difference < .seconds(2) : difference == .zero)
+    return what == other.what && (what == .overrideEnd ? difference < .seconds(2) : difference == .zero)
   }
 }

@@ -14,10 +14,10 @@ struct TunnelOrder {
 extension AgentState {
   /// Ends what is over: overrides, and the suspension of the kill switch. Gives the tunnels whose override has ended.
   mutating func endWhatIsOver(wallClock: Timestamp) -> [String] {
-    let ended = decisions.endHolds(at: wallClock, on: seen.network)
+    let ended = decisions.endOverrides(at: wallClock, on: seen.network)
     _ = killSwitch.machine.endRelease(at: wallClock, on: seen.network)
     // To have no network is to have just left one.
-    if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, holds: decisions.holds) }
+    if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, overrides: decisions.overrides) }
     if isPortalNeedless { _ = killSwitch.machine.close() }
     return ended
   }

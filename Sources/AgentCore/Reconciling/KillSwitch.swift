@@ -35,3 +35,8 @@ struct KillSwitch {
 
   mutating func closedInAdvance(_ isClosed: Bool) { hasClosedInAdvance = isClosed }
 }
+
+extension AgentState {
+  /// Plans for the moment in which the network is left.
+  mutating func prepareToLeave() { killSwitch.prepareToLeave(desiredTunnels, portal: portalWindow) }
+}

@@ -23,7 +23,7 @@ extension AgentState {
       scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)
     }
     repairs.follow(observed, towards: desired)
-    let (steps, repaired) = repairs.pace(possible, at: now)
+    let (steps, repaired) = repairs.admit(possible, at: now)
     agenda.counters.repairs += repaired
     if plan.isEmpty { repairs.settled = desired }
     let conflicts = (repairs.words(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }

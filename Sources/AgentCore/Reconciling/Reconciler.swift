@@ -14,7 +14,6 @@ final class Reconciler {
   private let prober: Prober
   private let runner: StepRunner
   private let passes = PassLoop()
-  private var blocking = BlockingRecorder()
   /// Called at the end of each pass.
   var whenPassed: () -> Void = {}
 
@@ -46,7 +45,7 @@ final class Reconciler {
 
   func pass() {
     guard passes.begin() else { return }
-    _ = noticeSleep()
+    _ = noteSleepOfClock()
     repeat {
       if state.schedule.isStale { observe() }
       // What was seen until here is judged in this round.
@@ -56,18 +55,14 @@ final class Reconciler {
       converge()
     } while passes.hasAnotherRound
     passes.end()
-    prepareToLeave()
-    announceFirewall()
+    state.prepareToLeave()
+    announcer.follow(&state, at: now, wallClock: wallClock, recordBlocking: platform.recordBlocking)
     if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }
     for tunnel in state.tunnels.ordered { tunnel.beginSampling() }
-    let timers = state.tunnels.ordered.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
-    announcer.follow(Dictionary(uniqueKeysWithValues: timers), at: now, wallClock: wallClock)
-    let ended = state.repairs.takeEnded(at: now)
-    announcer.follow(ended) { [tunnels = state.tunnels] link in tunnels.ordered.first { $0.linkName == link }?.policy.name }
     whenPassed()
   }
 
-  /// A pass without decisions: what is wanted stays as it is, and is made of the machine as it is now. `isNeeded` is asked after the look.
+  /// A pass without decisions: the desired state stays, and is applied to the machine as it is now. `isNeeded` is asked after the look.
   func reconverge(within scope: (Step) -> Bool = { _ in true }, afterLook look: () -> Void, if isNeeded: () -> Bool = { true }) {
     passes.beforePass {
       look()
@@ -79,17 +74,15 @@ final class Reconciler {
   func beforePass(_ body: () -> Void) { passes.beforePass(body) }
 
   /// Whether the machine has slept since this was asked last.
-  func noticeSleep() -> Bool {
+  func noteSleepOfClock() -> Bool {
     guard state.agenda.sleep.hasSlept(platform.clock.timeAsleep()) else { return false }
     noteSleep()
     return true
   }
 
   func noteSleep() {
-    guard state.agenda.sleep.woke(at: now) else { return }
+    guard state.wake(at: now) else { return }
     noteWake(.sleep)
-    state.schedule.isStale = true
-    state.seen.pathNews.slept()
     prober.wake()
   }
 
@@ -121,7 +114,7 @@ final class Reconciler {
 
   private func take(_ news: ObservedMachine.News) {
     if news.isSnapshot { announcer.publish(.snapshot(state.seen.snapshot.json)) }
-    if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, holds: state.decisions.holds) }
+    if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
     if news.isDescription { announcer.publish(.network(of: state.seen.snapshot)) }
     // The kernel need not announce it once more.
     if news.isSnapshot || !news.paths.isEmpty { passes.demandAnotherRound() }
@@ -138,9 +131,9 @@ final class Reconciler {
     prober.want(state.stop.isStopping ? [] : state.decisions.evidence(for: state.set, state.seen.snapshot, at: now))
     takeProbeResults()
     let running = state.tunnels.ordered.filter(\.machine.isRunning)
-    let holds = state.decisions.holds
-    for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.hold(tunnel: tunnel, nil, isSaid: false)) }
-    if state.decisions.holds != holds { platform.recoveryLog.saveHolds(state.decisions.holds) }
+    let overrides = state.decisions.overrides
+    for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.override(tunnel: tunnel, nil, isSaid: false)) }
+    if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     state.tunnels.follow(state.set)
     for order in state.decide(at: now, wallClock: wallClock) {
       if order.isNews { announcer.publish(.decision(order)) }
@@ -178,8 +171,7 @@ final class Reconciler {
   /// Makes the machine what is wanted of it, and tells the tunnels what came of it. Ends when nothing more can be done at once.
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
     defer { if state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() } }
-    var hasFailed = false
-    var hasLookedAgain = false
+    var (hasFailed, hasLookedAgain) = (false, false)
     for _ in 0..<8 {
       guard let before = state.seen.state else { return }
       showTunnels(before)
@@ -187,8 +179,7 @@ final class Reconciler {
       announcer.note(work.problems)
       let failures = carryOut(work.steps)
       if !work.steps.isEmpty { observe() }
-      // Another program took the link down between the look and the step: that is no failure, but another machine to
-      // plan for. Once, then it counts.
+      // Another program took the link down between look and step: not a failure, but another machine to plan for. Once.
       if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         hasLookedAgain = true
         continue
@@ -209,19 +200,14 @@ final class Reconciler {
 
   /// The tunnels see what there is of them.
   private func showTunnels(_ observed: ObservedState) {
-    // A note is there from before the link is made until the link, and what ran it, is gone.
-    for link in platform.recoveryLog.unfinishedLinks().sorted()
-    where !state.inProgress.links.contains(link) && observed.kernel.link(named: link) == nil {
-      platform.machine.endUserspaceLink(link)
-      platform.recoveryLog.forgetLink(link)
-    }
+    runner.endMissingLinks(in: observed.kernel, inProgress: state.inProgress.links)
     state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
     for tunnel in state.tunnels.ordered {
       drive(tunnel) { tunnel, _ in tunnel.observe(tunnel.linkName.flatMap { observed.wireGuard[$0] }) }
     }
   }
 
-  /// Carries steps out, or has another program do so. Gives those that failed, but for name servers, which fail no tunnel.
+  /// Carries steps out, or has another program do so. Gives those that failed. Steps of name servers are left out: no tunnel fails with them.
   func carryOut(_ steps: [Step]) -> [StepFailure] {
     if steps.isEmpty { return [] }
     let outcome = runner.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)
@@ -260,18 +246,5 @@ final class Reconciler {
       announcer.warn(Remark(.stepFailed, of: state.tunnels.owner(of: failure.step)?.policy.name, "\(failure)"))
     }
     return before == state.tunnels.ordered.map(\.machine)
-  }
-
-  // MARK: Kill switch
-
-  /// Plans for the moment in which the network is left.
-  func prepareToLeave() { state.killSwitch.prepareToLeave(state.desiredTunnels, portal: state.portalWindow) }
-
-  func announceFirewall() {
-    let status = state.firewallStatus
-    announcer.follow(status)
-    // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
-    if state.policies.generation == 0, case .table(_, _, isGuarding: true)? = state.seen.state?.firewall { return }
-    blocking.follow(status, platform.recordBlocking)
   }
 }

@@ -25,12 +25,12 @@ struct RepairSchedule {
   mutating func made(_ steps: [Step]) { for step in steps { applied?.take(step) } }
 
   /// The steps to make now: without repairs of what is fought over, until their time comes. Gives how many of them are repairs, too.
-  mutating func pace(_ steps: [Step], at now: Moment) -> (steps: [Step], repairs: Int) {
+  mutating func admit(_ steps: [Step], at now: Moment) -> (steps: [Step], repairs: Int) {
     guard let applied, !steps.isEmpty else { return (steps, 0) }
-    let paced = backoff.pace(steps, after: applied, at: now)
-    repairAt = [repairAt, paced.nextRepair].compactMap { $0 }.min()
-    tally.add(paced.repairs, at: now)
-    return (paced.steps, paced.repairs.count)
+    let admitted = backoff.admit(steps, after: applied, at: now)
+    repairAt = [repairAt, admitted.nextRepair].compactMap { $0 }.min()
+    tally.add(admitted.repairs, at: now)
+    return (admitted.steps, admitted.repairs.count)
   }
 
   mutating func repairIsDue() { repairAt = nil }

@@ -16,3 +16,13 @@ struct SleepWatch {
     return true
   }
 }
+
+extension AgentState {
+  /// The machine has slept: everything is looked at anew, and tunnels prove themselves. Gives whether the sleep is news.
+  mutating func wake(at now: Moment) -> Bool {
+    guard agenda.sleep.woke(at: now) else { return false }
+    schedule.isStale = true
+    seen.pathNews.slept()
+    return true
+  }
+}

@@ -31,6 +31,14 @@ struct StepRunner {
     return outcome
   }
 
+  /// Ends what ran links that are gone. A note is there from before the link is made until the link, and what ran it, is gone.
+  func endMissingLinks(in kernel: KernelState, inProgress: Set<String>) {
+    for link in platform.recoveryLog.unfinishedLinks().sorted() where !inProgress.contains(link) && kernel.link(named: link) == nil {
+      platform.machine.endUserspaceLink(link)
+      platform.recoveryLog.forgetLink(link)
+    }
+  }
+
   private func apply(_ steps: [Step], _ outcome: inout Outcome) {
     var rest = steps[...]
     while let stage = rest.first?.stage {

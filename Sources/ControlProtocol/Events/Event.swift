@@ -12,7 +12,7 @@ package struct Event: Hashable, Sendable {
     /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
     case failure(tunnel: String, TunnelFailure)
     /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
-    case hold(tunnel: String, HoldRequest?, isSaid: Bool)
+    case override(tunnel: String, OverrideRequest?, isSaid: Bool)
     /// Something will happen to a tunnel by itself at this time; `nil`: it will not any more.
     case timer(tunnel: String, String, at: Timestamp?, inMilliseconds: Int64?)
     /// The primary link is another one, or its network; `nil`: there is none.
@@ -46,7 +46,7 @@ extension Event.Kind {
     switch self {
     case .decision(_, _, _, _, let code, _), .state(_, _, _, let code, _), .repair(_, let code, _): code
     case .failure(_, let failure): failure.code
-    case .hold(_, let hold, _): hold == nil ? .overrideEnded : .manualOverride
+    case .override(_, let override, _): override == nil ? .overrideEnded : .manualOverride
     case .timer: .scheduled
     case .network(let link, _, _): link == nil ? .noNetwork : .networkChanged
     case .policy(_, let errors, _): errors == 0 ? .policyLoaded : .policyRefused
@@ -59,7 +59,7 @@ extension Event.Kind {
   /// The tunnel that it happened to; `nil`: none alone.
   package var tunnel: String? {
     switch self {
-    case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .hold(let tunnel, _, _),
+    case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .override(let tunnel, _, _),
       .timer(let tunnel, _, _, _):
       tunnel
     case .repair(let tunnel, _, _): tunnel
@@ -74,10 +74,10 @@ extension Event.Kind {
       DecisionEvent(tunnel: tunnel, decision: outcome, rule: rule, name: name, reason: reason)
     case .state(let tunnel, let from, let to, _, let reason): StateEvent(tunnel: tunnel, from: from, to: to, reason: reason)
     case .failure(let tunnel, let failure): FailureEvent(tunnel: tunnel, reason: failure.description)
-    case .hold(let tunnel, let hold, let isSaid):
-      HoldEvent(
-        tunnel: tunnel, hold: hold.map { $0.wantsUp ? "up" : "down" }, isSaid: isSaid, lifetime: hold?.until.word,
-        milliseconds: hold?.until.duration?.milliseconds, reason: hold?.reason)
+    case .override(let tunnel, let override, let isSaid):
+      OverrideEvent(
+        tunnel: tunnel, override: override.map { $0.wantsUp ? "up" : "down" }, isSaid: isSaid, lifetime: override?.until.word,
+        milliseconds: override?.until.duration?.milliseconds, reason: override?.reason)
     case .timer(let tunnel, let what, let at, let milliseconds):
       TimerEvent(tunnel: tunnel, timer: what, at: at, milliseconds: milliseconds)
     case .network(let link, let type, let ssid): NetworkEvent(link: link, type: type, ssid: ssid)

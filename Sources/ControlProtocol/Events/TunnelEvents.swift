@@ -105,23 +105,23 @@ package struct FailureEvent: Happening {
 }
 
 /// A person has said that a tunnel is to be up or down, or that is over.
-package struct HoldEvent: Happening {
-  package static let event = "hold"
+package struct OverrideEvent: Happening {
+  package static let event = "override"
 
   package var tunnel: String
-  package var hold: String?
+  package var override: String?
   package var isSaid: Bool
   package var lifetime: Lifetime.Word?
   package var milliseconds: Int64?
   package var reason: String?
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel): " + (hold.map { "held \($0) by hand" } ?? "no longer held")
+    "\(tunnel): " + (override.map { "held \($0) by hand" } ?? "no longer held")
   }
 
   private enum CodingKeys: String, DescribedKey {
     case tunnel
-    case hold
+    case override
     case isSaid = "said"
     case lifetime
     case milliseconds = "after-ms"
@@ -130,7 +130,7 @@ package struct HoldEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .hold: "What a person wants; null: nothing any more."
+      case .override: "What a person wants; null: nothing any more."
       case .isSaid: "Whether a person said it just now."
       case .lifetime: "What ends it."
       case .milliseconds: "How long it lasts, where its lifetime is a time."
@@ -140,7 +140,7 @@ package struct HoldEvent: Happening {
 
     var words: [String]? {
       switch self {
-      case .hold: ["up", "down"]
+      case .override: ["up", "down"]
       default: nil
       }
     }

@@ -9,7 +9,7 @@ package enum Request: Hashable, Sendable, Codable {
   /// With `snapshots`, also every network that is seen, whole: what `simulate` can live through again.
   case monitor(snapshots: Bool = false)
   /// Holds the tunnel up or down.
-  case hold(tunnel: String, HoldRequest)
+  case override(tunnel: String, OverrideRequest)
   /// Ends the hold on one tunnel, or all of them.
   case resume(tunnel: String?)
   /// Opens the firewall, wholly or for a portal.
@@ -22,7 +22,7 @@ package enum Request: Hashable, Sendable, Codable {
   case confirm
   case revert
 
-  private enum HoldCodingKeys: String, CodingKey {
+  private enum OverrideCodingKeys: String, CodingKey {
     case tunnel
     case _1 = "override"
   }
@@ -39,7 +39,7 @@ package enum Request: Hashable, Sendable, Codable {
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .hold, .resume, .release, .reload, .apply, .confirm, .revert: true
+    case .override, .resume, .release, .reload, .apply, .confirm, .revert: true
     }
   }
 

@@ -19,15 +19,15 @@ extension StatusReport {
     /// The code of `reason`.
     package var code: ReasonCode
     /// `up` or `down`.
-    package var hold: String?
-    package var holdSince: Timestamp?
+    package var override: String?
+    package var overrideSince: Timestamp?
     /// When it ends, in words: `when the network changes`.
-    package var holdEnds: String?
+    package var overrideEnds: String?
     /// When it ends by the clock.
-    package var holdUntil: Timestamp?
-    package var holdReason: String?
+    package var overrideUntil: Timestamp?
+    package var overrideReason: String?
     /// What ends it.
-    package var holdLifetime: Lifetime.Word?
+    package var overrideLifetime: Lifetime.Word?
     /// Rules or a person have wanted it up, and nothing has wanted it down since.
     package var isWanted: Bool
     /// The routing table that is its own while it is anything but down.
@@ -53,8 +53,8 @@ extension StatusReport {
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
-      code: ReasonCode = .undecided, hold: String? = nil, holdSince: Timestamp? = nil, holdEnds: String? = nil, holdUntil: Timestamp? = nil,
-      holdReason: String? = nil, holdLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil, timers: [Timer] = [],
+      code: ReasonCode = .undecided, override: String? = nil, overrideSince: Timestamp? = nil, overrideEnds: String? = nil, overrideUntil: Timestamp? = nil,
+      overrideReason: String? = nil, overrideLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil, timers: [Timer] = [],
       link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Timestamp? = nil, receivedBytes: Int64? = nil,
       sentBytes: Int64? = nil, failure: String? = nil, failureCode: ReasonCode? = nil, notes: [RemarkReport] = [], outside: [Outside] = [],
       peerSilenceMilliseconds: Int64? = nil
@@ -67,12 +67,12 @@ extension StatusReport {
       self.rule = rule
       self.reason = reason
       self.code = code
-      self.hold = hold
-      self.holdSince = holdSince
-      self.holdEnds = holdEnds
-      self.holdUntil = holdUntil
-      self.holdReason = holdReason
-      self.holdLifetime = holdLifetime
+      self.override = override
+      self.overrideSince = overrideSince
+      self.overrideEnds = overrideEnds
+      self.overrideUntil = overrideUntil
+      self.overrideReason = overrideReason
+      self.overrideLifetime = overrideLifetime
       self.isWanted = isWanted
       self.table = table
       self.timers = timers
@@ -92,12 +92,12 @@ extension StatusReport {
     private enum CodingKeys: String, DescribedKey {
       case name, state, since
       case isEnabled = "enabled"
-      case decision, rule, reason, code, hold
-      case holdSince = "hold-since"
-      case holdEnds = "hold-ends"
-      case holdUntil = "hold-until"
-      case holdReason = "hold-reason"
-      case holdLifetime = "hold-lifetime"
+      case decision, rule, reason, code, override
+      case overrideSince = "override-since"
+      case overrideEnds = "override-ends"
+      case overrideUntil = "override-until"
+      case overrideReason = "override-reason"
+      case overrideLifetime = "override-lifetime"
       case isWanted = "wanted"
       case table, timers, link, engine, endpoint
       case lastHandshake = "last-handshake"
@@ -118,12 +118,12 @@ extension StatusReport {
         case .rule: "The rule that decided; null: none holds."
         case .reason: "Why the tunnel is as it is."
         case .code: "The same as a code."
-        case .hold: "A manual override; null: none."
-        case .holdSince: "Since when it is in force."
-        case .holdEnds: "When it ends, for people."
-        case .holdUntil: "When it ends by the clock."
-        case .holdReason: "What a person gave as its reason."
-        case .holdLifetime: "What ends it."
+        case .override: "A manual override; null: none."
+        case .overrideSince: "Since when it is in force."
+        case .overrideEnds: "When it ends, for people."
+        case .overrideUntil: "When it ends by the clock."
+        case .overrideReason: "What a person gave as its reason."
+        case .overrideLifetime: "What ends it."
         case .isWanted: "Whether rules or a person have wanted it up, and nothing has wanted it down since."
         case .table: "The routing table that is its own while it is anything but down."
         case .timers: "What will happen by itself, the next first."
@@ -145,7 +145,7 @@ extension StatusReport {
       var words: [String]? {
         switch self {
         case .state: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
-        case .hold: ["up", "down"]
+        case .override: ["up", "down"]
         default: nil
         }
       }
@@ -154,7 +154,7 @@ extension StatusReport {
 
   /// Something that will happen by itself, unless something else happens before.
   package struct Timer: Hashable, Sendable, Codable {
-    /// `settle`, `decide`, `release`, `hold-end`, `give-up`, `retry` or `restart`.
+    /// `settle`, `decide`, `release`, `override-end`, `give-up`, `retry` or `restart`.
     package var what: String
     package var at: Timestamp
 

@@ -13,7 +13,7 @@ extension PlanPreview {
   ) throws(PlatformError) {
     let observed = try machine.observeForPreview(of: policies)
     var orders = orders(observed)
-    if let up { orders.overrides[up] = Hold(wantsUp: true, since: .distantFuture, lifetime: .resume) }
+    if let up { orders.overrides[up] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume) }
     var engine = WireGuardEngine.kernel
     if case .engine(let likely) = machine.likelyWireGuardEngine { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)

@@ -6,7 +6,7 @@ extension StandingOrders {
   /// By what the last agent has written down, where none runs: what a new one would begin with.
   package init(_ recorded: RecordedState, on snapshot: NetworkSnapshot, firewall: ObservedFirewall) {
     self.init()
-    overrides = recorded.holds(on: snapshot)
+    overrides = recorded.overrides(on: snapshot)
     if case .table(_, _, isGuarding: true) = firewall { killSwitch.beganGuarded = true }
   }
 }

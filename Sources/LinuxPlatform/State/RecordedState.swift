@@ -15,9 +15,9 @@ package struct RecordedState {
   }
 
   /// What people have said that holds now, on this network.
-  package func holds(on network: NetworkSnapshot) -> [String: Hold] {
+  package func overrides(on network: NetworkSnapshot) -> [String: ManualOverride] {
     let identity = NetworkIdentity(of: network)
-    return notes.holds.filter { !$0.value.isOver(at: .now, on: identity) }
+    return notes.overrides.filter { !$0.value.isOver(at: .now, on: identity) }
   }
 
   /// The folder of policies on trial, where they are in force.

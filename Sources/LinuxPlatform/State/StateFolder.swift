@@ -152,8 +152,8 @@ package final class StateFolder {
       forgetLink: { [self] in if notes["link-\($0)"] != nil { drop("link-\($0)") } }, startedCommands: { [self] in startedCommands },
       noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
       forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
-      holds: { [self] in HoldNote.holds(in: notes["holds.json"] ?? .null) },
-      saveHolds: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", HoldNote.note(of: $0)) }, troubles: { [self] in troubles })
+      overrides: { [self] in OverrideNote.overrides(in: notes["holds.json"] ?? .null) },
+      saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) }, troubles: { [self] in troubles })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
@@ -209,7 +209,7 @@ package struct NotesOnDisk {
 
   package var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
 
-  package var holds: [String: Hold] { HoldNote.holds(in: notes["holds.json"] ?? .null) }
+  package var overrides: [String: ManualOverride] { OverrideNote.overrides(in: notes["holds.json"] ?? .null) }
 
   package var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
 

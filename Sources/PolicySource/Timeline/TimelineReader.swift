@@ -60,7 +60,7 @@ private func readStep(
   for (key, wantsUp) in [("up", true), ("down", false)] {
     guard let tunnel = fields.optional(key, .line, &reading) else { continue }
     let (lifetime, reason) = readHold(&fields, &reading)
-    acts.append(.hold(tunnel: tunnel, wantsUp: wantsUp, lifetime: lifetime, reason: reason))
+    acts.append(.override(tunnel: tunnel, wantsUp: wantsUp, lifetime: lifetime, reason: reason))
   }
   if let entry = fields.take("resume") {
     if case .scalar(let name, _) = entry.value.content {

@@ -20,7 +20,7 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   package var policies: PolicySet
   package var decisions: [String: Decision]
-  package var overrides: [String: Hold]
+  package var overrides: [String: ManualOverride]
   /// Kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
   package var standings: [Standing]
@@ -30,7 +30,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var isStopping: Bool
 
   package init(
-    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: Hold] = [:], killSwitch: KillSwitchMachine = KillSwitchMachine(),
+    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: ManualOverride] = [:], killSwitch: KillSwitchMachine = KillSwitchMachine(),
     standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
   ) {
     self.policies = policies
@@ -74,7 +74,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     rest.decisions = [:]
     rest.standings = []
     // To have no network is to have just left one.
-    if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, holds: overrides) }
+    if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, overrides: overrides) }
     var used = usedSlots
     let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
     let claims = policies.tunnels.map { policy in

@@ -9,13 +9,13 @@ package enum Exclusion {
     package var tunnel: TunnelPolicy
     package var intent: Intent
     package var isPending: Bool
-    package var override: Hold?
+    package var override: ManualOverride?
     /// It is up, or coming up.
     package var isRunning: Bool
 
-    package init(_ tunnel: TunnelPolicy, _ decision: Decision, override: Hold? = nil, isRunning: Bool = false) {
+    package init(_ tunnel: TunnelPolicy, _ decision: Decision, override: ManualOverride? = nil, isRunning: Bool = false) {
       self.tunnel = tunnel
-      intent = Intent(tunnel, decision: decision, hold: override)
+      intent = Intent(tunnel, decision: decision, override: override)
       isPending = decision.outcome == .pending
       self.override = override
       self.isRunning = isRunning

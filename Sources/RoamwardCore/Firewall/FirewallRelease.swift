@@ -4,7 +4,7 @@ package import NetworkTypes
 /// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.
 package struct FirewallRelease: Hashable, Sendable {
   package var since: Timestamp
-  package var lifetime: Hold.Lifetime
+  package var lifetime: ManualOverride.Lifetime
   /// Only the web and DNS, for a portal.
   package var isPortal: Bool
   /// The programs that a portal is opened to; `nil`: all.
@@ -14,7 +14,7 @@ package struct FirewallRelease: Hashable, Sendable {
   /// A portal's window closes after this time at the latest.
   package static let longestPortal = Duration.seconds(600)
 
-  package init(since: Timestamp, lifetime: Hold.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
+  package init(since: Timestamp, lifetime: ManualOverride.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
     self.since = since
     self.lifetime = lifetime
     self.isPortal = isPortal
@@ -24,6 +24,6 @@ package struct FirewallRelease: Hashable, Sendable {
 
   /// Whether it is over at this time on this network.
   package func isOver(at time: Timestamp, on network: NetworkIdentity) -> Bool {
-    Hold(wantsUp: false, since: since, lifetime: lifetime).isOver(at: time, on: network)
+    ManualOverride(wantsUp: false, since: since, lifetime: lifetime).isOver(at: time, on: network)
   }
 }

@@ -23,21 +23,21 @@ package struct KillSwitchMachine: Hashable, Sendable {
   }
 
   /// The machine has left the network. What rules may want on the next one is held back until they have been judged there.
-  package mutating func leaveNetwork(_ policies: PolicySet, holds: [String: Hold]) {
-    undecided.formUnion(Self.open(policies, holds).map(\.name))
+  package mutating func leaveNetwork(_ policies: PolicySet, overrides: [String: ManualOverride]) {
+    undecided.formUnion(Self.open(policies, overrides).map(\.name))
   }
 
   /// Whether something is open now that would have to be held back at once on another network.
-  package func isOpenHereAlone(_ policies: PolicySet, holds: [String: Hold]) -> Bool {
-    Self.open(policies, holds).contains { !isGuarding($0) }
+  package func isOpenHereAlone(_ policies: PolicySet, overrides: [String: ManualOverride]) -> Bool {
+    Self.open(policies, overrides).contains { !isGuarding($0) }
   }
 
   /// Tunnels with a kill switch while they are wanted, which their rules may want. Who holds one down means it, but for a
   /// hold that ends with the network.
-  private static func open(_ policies: PolicySet, _ holds: [String: Hold]) -> [TunnelPolicy] {
+  private static func open(_ policies: PolicySet, _ overrides: [String: ManualOverride]) -> [TunnelPolicy] {
     policies.tunnels.filter { tunnel in
       guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }
-      switch holds[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
+      switch overrides[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
       case (false, .time)?, (false, .resume)?: return false
       case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect }
       }

@@ -78,7 +78,7 @@ extension RepairBackoff.Subject: CustomStringConvertible {
 }
 
 /// The steps that are made now.
-package struct RepairSchedule: Hashable, Sendable {
+package struct AdmittedSteps: Hashable, Sendable {
   package var steps: [Step] = []
   /// What is repaired by them: the subject of each such step.
   package var repairs: [RepairBackoff.Subject] = []
@@ -88,19 +88,19 @@ package struct RepairSchedule: Hashable, Sendable {
 
 extension RepairBackoff {
   /// Leaves out the repairs whose time has not come. What follows a change of the desired state is never delayed, and neither is a removal.
-  package mutating func pace(_ steps: [Step], after applied: AppliedState, at now: Moment) -> RepairSchedule {
+  package mutating func admit(_ steps: [Step], after applied: AppliedState, at now: Moment) -> AdmittedSteps {
     let subjects = steps.map(applied.repair)
     let found = Set(subjects.compactMap { $0 })
-    if found.isEmpty { return RepairSchedule(steps: steps) }
+    if found.isEmpty { return AdmittedSteps(steps: steps) }
     let waiting = repair(found, at: now)
     let isDelayed = zip(steps, subjects).map { step, subject in !step.traits.takesAway && subject.map { waiting[$0] != nil } == true }
     let delayed = DelayedSteps(zip(steps, isDelayed).lazy.filter(\.1).map(\.0))
-    var paced = RepairSchedule(nextRepair: waiting.values.min())
+    var admitted = AdmittedSteps(nextRepair: waiting.values.min())
     for i in steps.indices where !isDelayed[i] && !delayed.holdBack(steps[i]) {
-      paced.steps.append(steps[i])
-      if let subject = subjects[i] { paced.repairs.append(subject) }
+      admitted.steps.append(steps[i])
+      if let subject = subjects[i] { admitted.repairs.append(subject) }
     }
-    return paced
+    return admitted
   }
 }
 

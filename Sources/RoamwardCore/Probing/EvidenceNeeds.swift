@@ -78,7 +78,7 @@ extension DecisionScheduler {
     return policies.tunnels.reduce(into: []) { needed, tunnel in
       guard tunnel.isEnabled else { return }
       needed.formUnion(evaluator.evidenceForLAN(of: tunnel, on: snapshot))
-      guard tunnel.onDemand.isEnabled, holds[tunnel.name] == nil else { return }
+      guard tunnel.onDemand.isEnabled, overrides[tunnel.name] == nil else { return }
       let isOver = waits[tunnel.name].map { $0 <= now } ?? false
       needed.formUnion(evaluator.evidence(for: tunnel, on: snapshot, patience: isOver ? .isOver : .waits))
     }

@@ -7,7 +7,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
 
   /// `policy` is `nil` where it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: what it will do by itself, the next first.
   package init(
-    _ policy: TunnelPolicy?, _ decision: Decision?, override: Hold?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
+    _ policy: TunnelPolicy?, _ decision: Decision?, override: ManualOverride?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
     isStopping: Bool = false
   ) {
     code =
@@ -22,7 +22,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
       }
   }
 
-  private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: Hold?) -> ReasonCode {
+  private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?) -> ReasonCode {
     if !policy.isEnabled { return .disabled }
     if case .excluded? = decision?.inert { return .excluded }
     if override != nil { return .manualOverride }
@@ -31,7 +31,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func words(
-    _ policy: TunnelPolicy, _ decision: Decision?, _ override: Hold?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
+    _ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
   ) -> String {
     if !policy.isEnabled { return "disabled by its policy" }
     if case .excluded? = decision?.inert, let inert = decision?.inert {

@@ -4,7 +4,7 @@ import KernelModel
 package struct Timeline: Hashable, Sendable {
   package enum Act: Hashable, Sendable {
     case network(NetworkSnapshot)
-    case hold(tunnel: String, wantsUp: Bool, lifetime: SaidLifetime, reason: String?)
+    case override(tunnel: String, wantsUp: Bool, lifetime: SaidLifetime, reason: String?)
     /// `nil`: every tunnel.
     case resume(tunnel: String?)
     /// Whether tunnels' other sides answer from here on.

@@ -16,14 +16,14 @@ package struct DecisionScheduler: Hashable, Sendable {
   }
 
   package private(set) var decisions: [String: Decision] = [:]
-  package private(set) var holds: [String: Hold]
+  package private(set) var overrides: [String: ManualOverride]
   private(set) var waits: [String: Moment] = [:]
   private var releases: [String: DisconnectDelay] = [:]
   /// When networks will have settled for those tunnels that give them longer.
   private var settling: [String: Moment] = [:]
 
   /// `holds`: those of an earlier agent.
-  package init(holds: [String: Hold] = [:]) { self.holds = holds }
+  package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
 
   /// Decides for every tunnel. `time` is of the clock on the wall; `isRunning` says whether a tunnel is up or coming up: whether there is
   /// anything to release. What the network has
@@ -36,7 +36,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     let evaluator = Evaluator(networks: policies.networks)
     let judged = policies.tunnels.map { decide($0, evaluator, snapshot, now) }
     let claims = zip(policies.tunnels, judged).map { tunnel, decision in
-      Exclusion.Claim(tunnel, decision, override: holds[tunnel.name], isRunning: isRunning(tunnel.name))
+      Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
     }
     let losers = Exclusion.losers(among: claims)
     return zip(claims, judged).map { claim, judged in
@@ -44,17 +44,17 @@ package struct DecisionScheduler: Hashable, Sendable {
       let decision = judged.acted(by: tunnel, excludedBy: losers[tunnel.name])
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
-      let hold = holds[tunnel.name]
+      let override = overrides[tunnel.name]
       var intent = claim.intent
       let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
       if let winner = losers[tunnel.name] {
         intent = isSettling(winner, in: claims, since: changed, at: now) ? .unchanged : .down
         releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
-      } else if hold == nil, let changed, let settle = timing.settle, now < changed + settle {
+      } else if override == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
-      } else if hold == nil, tunnel.isEnabled {
+      } else if override == nil, tunnel.isEnabled {
         intent = releases[tunnel.name, default: DisconnectDelay()].handle(
           intent, isRunning: isRunning, delay: timing.releaseDelay, dwell: timing.minimumDwell, at: now)
       } else {
@@ -80,7 +80,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     if let until = settling[tunnel] { timers.append(TunnelTimer(.settle, at: until)) }
     if decisions[tunnel]?.outcome == .pending, let until = waits[tunnel] { timers.append(TunnelTimer(.decide, at: until)) }
     if let at = releases[tunnel]?.releaseAt { timers.append(TunnelTimer(.release, at: at)) }
-    if let end = holds[tunnel]?.lifetime.end { timers.append(TunnelTimer(.holdEnd, at: now + max(.zero, end - time))) }
+    if let end = overrides[tunnel]?.lifetime.end { timers.append(TunnelTimer(.overrideEnd, at: now + max(.zero, end - time))) }
     return timers
   }
 
@@ -88,20 +88,20 @@ package struct DecisionScheduler: Hashable, Sendable {
   package func nextDeadline(
     of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Timestamp
   ) -> Moment? {
-    let holdEnds = holds.values.compactMap { hold -> Moment? in
-      if case .time(let end) = hold.lifetime { now + max(.zero, end - time) } else { nil }
+    let overrideEnds = overrides.values.compactMap { override -> Moment? in
+      if case .time(let end) = override.lifetime { now + max(.zero, end - time) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
-    return (open + settling.values + releases.values.compactMap(\.releaseAt) + holdEnds + clockEdges(policies, snapshot, seen)).min()
+    return (open + settling.values + releases.values.compactMap(\.releaseAt) + overrideEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
   // MARK: Holds
 
   /// Gives the tunnels whose own hold this one ends: of enterprise tunnels only one is up by hand.
   @discardableResult
-  package mutating func hold(_ tunnel: String, _ hold: Hold, of policies: PolicySet = PolicySet()) -> [String] {
-    holds[tunnel] = hold
-    guard hold.wantsUp, policies.tunnel(named: tunnel)?.precedence == .enterprise else { return [] }
+  package mutating func override(_ tunnel: String, _ override: ManualOverride, of policies: PolicySet = PolicySet()) -> [String] {
+    overrides[tunnel] = override
+    guard override.wantsUp, policies.tunnel(named: tunnel)?.precedence == .enterprise else { return [] }
     return end { name, other in
       name != tunnel && other.wantsUp && policies.tunnel(named: name)?.precedence == .enterprise
     }
@@ -111,16 +111,16 @@ package struct DecisionScheduler: Hashable, Sendable {
   package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
 
   /// Ends the holds whose time has come, or that were for another network; gives their tunnels. Those that stay learn about the network.
-  package mutating func endHolds(at time: Timestamp, on network: NetworkIdentity) -> [String] {
+  package mutating func endOverrides(at time: Timestamp, on network: NetworkIdentity) -> [String] {
     let ended = end { $1.isOver(at: time, on: network) }
-    for name in holds.keys { holds[name]?.learn(network) }
+    for name in overrides.keys { overrides[name]?.learn(network) }
     return ended
   }
 
   /// The tunnel's policy is gone, and with it all that was decided about it.
   package mutating func forget(_ tunnel: String) {
     decisions[tunnel] = nil
-    holds[tunnel] = nil
+    overrides[tunnel] = nil
     waits[tunnel] = nil
     releases[tunnel] = nil
   }
@@ -128,9 +128,9 @@ package struct DecisionScheduler: Hashable, Sendable {
   /// On another network waiting begins anew.
   package mutating func restartWaits() { waits = [:] }
 
-  private mutating func end(_ isOver: (String, Hold) -> Bool) -> [String] {
-    let ended = holds.filter(isOver).keys.sorted()
-    for name in ended { holds[name] = nil }
+  private mutating func end(_ isOver: (String, ManualOverride) -> Bool) -> [String] {
+    let ended = overrides.filter(isOver).keys.sorted()
+    for name in ended { overrides[name] = nil }
     return ended
   }
 

@@ -9,8 +9,8 @@ package struct TunnelTimer: Hashable, Sendable {
     case decide
     /// The rules will have wanted the tunnel down for long enough: it goes.
     case release
-    /// A person's hold ends.
-    case holdEnd = "hold-end"
+    /// A manual override ends.
+    case overrideEnd = "override-end"
     /// The attempt to connect is given up.
     case giveUp = "give-up"
     /// The next attempt to connect.
@@ -35,7 +35,7 @@ extension TunnelTimer.What {
     case .settle: "acts on this network in \(time), if it lasts"
     case .decide: "decides in \(time), also without that fact"
     case .release: "goes down in \(time), unless the rules want it again before"
-    case .holdEnd: "the hold ends in \(time)"
+    case .overrideEnd: "the manual override ends in \(time)"
     case .giveUp: "gives this attempt up in \(time)"
     case .retry: "tries again in \(time)"
     case .restart: "starts anew in \(time), unless the peer answers before"
@@ -47,7 +47,7 @@ extension TunnelTimer.What {
     switch self {
     case .settle: "the network did not last"
     case .release: "does not go down after all"
-    case .decide, .holdEnd, .giveUp, .retry, .restart: nil
+    case .decide, .overrideEnd, .giveUp, .retry, .restart: nil
     }
   }
 }

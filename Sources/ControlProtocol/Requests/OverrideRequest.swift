@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// What `up` and `down` ask for.
-package struct HoldRequest: Hashable, Sendable, Codable {
+package struct OverrideRequest: Hashable, Sendable, Codable {
   package var wantsUp: Bool
   package var until: Lifetime
   package var reason: String?

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite("A person's word outranks the rules", .needsLab)
-struct HoldTests {
+struct OverrideTests {
   @Test("down stays down through a flap of the same network, and until resume")
   func down() throws {
     let scene = try Scene()
@@ -11,16 +11,16 @@ struct HoldTests {
       start_agent
       tunnel_is corp connected
       roamward down corp --wait 60
-      say "$(field corp state) $(field corp hold) $(field corp decision)"
+      say "$(field corp state) $(field corp override) $(field corp decision)"
       roamward status | grep -E 'hold: |rules: '
       ip link set wlan0 down && sleep 0.4
-      say "$(field corp hold) while the link is down"
+      say "$(field corp override) while the link is down"
       "$lab" lease cafe wlan0 && sleep 0.6
-      say "$(field corp state) $(field corp hold)"
+      say "$(field corp state) $(field corp override)"
       kill -HUP $(agent_pid) && sleep 0.3
-      say "$(field corp state) $(field corp hold)"
+      say "$(field corp state) $(field corp override)"
       roamward resume corp && tunnel_is corp connected
-      say "$(field corp hold)"
+      say "$(field corp override)"
       """)
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [
@@ -42,14 +42,14 @@ struct HoldTests {
       roamward down corp --wait 60
       ip -6 route del default
       sleep 0.4
-      say "$(field corp hold)"
+      say "$(field corp override)"
       ip route del default
       ip -6 route add default via 2001:db8:2::1 dev wlan0
       sleep 0.4
-      say "$(field corp hold)"
+      say "$(field corp override)"
       ip route add default via 198.51.100.1 dev wlan0
       sleep 0.4
-      say "$(field corp hold)"
+      say "$(field corp override)"
       """)
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[down]", "[down]", "[down]"])
   }
@@ -63,11 +63,11 @@ struct HoldTests {
       remember
       start_agent
       roamward up corp --wait 60 && within 3 intranet_loads
-      say "$(field corp state) $(field corp hold) $(field corp decision)"
+      say "$(field corp state) $(field corp override) $(field corp decision)"
       sleep 0.5
       say "$(field corp state)"
       go cafe
-      within 3 field_is corp hold null
+      within 3 field_is corp override null
       tunnel_is corp connected
       go home
       tunnel_is corp disconnected
@@ -131,19 +131,19 @@ struct HoldTests {
       JSON
       start_agent
       sleep 0.5
-      say "$(field corp hold)"
+      say "$(field corp override)"
       ip link set wlan0 down && ip link set wlan0 name wifi7 && ip link set wifi7 up && "$lab" lease cafe wifi7
       sleep 0.5
-      say "$(field corp hold) under another name"
+      say "$(field corp override) under another name"
       not fetch http://198.51.100.1/ 2>/dev/null
       within 3 grep -q "02:00:5e:10:00:02" $scene/state/holds.json && say learnt
       digest=$(roamward status --json | jq -r .primary.network.ipv4)
       [[ $digest =~ ^[0-9a-f]{8}$ ]] && roamward status | grep -q "($digest)" && say digest
       stop_agent && start_agent && sleep 0.5
-      say "$(field corp hold) after a restart"
+      say "$(field corp override) after a restart"
       on cafe ip link set lan0 address 02:00:5e:10:00:99
       ip neighbour flush dev wifi7 && not fetch http://198.51.100.1/ 2>/dev/null
-      within 3 field_is corp hold null && say "another router"
+      within 3 field_is corp override null && say "another router"
       [[ $(roamward status --json | jq -r .primary.network.ipv4) != "$digest" ]] && say "another digest"
       """)
     #expect(

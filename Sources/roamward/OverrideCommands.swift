@@ -6,7 +6,7 @@ struct Up: ParsableCommand {
     abstract: "Brings a tunnel up by hand, whatever the rules say.",
     discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
 
-  @OptionGroup var options: HoldOptions
+  @OptionGroup var options: OverrideOptions
 
   func run() throws { try options.run(wantsUp: true) }
 }
@@ -16,7 +16,7 @@ struct Down: ParsableCommand {
     abstract: "Takes a tunnel down by hand, and keeps it down.",
     discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
 
-  @OptionGroup var options: HoldOptions
+  @OptionGroup var options: OverrideOptions
 
   func run() throws { try options.run(wantsUp: false) }
 }
@@ -33,7 +33,7 @@ struct Resume: ParsableCommand {
   }
 }
 
-struct HoldOptions: ParsableArguments {
+struct OverrideOptions: ParsableArguments {
   enum End: String, ExpressibleByArgument {
     case networkChange = "network-change"
     case resume
@@ -56,7 +56,7 @@ struct HoldOptions: ParsableArguments {
   func run(wantsUp: Bool) throws {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
-    _ = try agent.ask(.hold(tunnel: tunnel, HoldRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
+    _ = try agent.ask(.override(tunnel: tunnel, OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
     write("\(tunnel) is held \(wantsUp ? "up" : "down") \(words(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }

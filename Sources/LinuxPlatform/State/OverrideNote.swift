@@ -5,16 +5,16 @@ internal import NetworkTypes
 internal import RoamwardCore
 
 /// Holds as a note, by tunnel: a person's word outlives a restart of the agent.
-enum HoldNote {
+enum OverrideNote {
   /// Those that can be read.
-  static func holds(in note: JSON) -> [String: Hold] {
-    let holds = (note.members ?? []).compactMap { member in
-      (try? member.value.decoded(as: NotedHold.self)).map { (member.key, $0.hold) }
+  static func overrides(in note: JSON) -> [String: ManualOverride] {
+    let overrides = (note.members ?? []).compactMap { member in
+      (try? member.value.decoded(as: StoredOverride.self)).map { (member.key, $0.override) }
     }
-    return Dictionary(holds) { first, _ in first }
+    return Dictionary(overrides) { first, _ in first }
   }
 
-  static func note(of holds: [String: Hold]) -> JSON { JSON(encoding: holds.mapValues { NotedHold($0) }) }
+  static func note(of overrides: [String: ManualOverride]) -> JSON { JSON(encoding: overrides.mapValues { StoredOverride($0) }) }
 }
 
 /// A time in a note. Earlier versions wrote whole seconds since 1970.
@@ -37,7 +37,7 @@ struct NotedTime: Codable {
   func encode(to encoder: any Encoder) throws { try time.encode(to: encoder) }
 }
 
-private struct NotedHold: Codable {
+private struct StoredOverride: Codable {
   var wantsUp: Bool
   var since: NotedTime
   var end: NotedEnd
@@ -50,21 +50,21 @@ private struct NotedHold: Codable {
     case reason
   }
 
-  init(_ hold: Hold) {
-    wantsUp = hold.wantsUp
-    since = NotedTime(hold.since)
-    end = NotedEnd(lifetime: hold.lifetime)
-    reason = hold.reason
+  init(_ override: ManualOverride) {
+    wantsUp = override.wantsUp
+    since = NotedTime(override.since)
+    end = NotedEnd(lifetime: override.lifetime)
+    reason = override.reason
   }
 
-  var hold: Hold { Hold(wantsUp: wantsUp, since: since.time, lifetime: end.lifetime, reason: reason) }
+  var override: ManualOverride { ManualOverride(wantsUp: wantsUp, since: since.time, lifetime: end.lifetime, reason: reason) }
 }
 
 /// `"resume"`, `{"time": …}` or `{"network": …}`.
 private struct NotedEnd: Codable {
-  let lifetime: Hold.Lifetime
+  let lifetime: ManualOverride.Lifetime
 
-  init(lifetime: Hold.Lifetime) { self.lifetime = lifetime }
+  init(lifetime: ManualOverride.Lifetime) { self.lifetime = lifetime }
 
   private enum CodingKeys: String, CodingKey {
     case time, network

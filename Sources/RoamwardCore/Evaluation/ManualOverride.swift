@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// A person's word, which outranks the rules: this tunnel up, or down, for as long as was said.
-package struct Hold: Hashable, Sendable {
+package struct ManualOverride: Hashable, Sendable {
   package enum Lifetime: Hashable, Sendable {
     /// Until the machine is on another network than this one.
     case network(NetworkIdentity)
@@ -41,7 +41,7 @@ package struct Hold: Hashable, Sendable {
   }
 }
 
-extension Hold.Lifetime {
+extension ManualOverride.Lifetime {
   /// For people: `until the network changes`.
   package var words: String {
     switch self {
@@ -61,11 +61,11 @@ package enum Intent: Hashable, Sendable {
   /// Left as it is.
   case unchanged
 
-  package init(_ tunnel: TunnelPolicy, decision: Decision, hold: Hold?) {
+  package init(_ tunnel: TunnelPolicy, decision: Decision, override: ManualOverride?) {
     if !tunnel.isEnabled {
       self = .down
-    } else if let hold {
-      self = hold.wantsUp ? .up : .down
+    } else if let override {
+      self = override.wantsUp ? .up : .down
     } else if !tunnel.onDemand.isEnabled {
       self = .unchanged
     } else {

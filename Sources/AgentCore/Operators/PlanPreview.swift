@@ -5,17 +5,17 @@ internal import RoamwardCore
 /// What would be, if it were asked for.
 extension Agent {
   /// What these policies want of the machine on this network when every tunnel is at rest; with `tunnel` up or down by hand.
-  func prospect(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
+  func preview(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
     var tunnels = state.desiredTunnels
     tunnels.policies = policies
-    if let tunnel { tunnels.overrides[tunnel] = Hold(wantsUp: up, since: .distantFuture, lifetime: .resume) }
+    if let tunnel { tunnels.overrides[tunnel] = ManualOverride(wantsUp: up, since: .distantFuture, lifetime: .resume) }
     return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow)
   }
 
   /// Throws where a session from one of these addresses would not go on.
-  func refuseToCut(_ sessions: [IPAddress], under prospect: DesiredState, cure: String) throws(RequestError) {
+  func refuseToCut(_ sessions: [IPAddress], under preview: DesiredState, cure: String) throws(RequestError) {
     for address in sessions {
-      let (before, after) = (state.desiredState.fate(of: address), prospect.fate(of: address))
+      let (before, after) = (state.desiredState.fate(of: address), preview.fate(of: address))
       guard before.isCut(by: after) else { continue }
       let what = after.words(comingFrom: before)
       throw RequestError(code: .wouldCut, message: "this would cut the SSH session from \(address): \(what); \(cure)")
