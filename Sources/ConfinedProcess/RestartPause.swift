@@ -7,7 +7,7 @@ package struct RestartPause: Hashable, Sendable {
   /// A helper that has worked for so long since its last failure works.
   package static let recovered = Duration.seconds(120)
 
-  private var failures = 0
+  private var backoff = Backoff(first: .seconds(1), longest: longest)
   private var failedAt: Moment?
   /// Not before this moment; `nil`: at any time.
   package private(set) var end: Moment?
@@ -15,9 +15,8 @@ package struct RestartPause: Hashable, Sendable {
   package init() {}
 
   package mutating func fail(at now: Moment) {
-    if let failedAt, now - failedAt > Self.recovered { failures = 0 }
+    if let failedAt, now - failedAt > Self.recovered { backoff.reset() }
     failedAt = now
-    failures += 1
-    end = now + min(Self.longest, .seconds(1 << min(failures - 1, 6)))
+    end = now + backoff.fail()
   }
 }

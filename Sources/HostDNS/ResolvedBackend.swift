@@ -11,8 +11,6 @@ package import SystemdIO
 /// ours. What is set on a link goes with the link. Questions and changes are bounded by a second each.
 package final class ResolvedBackend {
   private static let patience = Duration.seconds(1)
-  private static let firstPause = Duration.seconds(1)
-  private static let longestPause = Duration.seconds(30)
   private static let service = "org.freedesktop.resolve1"
   private static let path = "/org/freedesktop/resolve1"
   private static let manager = "org.freedesktop.resolve1.Manager"
@@ -37,7 +35,7 @@ package final class ResolvedBackend {
   private(set) var lastServers: Set<IPAddress> = []
   private var isAsking = false
   private var isStale = false
-  private var pause = ResolvedBackend.firstPause
+  private var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
   private var timer: EventSource?
   private var notice: EventSource?
   /// Of the question, and of the change, that are open.
@@ -197,7 +195,7 @@ package final class ResolvedBackend {
     if isGone {
       fell(silent: "it does not run")
     } else {
-      pause = Self.firstPause
+      backoff.reset()
       refresh()
     }
   }
@@ -257,12 +255,11 @@ package final class ResolvedBackend {
       take(.unavailable(reason: failure.isAbsence ? "it does not run" : failure.description), [:])
       // One that runs and does not answer is asked again; one that comes is heard of.
       if !failure.isAbsence {
-        timer = try? loop.at(.now + pause) { [weak self] in self?.refresh() }
-        pause = min(pause * 2, Self.longestPause)
+        timer = try? loop.at(.now + backoff.fail()) { [weak self] in self?.refresh() }
       }
     } else {
       bus?.isWell()
-      pause = Self.firstPause
+      backoff.reset()
       take(.value(true), found)
     }
     if isStale { ask() } else { finishReading() }

@@ -20,8 +20,6 @@ final class BusService<Words: Hashable & Sendable> {
   private static var patience: Duration { .seconds(2) }
   /// Signals come in bursts: the question waits for the rest of one.
   private static var lull: Duration { .milliseconds(20) }
-  private static var firstPause: Duration { .seconds(1) }
-  private static var longestPause: Duration { .seconds(60) }
 
   private let bus: SystemBus
   private let loop: EventLoop
@@ -37,7 +35,7 @@ final class BusService<Words: Hashable & Sendable> {
   private var isAsked = false
   private var isStale = false
   private var timer: EventSource?
-  private var pause = BusService.firstPause
+  private var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
 
   init(
     _ question: Question, on bus: SystemBus, loop: EventLoop, read: @escaping ([BusValue]) -> Words?,
@@ -94,7 +92,7 @@ final class BusService<Words: Hashable & Sendable> {
     switch result {
     case .success(let values):
       bus.isWell()
-      pause = Self.firstPause
+      backoff.reset()
       confirmed = .wallClock
       take(read(values).map { .value($0) } ?? .unavailable(reason: "its answer cannot be read"))
     case .failure(let error) where error.isAbsence:
@@ -102,8 +100,7 @@ final class BusService<Words: Hashable & Sendable> {
       take(.unavailable(reason: "it does not run"))
     case .failure(let error):
       take(.unavailable(reason: error.description))
-      timer = try? loop.at(.now + pause) { [weak self] in self?.ask() }
-      pause = min(pause * 2, Self.longestPause)
+      timer = try? loop.at(.now + backoff.fail()) { [weak self] in self?.ask() }
     }
     if isStale { refreshSoon() }
   }

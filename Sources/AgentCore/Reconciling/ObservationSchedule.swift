@@ -65,7 +65,7 @@ struct ObservationSchedule {
   mutating func failed(isTransient: Bool, at now: Moment) -> Bool {
     failedLooks += 1
     isStale = true
-    blindUntil = now + min(.seconds(1), .milliseconds(50) * (1 << min(failedLooks - 1, 5)))
+    blindUntil = now + Backoff(first: .milliseconds(50), longest: .seconds(1)).pause(after: failedLooks)
     return failedLooks == (isTransient ? 3 : 1)
   }
 

@@ -23,8 +23,7 @@ package struct ResolverBackoff: Hashable, Sendable {
   /// within this time that is no loss.
   package static let pardons = 3
   package static let pardonTime = Duration.seconds(10)
-  private static let firstPause = Duration.seconds(2)
-  private static let longestPause = Duration.seconds(60)
+  private static let backoff = Backoff(first: .seconds(2), longest: .seconds(60))
   private static let pauseBetweenLooks = Duration.seconds(10)
 
   private var wish: Wish?
@@ -68,7 +67,7 @@ package struct ResolverBackoff: Hashable, Sendable {
       losses.append(now)
       lastRival = rival
       // The first is repaired at once.
-      if losses.count > 1 { notBefore = now + Self.pause(after: losses.count - 1) }
+      if losses.count > 1 { notBefore = now + Self.backoff.pause(after: losses.count - 1) }
     }
   }
 
@@ -86,7 +85,7 @@ package struct ResolverBackoff: Hashable, Sendable {
     failures += 1
     lastFailure =
       (isTakingBack ? "what stood before the tunnel's name servers is not put back: " : "name servers are not applied: ") + reason
-    notBefore = now + Self.pause(after: failures)
+    notBefore = now + Self.backoff.pause(after: failures)
   }
 
   package mutating func networkChanged(at now: Moment) {
@@ -116,6 +115,4 @@ package struct ResolverBackoff: Hashable, Sendable {
     return "the tunnel's name servers have been taken away \(losses.count) times within \(Self.memory.components.seconds) s\(rival);"
       + " they are set again more and more slowly: two programs keep the resolver (cure: let one of them leave it alone, or `dns: none`)"
   }
-
-  private static func pause(after count: Int) -> Duration { min(longestPause, firstPause * (1 << min(count - 1, 6))) }
 }

@@ -150,7 +150,7 @@ package struct ProbeMachine: Hashable, Sendable {
     record.result = result
     record.reply = reply
     record.answeredAt = now
-    record.nextAt = Backoff(result.outlook).next(asking: record.since ?? now, at: now)
+    record.nextAt = InquiryBackoff(result.outlook).next(asking: record.since ?? now, at: now)
     records[inquiry] = record
     let wasShut = before.result?.facts[.captivePortal]?.value == true || before.result?.facts[.internet]?.value == false
     if wasShut, result.outlook == .settled { distrustFailures() }

@@ -46,6 +46,6 @@ package struct DisconnectDelay: Hashable, Sendable {
   /// Doubled for every release in the last ten minutes, up to five minutes (or the delay itself, where it is longer).
   private mutating func lengthened(_ delay: Duration, at now: Moment) -> Duration {
     releases.removeAll { $0 + Self.memory < now }
-    return max(delay, min(Self.longest, delay * (1 << min(releases.count, 10))))
+    return max(delay, Backoff(first: delay, longest: Self.longest).pause(after: releases.count + 1))
   }
 }

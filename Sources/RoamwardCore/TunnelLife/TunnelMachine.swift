@@ -280,7 +280,7 @@ package struct TunnelMachine: Hashable, Sendable {
   /// Doubles from try to try, without jitter: a laptop is one client, and a test has to know.
   private mutating func backOff(after attempt: Int, reason: TunnelFailure, at now: Moment) -> [Effect] {
     failure = reason
-    let delay = min(timing.longestRetry, timing.firstRetry * (1 << min(attempt - 1, 10)))
+    let delay = Backoff(first: timing.firstRetry, longest: timing.longestRetry).pause(after: attempt)
     state = .backingOff(attempt: attempt, until: now + delay)
     return [.release]
   }

@@ -8,8 +8,6 @@ internal import NetworkTypes
 /// Without a bus there is no connection, and that is no error. A connection that breaks is made again, after a quarter of a second at first
 /// and a minute at last; where the bus's socket itself is missing, its folder is watched instead, without a tick.
 package final class SystemBus {
-  private static let firstPause = Duration.milliseconds(250)
-  private static let longestPause = Duration.seconds(60)
 
   private let loop: EventLoop
   private let address: String
@@ -17,7 +15,7 @@ package final class SystemBus {
   private var registrations: [BusRegistration] = []
   private var calls: [Int: BusRegistration] = [:]
   private var lastCall = 0
-  private var pause = SystemBus.firstPause
+  private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(60))
   private var retry: EventSource?
   private var socketWatch: EventSource?
   /// Why there is no connection; `nil` while there is one.
@@ -99,8 +97,7 @@ package final class SystemBus {
   }
 
   private func tryLater() {
-    retry = try? loop.at(.now + pause) { [weak self] in self?.connect() }
-    pause = min(pause * 2, Self.longestPause)
+    retry = try? loop.at(.now + backoff.fail()) { [weak self] in self?.connect() }
   }
 
   /// A bus that comes (again) makes its socket anew.
@@ -114,7 +111,7 @@ package final class SystemBus {
     let isItsFolder = folder == Folder.parent(of: path)
     socketWatch = try? loop.onChange(in: folder, mask: UInt32(IN_CREATE | IN_MOVED_TO)) { [weak self] made, _ in
       guard let self, bus == nil, !isItsFolder || made == name else { return }
-      pause = Self.firstPause
+      backoff.reset()
       // It is made before anybody listens at it.
       retry = try? loop.at(.now + .milliseconds(50)) { [weak self] in self?.connect() }
     }
@@ -161,7 +158,7 @@ package final class SystemBus {
   }
 
   /// The service answers: a connection that works begins from the shortest pause when it breaks.
-  package func isWell() { pause = Self.firstPause }
+  package func isWell() { backoff.reset() }
 
   private func register(
     _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32, then handler: @escaping (OpaquePointer?) -> Void

@@ -2,7 +2,7 @@ import NetworkTypes
 
 /// When a question is put again: after a third of the time that has passed since it was first put, and so ever less often. No chance in it:
 /// the machines of one network do not ask together, because they did not arrive together.
-struct Backoff {
+struct InquiryBackoff {
   static let shortest = Duration.seconds(1)
   static let longest = Duration.seconds(600)
   /// A network that is only just coming up has come up by then.
