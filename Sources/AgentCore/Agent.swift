@@ -258,7 +258,7 @@ package final class Agent {
   private func cutShort(at now: Moment) {
     let change = state.inProgress.resolver
     guard let passed = reconciler.change({ $0.stop.cutShort(change, at: now) }) else { return }
-    let time = words(for: passed)
+    let time = text(for: passed)
     if let change { announcer.warn(Remark(.stopTimeout, "`\(change)` did not end within \(time) of the stop; it is not waited for")) }
     if state.stop.isRecovering {
       for tunnel in platform.recoveryLog.startedCommands().keys.sorted() {

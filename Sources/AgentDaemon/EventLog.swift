@@ -29,7 +29,7 @@ extension Logger {
         ? info("policies are in force", metadata: metadata)
         : error("policies have errors; what was good last stays in force", metadata: metadata)
     case .timer(_, let what, _, let milliseconds):
-      let when = milliseconds.map { words(for: .milliseconds($0)) } ?? "not any more"
+      let when = milliseconds.map { text(for: .milliseconds($0)) } ?? "not any more"
       debug("timer", metadata: ["timer": "\(what)", "in": "\(when)"])
     case .firewall(let status):
       var metadata: Logger.Metadata = [

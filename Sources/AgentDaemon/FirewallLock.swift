@@ -16,7 +16,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
     layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
     at: Int64(time(nil)))
   for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
-  for words in loaded.fallback?.words(\.localTime) ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
+  for words in loaded.fallback?.text(\.localTime) ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
   if loaded.hasErrors, loaded.fallback == nil {
     throw PlatformError("the policies have errors, so that nobody knows what to hold back (roamward check)")
   }

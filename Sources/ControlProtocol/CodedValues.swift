@@ -18,7 +18,7 @@ extension IPAddress: CodedAsText {
   package static let sample = IPAddress(v4: 0)
 }
 
-extension ReasonCode: JSONWords {}
-extension Decision.Outcome: JSONWords, CaseIterable {
+extension ReasonCode: JSONEnum {}
+extension Decision.Outcome: JSONEnum, CaseIterable {
   package static let allCases: [Self] = [.connect, .disconnect, .ignore, .evaluateConnection, .pending]
 }

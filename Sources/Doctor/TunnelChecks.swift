@@ -35,14 +35,14 @@ extension HostCheck {
         }
         let cure = "check the endpoint, and the network's firewall"
         if let silence = tunnel.peerSilence {
-          let time = words(for: .seconds(silence))
+          let time = text(for: .seconds(silence))
           return HostFinding(
             "tunnels", .problem, "\(tunnel.name) is \(tunnel.state): the peer has not answered for \(time), though data was sent to it",
             cure: cure)
         }
-        let time = words(for: .seconds(tunnel.age))
+        let time = text(for: .seconds(tunnel.age))
         guard tunnel.age > Self.patience else {
-          let limit = words(for: .seconds(Self.patience))
+          let limit = text(for: .seconds(Self.patience))
           return HostFinding(
             "tunnels", .hint, "\(tunnel.name) is not up yet: \(tunnel.state) for \(time)",
             cure: "run `roamward doctor` again after \(limit)")
@@ -72,7 +72,7 @@ extension TunnelPolicy {
   fileprivate var unsupportedRules: [String] {
     guard onDemand.isEnabled else { return [] }
     return onDemand.rules.enumerated().filter { $0.element.action == .evaluateConnection }.map { i, rule in
-      "\(words(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is not acted on: this version does not watch "
+      "\(text(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is not acted on: this version does not watch "
         + "look-ups, so no name starts the tunnel"
     }
   }

@@ -54,26 +54,26 @@ package final class HostServices {
   package var isSettled: Bool { (resolved?.isSettled ?? true) && (networkManager?.isSettled ?? true) }
 
   /// What everybody says about these links, now.
-  package func words(about links: [Link], resolvConf: Answer<ResolvConfReport>) -> HostReports {
+  package func reports(about links: [Link], resolvConf: Answer<ResolvConfReport>) -> HostReports {
     guard isOfThisNetwork else {
       let reason = "it speaks for another network namespace than this one"
       return HostReports(resolved: .unavailable(reason: reason), networkManager: .unavailable(reason: reason), resolvConf: resolvConf)
     }
-    var words = HostReports(resolvConf: resolvConf)
+    var reports = HostReports(resolvConf: resolvConf)
     if let resolved {
-      words.resolved = resolved.answer
-      words.resolvedAt = resolved.confirmed
+      reports.resolved = resolved.answer
+      reports.resolvedAt = resolved.confirmed
     }
     if let networkManager {
-      words.networkManager = networkManager.answer
-      words.networkManagerAt = networkManager.confirmed
+      reports.networkManager = networkManager.answer
+      reports.networkManagerAt = networkManager.confirmed
     }
     indexes = links.map(\.index.value)
-    guard needsFiles else { return words }
-    words.networkd = files.networkd(indexes)
-    words.resolvconf = files.resolvconf
-    words.leases = files.leases
-    return words
+    guard needsFiles else { return reports }
+    reports.networkd = files.networkd(indexes)
+    reports.resolvconf = files.resolvconf
+    reports.leases = files.leases
+    return reports
   }
 
   /// Folders and files whose changes matter, of the links asked about last.
@@ -99,7 +99,7 @@ package final class HostServices {
     }
     if asked[1] {
       networkManager = BusService(
-        Self.networkManagerQuestion, on: bus, loop: loop, read: { $0.first.flatMap(networkManagerWords) }, changed: changed)
+        Self.networkManagerQuestion, on: bus, loop: loop, read: { $0.first.flatMap(networkManagerReport) }, changed: changed)
     }
     bus.opened = { [weak self, weak bus] in
       self?.resolved?.busOpened()

@@ -3,11 +3,11 @@ package protocol DescribedKey: CodingKey {
   /// A sentence.
   var about: String { get }
   /// The only texts that the member may be; `nil`: any.
-  var words: [String]? { get }
+  var values: [String]? { get }
 }
 
 extension DescribedKey {
-  package var words: [String]? { nil }
+  package var values: [String]? { nil }
 }
 
 /// A type that is more to a reader of JSON than the members that it decodes.
@@ -18,9 +18,9 @@ package protocol SchemaDescribed {
 }
 
 /// An enumeration whose cases are words in JSON.
-package protocol JSONWords: SchemaDescribed, Codable, CaseIterable, RawRepresentable where RawValue == String {}
+package protocol JSONEnum: SchemaDescribed, Codable, CaseIterable, RawRepresentable where RawValue == String {}
 
-extension JSONWords {
+extension JSONEnum {
   package static var schema: JSON { ["enum": JSON(allCases.map(\.rawValue))] }
 
   package static var sample: Self {
@@ -65,7 +65,7 @@ extension JSON {
     if let type = self["type"]?.string, self["enum"] == nil, let members {
       return .object(members.map { $0.key == "type" ? Member(key: "type", value: [.string(type), "null"]) : $0 })
     }
-    if case .array(let words)? = self["enum"], members?.count == 1 { return ["enum": .array(words + [.null])] }
+    if case .array(let values)? = self["enum"], members?.count == 1 { return ["enum": .array(values + [.null])] }
     return ["anyOf": [self, ["type": "null"]]]
   }
 }
@@ -88,9 +88,9 @@ private final class Shape {
   func add(_ schema: JSON, for key: any CodingKey) {
     var schema = schema
     if let key = key as? any DescribedKey {
-      if let words = key.words {
+      if let values = key.values {
         let isOptional = schema["type"]?.array != nil
-        schema = JSON.object([.init(key: "enum", value: JSON(words))])
+        schema = JSON.object([.init(key: "enum", value: JSON(values))])
         if isOptional { schema = schema.orNull }
       }
       schema = .object([.init(key: "description", value: .string(key.about))] + (schema.members ?? []))

@@ -39,7 +39,7 @@ extension AgentOptions {
   /// What the agent has in force in the place of these files, where it runs and has not got on without.
   func standInLines(for files: [String]) -> [String] {
     guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) else { return [] }
-    return report.policy.standIns.filter { $0.file.map(files.contains) ?? true }.map { $0.words(\.localTime) }
+    return report.policy.standIns.filter { $0.file.map(files.contains) ?? true }.map { $0.text(\.localTime) }
   }
 
   /// Overrides and suspension by the agent's word; without an agent, what the last one has written down.

@@ -38,7 +38,7 @@ struct Evaluate: ParsableCommand {
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       write(report(decisions, explained: explain))
-      for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.words)\n") }
+      for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.text)\n") }
     }
     if exitCode, let decision = decisions.first { throw decision.exitCode }
   }

@@ -57,11 +57,11 @@ struct OverrideOptions: ParsableArguments {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     _ = try agent.ask(.override(tunnel: tunnel, OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
-    write("\(tunnel) is held \(wantsUp ? "up" : "down") \(words(end)); `roamward resume \(tunnel)` ends it\n")
+    write("\(tunnel) is held \(wantsUp ? "up" : "down") \(text(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }
 
-  private func words(_ end: Lifetime) -> String {
+  private func text(_ end: Lifetime) -> String {
     switch end {
     case .networkChange: "until the network changes"
     case .resume: "until it is resumed"

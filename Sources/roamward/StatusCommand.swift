@@ -20,7 +20,7 @@ struct Status: ParsableCommand {
       write(
         json
           ? JSON(encoding: blocked.report(at: .now)).text(indented: true) + "\n"
-          : "blocked: \(blocked.words); no agent answers\n         `sudo roamward release` lets everything flow\n")
+          : "blocked: \(blocked.text); no agent answers\n         `sudo roamward release` lets everything flow\n")
     }
     let report = try agent.status()
     write(json ? JSON(encoding: report).text(indented: true) + "\n" : report.text)
@@ -36,10 +36,10 @@ extension StatusReport {
       let force = policy.generation == 0 ? "no policy is in force" : "what was good last stays in force"
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
-      lines += policy.standIns.map { "  " + $0.words(\.localTime) }
+      lines += policy.standIns.map { "  " + $0.text(\.localTime) }
     }
     if isStarting { lines.append("starting: the agent still ends what the one before it had begun; no policy is in force yet") }
-    if let words = firewall.words { lines.append(words) }
+    if let words = firewall.text { lines.append(words) }
     if let trialUntil = policy.trialUntil {
       let left = age(trialUntil - time)
       lines.append("trial: the last set of policies comes back in \(left); `roamward confirm` keeps those that are in force now")
@@ -107,14 +107,14 @@ extension StatusReport.Tunnel {
     // When a hold ends is said with the hold.
     for timer in timers where timer.what != TunnelTimer.What.overrideEnd.rawValue {
       let time = age(timer.at - time)
-      lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.words(in: time) ?? "\(timer.what) in \(time)")")
+      lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.text(in: time) ?? "\(timer.what) in \(time)")")
     }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {
       lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")
     }
     if let failure { lines.append("failure: \(failure)") }
-    return lines + outside.map { "outside: \($0.words)" } + notes.map { "note:    \($0)" }
+    return lines + outside.map { "outside: \($0.text)" } + notes.map { "note:    \($0)" }
   }
 
   private func place(_ rule: RuleReport) -> String {

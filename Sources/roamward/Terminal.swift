@@ -72,7 +72,7 @@ func weekTime(_ timestamp: Timestamp) -> String {
 }
 
 /// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
-func age(_ duration: Duration) -> String { words(for: .seconds(duration.components.seconds)) }
+func age(_ duration: Duration) -> String { text(for: .seconds(duration.components.seconds)) }
 
 /// `1.5 MiB`.
 func size(_ bytes: Int64) -> String {

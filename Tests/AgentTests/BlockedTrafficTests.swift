@@ -66,7 +66,7 @@ struct BlockedTrafficTests {
   func report() throws {
     let status = FirewallStatus(situation: .guarded, guards: ["corp", "lab"], blocking: ["corp", "lab"])
     let known = BlockedTraffic(recorded: status)
-    #expect(known.words == "the kill switch blocks traffic, because corp, lab are not up")
+    #expect(known.text == "the kill switch blocks traffic, because corp, lab are not up")
     let json = try JSON(parsing: JSON(encoding: known.report(at: 7)).text().utf8)
     #expect(json["version"] == 1 && json["pid"] == .null && json["time"] == "1970-01-01T00:00:07.000Z")
     let firewall: JSON = [
@@ -74,7 +74,7 @@ struct BlockedTrafficTests {
     ]
     #expect(json["firewall"] == firewall)
     let unknown = BlockedTraffic(recorded: nil)
-    #expect(unknown.words == "the kill switch blocks traffic: `nft list table inet roamward`")
+    #expect(unknown.text == "the kill switch blocks traffic: `nft list table inet roamward`")
     let firewallUnknown: JSON = ["situation": "guarded", "code": "traffic-blocked", "guards": .null, "blocking": .null]
     #expect(JSON(encoding: unknown.report(at: 7))["firewall"] == firewallUnknown)
   }

@@ -43,11 +43,11 @@ import Testing
     life.start(for: .seconds(120))
     #expect(try life.tunnel().state == "connecting" && isGuarded(life))
     #expect(life.status.firewall.blocking == ["corp"])
-    #expect(life.status.firewall.words?.hasPrefix("blocked: ") == true)
+    #expect(life.status.firewall.text?.hasPrefix("blocked: ") == true)
     life.machine.peersAnswer = true
     life.machine.run(for: .seconds(60))
     #expect(life.status.firewall == FirewallStatus(situation: .guarded, guards: ["corp"]))
-    #expect(life.status.firewall.words == nil)
+    #expect(life.status.firewall.text == nil)
   }
 
   @Test("on another provider configuration the table stays while the tunnel is built anew") func rebuilt() {
@@ -118,7 +118,7 @@ import Testing
     let life = WatchedAgent(tunnel(.on), on: NetworkSnapshot())
     life.start()
     #expect(isGuarded(life))
-    #expect(life.status.firewall.words == nil, "where nothing flows anyway, nothing is told")
+    #expect(life.status.firewall.text == nil, "where nothing flows anyway, nothing is told")
     var link = Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24")
     if !isFactKnown { link.ssid = .unknown(reason: "not reported") }
     var opened = 0

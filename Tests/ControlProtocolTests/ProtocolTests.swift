@@ -97,7 +97,7 @@ import Testing
         "corp: failed (the peer did not answer within 15 s)", "corp: held down by hand", "corp: no longer held",
         "corp: tries again in 2.5 s",
         "corp: does not go down after all", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is in force",
-        "policy: 2 errors; what was good last stays in force", Golden.firewall.words,
+        "policy: 2 errors; what was good last stays in force", Golden.firewall.text,
         "corp: repaired what another program changed (link-changed, 2 times)",
         "repaired what another program changed (rules-changed, 1 times)", "warning: corp: its name servers are not applied",
         "network: seen",

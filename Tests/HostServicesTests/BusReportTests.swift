@@ -58,13 +58,13 @@ struct BusReportTests {
   ])
 
   @Test("NetworkManager: devices by the link that carries addresses") func networkManager() throws {
-    let words = try #require(networkManagerWords(Self.objects))
+    let words = try #require(networkManagerReport(Self.objects))
     let lan = try #require(words.devices["lan0"])
     #expect(words.checksConnectivity && words.devices.keys.sorted() == ["lan0", "wwan0"])
     #expect(lan.state == .active && lan.metered == 4 && lan.connectivity == 2 && lan.address == MACAddress("16:76:b6:33:98:a0"))
     #expect(lan.dns.servers.map(\.description) == ["192.0.2.1", "192.0.2.2", "2001:db8::1"])
     #expect(lan.dns.domains.map(\.text) == ["cafe.example", "a.cafe.example"] && lan.dns.routingDomains.map(\.text) == ["x.example"])
     #expect(words.devices["wwan0"]?.state == .inactive && words.devices["wwan0"]?.connectivity == 4)
-    #expect(networkManagerWords(.dictionary([:])) == nil)
+    #expect(networkManagerReport(.dictionary([:])) == nil)
   }
 }

@@ -13,7 +13,7 @@ struct HostServicesTests {
   private static let link = InterfaceIndex(2).map { [Link(index: $0, name: "eth0")] } ?? []
 
   private static func servers(_ host: HostServices) -> [String]? {
-    guard case .value(let links) = host.words(about: link, resolvConf: .unavailable(reason: "")).resolved else { return nil }
+    guard case .value(let links) = host.reports(about: link, resolvConf: .unavailable(reason: "")).resolved else { return nil }
     return links[2]?.servers.map(\.description) ?? []
   }
 
@@ -60,7 +60,7 @@ struct HostServicesTests {
           double = try? ResolvedDouble(on: bus.address, loop: loop, servers: [[192, 0, 2, 1]], domain: "cafe.example")
         })
     } until: { host in
-      if case .unavailable(let reason) = host.words(about: [], resolvConf: .unavailable(reason: "")).resolved, absence == nil { absence = reason }
+      if case .unavailable(let reason) = host.reports(about: [], resolvConf: .unavailable(reason: "")).resolved, absence == nil { absence = reason }
       return Self.servers(host) == ["192.0.2.1"]
     }
     #expect(double != nil)
@@ -103,7 +103,7 @@ struct HostServicesTests {
       double = try ResolvedDouble(on: bus.address, loop: loop, servers: [[192, 0, 2, 1]], domain: "cafe.example")
       double?.isDeaf = true
     } until: { host in
-      if case .unavailable(let reason) = host.words(about: [], resolvConf: .unavailable(reason: "")).resolved {
+      if case .unavailable(let reason) = host.reports(about: [], resolvConf: .unavailable(reason: "")).resolved {
         reasons.append(reason)
         double?.isDeaf = false
       }

@@ -3,7 +3,7 @@ import SchemaCheck
 import Testing
 
 private struct Sample: Codable, Hashable {
-  enum Word: String, JSONWords { case one, two }
+  enum Word: String, JSONEnum { case one, two }
   enum Choice: Codable, Hashable {
     case none
     case some(name: String, Int?)

@@ -188,7 +188,7 @@ import Testing
     let decision = decide([Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)], .waits)
     #expect(decision.outcome == .pending)
     #expect(decision.ruleReason == "waits for: ssid is unknown: nl80211 refused")
-    #expect(decision.pending?.words == "in 5 s, without that fact: connect, rule 2")
+    #expect(decision.pending?.text == "in 5 s, without that fact: connect, rule 2")
   }
 
   @Test("in the end ignorance protects: it never disconnects, and it connects") func protects() {
@@ -217,7 +217,7 @@ import Testing
     return Evaluator(networks: networks).decide(tunnel, on: Sample.network(link)).trace[0].finding.reason
   }
 
-  @Test("what settled it, in words") func words() {
+  @Test("what settled it, in words") func text() {
     let notHome = Condition.all([.interface([.wifi]), .not(.ssid([Sample.ssid("Home"), Sample.ssid("Home 5G")]))])
     #expect(reason(notHome, Sample.wifi("Cafe")) == #"wifi, ssid "Cafe" is none of "Home", "Home 5G""#)
     #expect(reason(notHome, Sample.wifi("Home")) == #"not: ssid "Home" is one of "Home", "Home 5G""#)
@@ -262,7 +262,7 @@ import Testing
     #expect(decide("www.public.corp.example", Sample.wifi("Cafe")).action == "never-connect")
     #expect(decide("wiki.corp.example", Sample.wifi("Cafe")).action == "connect-if-needed")
     #expect(
-      decide("wiki.corp.example", Sample.wifi("Cafe")).words
+      decide("wiki.corp.example", Sample.wifi("Cafe")).text
         == "a look-up of wiki.corp.example starts it where the name does not resolve, the resolver lies or 10.0.0.53 cannot answer  10-test.yaml:1"
     )
     #expect(decide("example.org", Sample.wifi("Cafe")).outcome == .noRule)

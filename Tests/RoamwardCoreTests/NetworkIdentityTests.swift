@@ -122,7 +122,7 @@ import Testing
     #expect(Self.identity(["192.0.2.1": nil]).digest(.v4) == nil && Self.identity(["192.0.2.1": mac], ssid: nil).digest(.v4) == nil)
     #expect(Self.identity(["192.0.2.1": mac, "fe80::1": mac]).digest(.v4) == home.digest(.v4))
     #expect(Self.identity(["192.0.2.1": mac], ssid: "Cafe").digest(.v4) != home.digest(.v4))
-    #expect(home.words == "affbcada" && Self.identity([:]).words == "not known yet")
+    #expect(home.text == "affbcada" && Self.identity([:]).text == "not known yet")
   }
 }
 

@@ -21,7 +21,7 @@ import Testing
     let gaps = zip(repairs.dropFirst(5), repairs.dropFirst(4)).map { $0 - $1 }
     #expect(gaps == [1000, 2000, 4000, 8000, 16_000, 32_000])
     #expect(backoff.contested(at: at(now)) == [.routes])
-    #expect(backoff.words(for: .routes).contains("at most every 64 s"))
+    #expect(backoff.text(for: .routes).contains("at most every 64 s"))
     // Twice the wait of 64 s after the last repair, at 63.04 s.
     #expect(backoff.endOfContests(at: at(now)) == at(40 + 63_000 + 128_000))
     let later = now + 200_000

@@ -17,14 +17,14 @@ extension Agent {
     for address in sessions {
       let (before, after) = (state.desiredState.fate(of: address), preview.fate(of: address))
       guard before.isCut(by: after) else { continue }
-      let what = after.words(comingFrom: before)
+      let what = after.text(comingFrom: before)
       throw RequestError(code: .wouldCut, message: "this would cut the SSH session from \(address): \(what); \(cure)")
     }
   }
 }
 
 extension PacketFate {
-  fileprivate func words(comingFrom before: PacketFate) -> String {
+  fileprivate func text(comingFrom before: PacketFate) -> String {
     switch self {
     case .inside(let link, let prefix):
       let cure = prefix.length == 0 ? "" : " (\(prefix))"

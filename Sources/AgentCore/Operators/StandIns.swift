@@ -11,12 +11,12 @@ extension PolicyFallback {
   }
 
   /// For people, with moments as `localTime` has them.
-  package func words(_ localTime: (Timestamp) -> String) -> [String] { standIns.map { $0.words(localTime) } }
+  package func text(_ localTime: (Timestamp) -> String) -> [String] { standIns.map { $0.text(localTime) } }
 }
 
 extension StatusReport.StandIn {
   /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last good version of 2026-03-01 14:03:20 is in force`.
-  package func words(_ localTime: (Timestamp) -> String) -> String {
+  package func text(_ localTime: (Timestamp) -> String) -> String {
     let date = localTime(since ?? Timestamp(seconds: 0))
     guard let file else { return "all policies are in force as they were when they were good last, on \(date)" }
     let trouble = line.map { "broken at line \($0)" } ?? "it goes with what is broken"

@@ -65,7 +65,7 @@ package final class Announcer {
   private func follow(_ all: [String: [TunnelTimer]], at now: Moment, wallClock: Timestamp) {
     for (name, after) in all.sorted(by: { $0.key < $1.key }) {
       let before = timers[name] ?? []
-      for timer in before where now < timer.at && timer.what.wordsOfEnd != nil && !after.contains(where: { $0.what == timer.what }) {
+      for timer in before where now < timer.at && timer.what.textOfEnd != nil && !after.contains(where: { $0.what == timer.what }) {
         publish(.timer(tunnel: name, timer.what.rawValue, at: nil, inMilliseconds: nil))
       }
       for timer in after where !before.contains(where: { $0.isSame(as: timer) }) {

@@ -26,7 +26,7 @@ extension AgentState {
     let (steps, repaired) = repairs.admit(possible, at: now)
     agenda.counters.repairs += repaired
     if plan.isEmpty { repairs.settled = desired }
-    let conflicts = (repairs.words(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
+    let conflicts = (repairs.text(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
     let limits = [resolver.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
     return PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })

@@ -31,7 +31,7 @@ struct PoliciesInForce {
       set = new.policies
       generation += 1
     }
-    let words = new.fallback?.words(localTime) ?? []
+    let words = new.fallback?.text(localTime) ?? []
     defer { toldFallback = words }
     return News(
       errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded, fallback: words.filter { !toldFallback.contains($0) })

@@ -39,5 +39,5 @@ struct RepairSchedule {
   mutating func takeEnded(at now: Moment) -> [(subject: RepairBackoff.Subject, count: Int)] { tally.takeEnded(at: now) }
 
   /// Contests that go on.
-  func words(at now: Moment) -> [String] { backoff.contested(at: now).map { backoff.words(for: $0) } }
+  func text(at now: Moment) -> [String] { backoff.contested(at: now).map { backoff.text(for: $0) } }
 }

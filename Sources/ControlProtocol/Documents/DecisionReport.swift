@@ -146,7 +146,7 @@ extension DecisionReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .action: ["connect", "disconnect", "ignore", "evaluate-connection"]
         case .holds: ["yes", "no", "unknown"]
@@ -162,7 +162,7 @@ extension DecisionReport {
     self.init(
       tunnel: decision.tunnel, action: decision.outcome, code: decision.code, reason: decision.ruleReason,
       rule: decision.rule.map { RuleReport($0) }, pending: Pending(of: decision),
-      inert: decision.inert.map { Inert(code: $0.code, by: $0.winner, reason: $0.words) },
+      inert: decision.inert.map { Inert(code: $0.code, by: $0.winner, reason: $0.text) },
       trace: decision.trace.map {
         Entry(rule: RuleReport($0.rule), action: $0.action.rawValue, holds: $0.holds.rawValue, reason: [$0.finding.reason])
       })

@@ -52,7 +52,7 @@ extension DoctorReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .severity: ["problem", "risk", "hint"]
         default: nil

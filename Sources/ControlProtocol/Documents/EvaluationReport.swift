@@ -55,7 +55,7 @@ package struct HostReport: Hashable, Sendable, Codable {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .action: ["connect-if-needed", "connect-always", "never-connect", "none"]
       default: nil
@@ -66,6 +66,6 @@ package struct HostReport: Hashable, Sendable, Codable {
 
 extension HostReport {
   package init(_ decision: HostDecision) {
-    self.init(tunnel: decision.tunnel, host: decision.name.text, action: decision.action, reason: decision.words)
+    self.init(tunnel: decision.tunnel, host: decision.name.text, action: decision.action, reason: decision.text)
   }
 }

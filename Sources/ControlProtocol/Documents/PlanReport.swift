@@ -87,7 +87,7 @@ package struct RouteReport: Hashable, Sendable, Codable {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .goes: ["outside", "inside", "nowhere"]
       default: nil

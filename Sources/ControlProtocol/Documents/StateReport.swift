@@ -87,7 +87,7 @@ extension StateReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .kind: ["link", "address", "route", "rule", "firewall", "resolver", "file", "process"]
         default: nil

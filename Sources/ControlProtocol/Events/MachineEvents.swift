@@ -63,7 +63,7 @@ package struct FirewallEvent: Happening {
   package var firewall: FirewallStatus
 
   package func line(_ code: ReasonCode?) -> String {
-    firewall.words
+    firewall.text
       ?? (firewall.guards.isEmpty ? "firewall: nothing is held back" : "firewall: guarded by \(firewall.guards.joined(separator: ", "))")
   }
 

@@ -13,7 +13,7 @@ package struct DecisionEvent: Happening {
   package var reason: String
 
   package func line(_ code: ReasonCode?) -> String {
-    let rule = rule.map { words(forRule: $0, name: name) + ": " } ?? ""
+    let rule = rule.map { text(forRule: $0, name: name) + ": " } ?? ""
     return "\(tunnel): \(decision) (\(rule)\(reason))"
   }
 
@@ -34,7 +34,7 @@ package struct DecisionEvent: Happening {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .decision: Decision.Outcome.allCases.map(\.rawValue)
       default: nil
@@ -71,7 +71,7 @@ package struct StateEvent: Happening {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .from, .to: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
       default: nil
@@ -138,7 +138,7 @@ package struct OverrideEvent: Happening {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .override: ["up", "down"]
       default: nil
@@ -158,9 +158,9 @@ package struct TimerEvent: Happening {
 
   package func line(_ code: ReasonCode?) -> String {
     let what = TunnelTimer.What(rawValue: timer)
-    guard let milliseconds else { return "\(tunnel): \(what?.wordsOfEnd ?? "no more \(timer)")" }
-    let time = words(for: .milliseconds(milliseconds))
-    return "\(tunnel): \(what?.words(in: time) ?? "\(timer) in \(time)")"
+    guard let milliseconds else { return "\(tunnel): \(what?.textOfEnd ?? "no more \(timer)")" }
+    let time = text(for: .milliseconds(milliseconds))
+    return "\(tunnel): \(what?.text(in: time) ?? "\(timer) in \(time)")"
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -178,7 +178,7 @@ package struct TimerEvent: Happening {
       }
     }
 
-    var words: [String]? {
+    var values: [String]? {
       switch self {
       case .timer: TunnelTimer.What.allCases.map(\.rawValue)
       default: nil

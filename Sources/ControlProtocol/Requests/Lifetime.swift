@@ -14,7 +14,7 @@ package enum Lifetime: Hashable, Sendable {
   package static let longest = Duration.seconds(366 * 86_400)
 
   /// What ends it, in the word that reports have too.
-  package enum Word: String, Hashable, Sendable, JSONWords {
+  package enum Word: String, Hashable, Sendable, JSONEnum {
     case network, time, resume
   }
 

@@ -4,7 +4,7 @@ package import RoamwardCore
 
 /// What the firewall holds back, in the terms of docs/security.md.
 package struct FirewallStatus: Hashable, Sendable, Codable {
-  package enum Situation: String, Hashable, Sendable, JSONWords {
+  package enum Situation: String, Hashable, Sendable, JSONEnum {
     /// No kill switch is active.
     case open
     /// A kill switch blocks what its tunnels include, except through them.
@@ -72,7 +72,7 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
   }
 
   /// For people; `nil` where there is nothing to say.
-  package var words: String? {
+  package var text: String? {
     let why = reason.map { " (\($0))" } ?? ""
     switch situation {
     case .open: return nil

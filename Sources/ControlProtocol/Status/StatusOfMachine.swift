@@ -33,7 +33,7 @@ extension StatusReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .severity: ["error", "warning"]
         default: nil
@@ -205,7 +205,7 @@ extension StatusReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .reason: WakeReason.allCases.map(\.rawValue)
         default: nil

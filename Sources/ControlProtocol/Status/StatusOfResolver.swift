@@ -103,7 +103,7 @@ extension StatusReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .answer: ["ok", "fail", "unknown", "open", "closed"]
         default: nil

@@ -142,7 +142,7 @@ extension StatusReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .state: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
         case .override: ["up", "down"]
@@ -174,7 +174,7 @@ extension StatusReport {
         }
       }
 
-      var words: [String]? {
+      var values: [String]? {
         switch self {
         case .what: TunnelTimer.What.allCases.map(\.rawValue)
         default: nil
@@ -189,7 +189,7 @@ extension StatusReport {
     package var reason: String
 
     /// For people.
-    package var words: String { "\(prefix), because \(reason)" }
+    package var text: String { "\(prefix), because \(reason)" }
 
     package init(prefix: String, reason: String) {
       self.prefix = prefix

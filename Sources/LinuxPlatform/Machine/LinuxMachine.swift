@@ -260,7 +260,7 @@ package final class LinuxMachine {
     if facts.contains(.time) { sources.direct.time = .known(.now) }
     if facts.contains(.power) { sources.direct.power = powerSource() }
     if !facts.isDisjoint(with: .ofHostServices) {
-      sources.host = host.words(about: kernel.linksInUse, resolvConf: underlayResolver)
+      sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver)
     }
     return sources
   }

@@ -25,7 +25,7 @@ package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [
   switch outcome ?? .failure(.timedOut(fate.name)) {
   case .failure(let error): return .failure(PlatformError("\(error)"))
   case .success(let answer):
-    let time = words(for: .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1)))))
+    let time = text(for: .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1)))))
     let addresses = answer.addresses.map(\.description).joined(separator: ", ")
     let askee = fate.askees.first { askee in askee.link == answer.by || askee.servers.contains { $0.description == answer.by } }
     let who = answer.by.map { by in askee?.tunnel.map { "\(by) (\($0))" } ?? by } ?? "the machine itself (/etc/hosts, or a cache)"

@@ -27,7 +27,7 @@ package struct BlockedTraffic: Hashable, Sendable {
   }
 
   /// For people, in a line.
-  package var words: String {
+  package var text: String {
     guard let recorded else { return "the kill switch blocks traffic: `nft list table \(FirewallTable.name)`" }
     return "the kill switch blocks traffic, because \(recorded.namesOfBlocking) not up"
   }

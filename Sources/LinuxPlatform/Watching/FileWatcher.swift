@@ -48,13 +48,13 @@ package final class FileWatcher {
         sources[folder] = try loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
       } catch {
         // What may not be looked into is not read either: systemd-resolved's own notes, under the unit's limits.
-        if error.code != ENOENT, error.code != EACCES { obstacle = obstacle ?? words(error) }
+        if error.code != ENOENT, error.code != EACCES { obstacle = obstacle ?? text(error) }
       }
     }
   }
 
   /// inotify(7) has limits of its own, by the same errors as files and disks.
-  private func words(_ error: SystemError) -> String {
+  private func text(_ error: SystemError) -> String {
     switch error.code {
     case EMFILE: "this user watches with too many programs; cure: allow more (sysctl fs.inotify.max_user_instances)"
     case ENOSPC: "this user watches too many files; cure: allow more (sysctl fs.inotify.max_user_watches)"

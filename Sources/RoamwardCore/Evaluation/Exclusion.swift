@@ -80,7 +80,7 @@ extension Inert {
   package var winner: String? { if case .excluded(let winner) = self { winner } else { nil } }
 
   /// For people: `disabled by its policy (enabled: false)`.
-  package var words: String {
+  package var text: String {
     switch self {
     case .disabled: "disabled by its policy (enabled: false)"
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"

@@ -32,7 +32,7 @@ extension HostDecision {
   package var action: String { if case .rule(let rule) = outcome { rule.action.rawValue } else { "none" } }
 
   /// For people: what the look-up does, and on what it depends.
-  package var words: String {
+  package var text: String {
     switch outcome {
     case .notEvaluated: "the rules do not evaluate connections here"
     case .noRule: "no connection rule holds \(name)"

@@ -43,7 +43,7 @@ package struct ManualOverride: Hashable, Sendable {
 
 extension ManualOverride.Lifetime {
   /// For people: `until the network changes`.
-  package var words: String {
+  package var text: String {
     switch self {
     case .network: "until the network changes"
     case .time: "for a time"

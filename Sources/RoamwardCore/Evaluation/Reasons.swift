@@ -39,13 +39,13 @@ extension Decision {
   }
 
   /// The rule's reason, and why nothing comes of it.
-  package var reason: String { inert.map { "not acted on, because \($0.words); \(ruleReason)" } ?? ruleReason }
+  package var reason: String { inert.map { "not acted on, because \($0.text); \(ruleReason)" } ?? ruleReason }
 }
 
 extension RuleReference {
   /// For people: `rule 2 "trusted"`.
-  package var words: String { RoamwardCore.words(forRule: index, name: name) }
+  package var text: String { RoamwardCore.text(forRule: index, name: name) }
 }
 
 /// For people: `rule 2 "trusted"`.
-package func words(forRule index: Int, name: String?) -> String { "rule \(index)" + (name.map { " \"\($0)\"" } ?? "") }
+package func text(forRule index: Int, name: String?) -> String { "rule \(index)" + (name.map { " \"\($0)\"" } ?? "") }

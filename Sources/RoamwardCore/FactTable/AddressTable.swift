@@ -42,7 +42,7 @@ extension FactTable {
   static let gatewayMAC = CriterionKey<[MACAddress]>(
     oneOf: "gateway-mac", RoamwardCore.gatewayMAC, "The default gateway's link-layer address.", example: "02:00:5e:10:00:01",
     form: .hardwareAddress, parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) },
-    matches: { $0.contains($1) }, of: { $0.link.gatewayMAC }, words: \.description)
+    matches: { $0.contains($1) }, of: { $0.link.gatewayMAC }, text: \.description)
 }
 
 let addressKeys: [any AnyCriterionKey] = [FactTable.subnet, FactTable.gateway, FactTable.gatewayMAC]

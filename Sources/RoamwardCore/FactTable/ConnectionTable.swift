@@ -37,16 +37,16 @@ extension FactTable {
 
   static let captivePortal = CriterionKey(
     flag: "captive-portal", RoamwardCore.captivePortal, "A portal stands between the machine and the internet.", example: "true",
-    words: ("a captive portal", "no captive portal"), evidence: .captivePortal
+    text: ("a captive portal", "no captive portal"), evidence: .captivePortal
   ) { $0.snapshot.captivePortal }
 
   static let internet = CriterionKey(
     flag: "internet", RoamwardCore.internet, "The internet can be reached from the underlay.", example: "true",
-    words: ("internet", "no internet"), evidence: .internet
+    text: ("internet", "no internet"), evidence: .internet
   ) { $0.snapshot.internet }
 
   static let metered = CriterionKey(
-    flag: "metered", RoamwardCore.metered, "The connection is paid for by volume.", example: "false", words: ("metered", "not metered")
+    flag: "metered", RoamwardCore.metered, "The connection is paid for by volume.", example: "false", text: ("metered", "not metered")
   ) { $0.link.metered }
 }
 

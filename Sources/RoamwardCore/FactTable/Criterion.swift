@@ -212,13 +212,13 @@ extension Condition {
 extension CriterionKey where Wanted == Bool {
   /// Whether a fact is true, or is not. `words` are those for true and for false.
   convenience init(
-    flag name: String, _ fact: FactDeclaration, _ about: String, example: String, words: (true: String, false: String),
+    flag name: String, _ fact: FactDeclaration, _ about: String, example: String, text: (true: String, false: String),
     evidence: Evidence? = nil, of value: @escaping @Sendable (EvaluationContext) -> Fact<Bool>
   ) {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .flag { $0 }, write: { .word(String($0)) },
       evidence: { _ in evidence }, holds: { wanted in { context in value(context).truth { $0 == wanted } } },
-      found: { context, _, _ in describe(value(context), as: name) { $0 ? words.true : words.false } })
+      found: { context, _, _ in describe(value(context), as: name) { $0 ? text.true : text.false } })
   }
 }
 
@@ -229,7 +229,7 @@ extension CriterionKey {
     parse: @escaping @Sendable (String) -> Item?, print: @escaping @Sendable (Item) -> String, quotes: Bool = false,
     as noun: String? = nil, constant: @escaping @Sendable (Item) -> FactConstant? = { _ in nil },
     matches: @escaping @Sendable ([Item], Value) -> Bool, of value: @escaping @Sendable (EvaluationContext) -> Fact<Value?>,
-    words: @escaping @Sendable (Value) -> String
+    text: @escaping @Sendable (Value) -> String
   ) where Wanted == [Item] {
     let noun = noun ?? name
     self.init(
@@ -239,7 +239,7 @@ extension CriterionKey {
       found: { context, wanted, holds in
         describe(value(context), as: noun) { found in
           let texts = wanted.map { quotes ? "\"\(print($0))\"" : print($0) }
-          return found.map { "\(noun) \(words($0)) \(relation(holds, to: texts))" } ?? "no \(noun)"
+          return found.map { "\(noun) \(text($0)) \(relation(holds, to: texts))" } ?? "no \(noun)"
         }
       })
   }

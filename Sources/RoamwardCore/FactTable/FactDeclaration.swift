@@ -52,7 +52,7 @@ package struct FactAccess<Holder>: Sendable {
   package let reason: @Sendable (Holder) -> String?
   let take: @Sendable (inout Holder, Holder) -> Void
   /// For people.
-  let words: @Sendable (Holder) -> String
+  let text: @Sendable (Holder) -> String
   /// Asks the sources, notes what they said, and keeps the value.
   let gather: @Sendable (inout FactGathering, GatheredLink?, inout Holder) -> Void
 }
@@ -150,7 +150,7 @@ extension FactDeclaration {
         facts[keyPath: path] = value
         return true
       }, makeUnknown: { _, _ in }, reason: { _ in nil }, take: { $0[keyPath: path] = $1[keyPath: path] },
-      words: { code.words($0[keyPath: path]) }, gather: { _, _, _ in })
+      text: { code.text($0[keyPath: path]) }, gather: { _, _, _ in })
     self.init(
       key: key, kind: nil, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,
       proof: .forgeable, isOfRadio: false, isOfHostServices: false, isWrittenLate: false, place: .link(access))
@@ -177,9 +177,9 @@ extension FactAccess {
       makeUnknown: { $0[keyPath: path] = .unknown(reason: $1) },
       reason: { if case .unknown(let reason) = $0[keyPath: path] { reason } else { nil } },
       take: { $0[keyPath: path] = $1[keyPath: path] },
-      words: { holder in
+      text: { holder in
         switch holder[keyPath: path] {
-        case .known(let value): code.words(value)
+        case .known(let value): code.text(value)
         case .unknown(let reason): "unknown: \(reason)"
         }
       }, gather: gather)

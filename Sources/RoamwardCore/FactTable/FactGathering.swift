@@ -72,12 +72,12 @@ struct FactGathering: Sendable {
     let traced = { (type: Fact<InterfaceType>, extra: [SourceAnswer]) in
       Traced(type, FactOrigin(extra + [typeSource], confirmed: self.sources.lookedAt))
     }
-    if let ssid = sources.wifi[carrier(of: link)]?.ssid { return (traced(type, []), direct("nl80211", ssid, words)) }
+    if let ssid = sources.wifi[carrier(of: link)]?.ssid { return (traced(type, []), direct("nl80211", ssid, text)) }
     let silent = SourceAnswer(source: "nl80211", said: "nothing: \(link.name) is not a radio", isBelieved: false)
     guard isPrimary, let file = sources.ssidFile, type.value.map({ $0 == .ethernet || $0 == .other }) ?? true else {
       return (traced(type, []), Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)))
     }
-    var ssid = direct("SSID file", file, words)
+    var ssid = direct("SSID file", file, text)
     ssid.origin.sources.insert(silent, at: 0)
     switch file {
     case .known(.some):
@@ -90,14 +90,14 @@ struct FactGathering: Sendable {
     }
   }
 
-  private func words(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "on no network" }
+  private func text(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "on no network" }
 
   /// Another fact that nl80211 tells of a radio. `facts` has the link's type.
   func radio<Value>(
-    _ fact: (WiFiFacts) -> Fact<Value?>, of link: GatheredLink, _ facts: LinkFacts, _ what: String, _ words: (Value?) -> String
+    _ fact: (WiFiFacts) -> Fact<Value?>, of link: GatheredLink, _ facts: LinkFacts, _ what: String, _ text: (Value?) -> String
   ) -> Traced<Value?> {
     let wifi = wifi(of: link)
-    if let wifi { return direct("nl80211", fact(wifi), words) }
+    if let wifi { return direct("nl80211", fact(wifi), text) }
     let isNamedByFile = facts.type == .known(.wifi)
     let silent = SourceAnswer(source: "nl80211", said: "nothing: it is not a radio", isBelieved: false)
     guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
@@ -127,10 +127,10 @@ struct FactGathering: Sendable {
   }
 
   /// A fact that one source alone can give, read at this look.
-  func direct<Value>(_ source: String, _ fact: Fact<Value>, _ words: (Value) -> String) -> Traced<Value> {
+  func direct<Value>(_ source: String, _ fact: Fact<Value>, _ text: (Value) -> String) -> Traced<Value> {
     switch fact {
     case .known(let value):
-      Traced(fact, FactOrigin([SourceAnswer(source: source, said: words(value), isBelieved: true)], confirmed: sources.lookedAt))
+      Traced(fact, FactOrigin([SourceAnswer(source: source, said: text(value), isBelieved: true)], confirmed: sources.lookedAt))
     case .unknown(let reason):
       Traced(fact, FactOrigin([SourceAnswer(source: source, said: "nothing: \(reason)", isBelieved: false)]))
     }

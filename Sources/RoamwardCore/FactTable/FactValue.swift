@@ -46,12 +46,12 @@ struct ValueCode<Value: Hashable & Sendable>: Sendable {
   let read: @Sendable (FactValue) -> Value?
   let write: @Sendable (Value) -> FactValue
   /// For people: `yes`, `"Cafe"`, `none`.
-  let words: @Sendable (Value) -> String
+  let text: @Sendable (Value) -> String
 }
 
 extension ValueCode where Value == Bool {
   static let flag = ValueCode(
-    form: .flag, read: { if case .flag(let value) = $0 { value } else { nil } }, write: { .flag($0) }, words: { $0 ? "yes" : "no" })
+    form: .flag, read: { if case .flag(let value) = $0 { value } else { nil } }, write: { .flag($0) }, text: { $0 ? "yes" : "no" })
 }
 
 extension ValueCode where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
@@ -60,7 +60,7 @@ extension ValueCode where Value: CaseIterable & RawRepresentable, Value.RawValue
     ValueCode(
       form: .word(of: Value.self), read: { if case .text(let word) = $0 { Value(rawValue: word) } else { nil } },
       write: { .text($0.rawValue) },
-      words: \.rawValue)
+      text: \.rawValue)
   }
 }
 
@@ -68,17 +68,17 @@ extension ValueCode {
   /// One value that text stands for.
   static func text(
     _ form: WrittenForm, _ parse: @escaping @Sendable (String) -> Value?, _ print: @escaping @Sendable (Value) -> String,
-    words: (@Sendable (Value) -> String)? = nil
+    text: (@Sendable (Value) -> String)? = nil
   ) -> ValueCode {
     ValueCode(
-      form: form, read: { if case .text(let text) = $0 { parse(text) } else { nil } }, write: { .text(print($0)) }, words: words ?? print)
+      form: form, read: { if case .text(let text) = $0 { parse(text) } else { nil } }, write: { .text(print($0)) }, text: text ?? print)
   }
 
   /// A value that may be known not to be there: `none`.
   static func optional<Known>(_ known: ValueCode<Known>) -> ValueCode where Value == Known? {
     ValueCode(
       form: known.form, read: { $0 == .absent ? .some(nil) : known.read($0).map { .some($0) } }, write: { $0.map(known.write) ?? .absent },
-      words: { $0.map(known.words) ?? "none" })
+      text: { $0.map(known.text) ?? "none" })
   }
 
   /// Any number of values, in their order.
@@ -89,6 +89,6 @@ extension ValueCode {
         guard case .list(let texts) = value else { return nil }
         let items = texts.compactMap { Item($0) }
         return items.count == texts.count ? items : nil
-      }, write: { .list($0.map(\.description)) }, words: { $0.isEmpty ? "none" : $0.map(\.description).joined(separator: ", ") })
+      }, write: { .list($0.map(\.description)) }, text: { $0.isEmpty ? "none" : $0.map(\.description).joined(separator: ", ") })
   }
 }

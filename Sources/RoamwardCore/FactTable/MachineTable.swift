@@ -3,7 +3,7 @@ import NetworkTypes
 // What holds of the machine on every network.
 
 private let time = FactDeclaration(
-  .time, ofMachine: \.time, .text(.localTime, { LocalTime($0) }, \.textForFiles, words: \.description), silence: .isUnknown,
+  .time, ofMachine: \.time, .text(.localTime, { LocalTime($0) }, \.textForFiles, text: \.description), silence: .isUnknown,
   space: .moments, "The local time; absent: unknown.", example: "mon 09:30"
 ) { facts, _ in facts.direct("clock and time zone", facts.sources.direct.time, \.description) }
 

@@ -9,7 +9,7 @@ private let type = FactDeclaration(
 ) { facts, link, _ in facts.medium(of: link).type }
 
 private let ssid = FactDeclaration(
-  .ssid, ofLink: \.ssid, .optional(.text(.ssid, { SSID($0) }, \.textForFiles, words: quoted)), silence: .means(.absent),
+  .ssid, ofLink: \.ssid, .optional(.text(.ssid, { SSID($0) }, \.textForFiles, text: quoted)), silence: .means(.absent),
   space: .names(NameSpace(lengths: 1...32, text: { SSID(bytes: $0)?.description })), isOfRadio: true, isGatheredAlways: true,
   "The Wi-Fi network's name.", example: "Cafe"
 ) { facts, link, _ in facts.medium(of: link).ssid }
@@ -59,22 +59,22 @@ extension FactTable {
   package static let ssid = CriterionKey<[SSID]>(
     oneOf: "ssid", RoamwardCore.ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]", form: .wantedSSID,
     parse: { SSID($0) }, print: \.description, quotes: true, constant: { .name($0.bytes) }, matches: { $0.contains($1) },
-    of: { $0.link.ssid }, words: quoted)
+    of: { $0.link.ssid }, text: quoted)
 
   static let ssidGlob = CriterionKey<[Glob]>(
     oneOf: "ssid-glob", RoamwardCore.ssid, "A pattern for the name of the Wi-Fi network.", example: "Corp-*", form: .ssidPattern,
     parse: { Glob($0) }, print: \.description, as: "ssid", constant: { .pattern($0) },
-    matches: { globs, name in globs.contains { $0.matches(bytes: name.bytes) } }, of: { $0.link.ssid }, words: quoted)
+    matches: { globs, name in globs.contains { $0.matches(bytes: name.bytes) } }, of: { $0.link.ssid }, text: quoted)
 
   static let bssid = CriterionKey<[MACAddress]>(
     oneOf: "bssid", RoamwardCore.bssid, "The access point's address.", example: "02:00:5e:00:00:07", form: .hardwareAddress,
     parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) }, matches: { $0.contains($1) },
-    of: { $0.link.bssid }, words: \.description)
+    of: { $0.link.bssid }, text: \.description)
 
   static let wifiSecurity = CriterionKey<[WiFiSecurity]>(
     oneOf: "wifi-security", RoamwardCore.wifiSecurity, "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]",
     form: .word(of: WiFiSecurity.self), parse: { WiFiSecurity(rawValue: $0) }, print: \.rawValue, matches: { $0.contains($1) },
-    of: { $0.link.wifiSecurity }, words: \.rawValue)
+    of: { $0.link.wifiSecurity }, text: \.rawValue)
 
   /// A machine that is not on Wi-Fi is on no list, readable or not. Others change the list at any time: so an SSID may or may not be on it,
   /// whatever it says now.

@@ -8,7 +8,7 @@ extension HostReports {
       [managerMetered(link), leaseMetered(link, now), mediumMetered(link, type, now)],
       unknown:
         "nothing on this host knows whether \(link.name) is paid for by volume (cure: manage it by NetworkManager or systemd-networkd)",
-      words: { $0 ? "yes" : "no" })
+      text: { $0 ? "yes" : "no" })
   }
 
   private func managerMetered(_ link: LinkInQuestion) -> SourceReading<Bool> {
@@ -48,12 +48,12 @@ extension HostReports {
   package func captivePortal(_ link: LinkInQuestion) -> Traced<Bool> {
     selectFact(from: 
       [connectivity(link).map { $0 == .portal }], unknown: noCheck,
-      words: { $0 ? "a portal answered its check" : "no portal answered its check" })
+      text: { $0 ? "a portal answered its check" : "no portal answered its check" })
   }
 
   package func internet(_ link: LinkInQuestion) -> Traced<Bool> {
     selectFact(from: 
-      [connectivity(link).map { $0 == .full }], unknown: noCheck, words: { $0 ? "its check was answered" : "its check was not answered" })
+      [connectivity(link).map { $0 == .full }], unknown: noCheck, text: { $0 ? "its check was answered" : "its check was not answered" })
   }
 
   private var noCheck: String {

@@ -35,7 +35,7 @@ extension HostReports {
     ]
     return selectFact(from: 
       order.map { $0.map(\.servers) }, unknown: noSource("name servers", of: link), isConclusive: { !$0.isEmpty },
-      words: { $0.isEmpty ? "no servers" : $0.map(\.description).joined(separator: ", ") })
+      text: { $0.isEmpty ? "no servers" : $0.map(\.description).joined(separator: ", ") })
   }
 
   /// The link's domain and search list. Those who configure links come first: to systemd-resolved and into files they write the search list
@@ -47,7 +47,7 @@ extension HostReports {
     ]
     return selectFact(from: 
       order.map { $0.map(\.domains) }, unknown: noSource("domains", of: link), isConclusive: { !$0.isEmpty },
-      words: { $0.isEmpty ? "no domains" : $0.map(\.text).joined(separator: ", ") })
+      text: { $0.isEmpty ? "no domains" : $0.map(\.text).joined(separator: ", ") })
   }
 
   private func noSource(_ what: String, of link: LinkInQuestion) -> String {

@@ -48,7 +48,7 @@ package struct SourceReading<Value: Hashable & Sendable>: Hashable, Sendable {
 /// believed in the meantime, or decisions would flicker. Where answers are all inconclusive (no servers, no domains), the first of them
 /// counts. `unknown` is the reason, with its cure, where nobody says anything.
 package func selectFact<Value>(
-  from readings: [SourceReading<Value>], unknown: String, isConclusive: (Value) -> Bool = { _ in true }, words: (Value) -> String
+  from readings: [SourceReading<Value>], unknown: String, isConclusive: (Value) -> Bool = { _ in true }, text: (Value) -> String
 ) -> Traced<Value> {
   let chosen = readings.firstIndex { reading in
     switch reading.answer {
@@ -64,7 +64,7 @@ package func selectFact<Value>(
     return switch reading.answer {
     case .value(let value):
       SourceAnswer(
-        source: reading.source, said: words(value), isBelieved: isBelieved,
+        source: reading.source, said: text(value), isBelieved: isBelieved,
         reason: reading.remark ?? (isBelieved ? nil : "others may know more"))
     case .unavailable(let reason): SourceAnswer(source: reading.source, said: "nothing: \(reason)", isBelieved: false)
     case .pending(let reason): SourceAnswer(source: reading.source, said: "nothing yet: \(reason)", isBelieved: false)

@@ -58,7 +58,7 @@ package struct RepairBackoff: Hashable, Sendable {
   package func endOfContests(at now: Moment) -> Moment? { contested(at: now).compactMap { records[$0]?.quietAt }.min() }
 
   /// `the firewall's table keeps being changed by somebody; it is put right again at most every second`.
-  package func words(for subject: Subject) -> String {
+  package func text(for subject: Subject) -> String {
     let wait = records[subject]?.wait ?? .zero
     return "\(subject) by another program; "
       + (wait > .zero

@@ -117,7 +117,7 @@ extension ConnectivityCheck {
 
 extension ProbeReply {
   /// For people, behind "fail:" or "unknown:". `nil` for an answer as it should be.
-  package func words(for inquiry: Inquiry) -> String {
+  package func text(for inquiry: Inquiry) -> String {
     switch self {
     case .response(let status, _):
       if case .probe(let probe) = inquiry, probe.status == status { return "answered \(status)" }

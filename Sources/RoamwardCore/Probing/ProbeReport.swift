@@ -27,7 +27,7 @@ extension ProbeMachine {
 
   private func reason(_ inquiry: Inquiry, _ record: Record) -> String {
     guard let reply = record.reply else { return record.run == nil ? "it waits for its turn" : "it is under way" }
-    return reply.words(for: inquiry)
+    return reply.text(for: inquiry)
   }
 }
 

@@ -3,17 +3,17 @@ import NetworkTypes
 /// `roamward evaluate`, for people: a line a tunnel, with `explained` every rule under it.
 package func report(_ decisions: [Decision], explained: Bool) -> String {
   let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)
-  let width = max(7, decisions.map { $0.rule?.words.count ?? 0 }.max() ?? 0)
+  let width = max(7, decisions.map { $0.rule?.text.count ?? 0 }.max() ?? 0)
   var lines: [String] = []
   for decision in decisions {
-    let rule = decision.rule?.words ?? ""
+    let rule = decision.rule?.text ?? ""
     let place = decision.rule?.location.short ?? ""
     let columns = [
       pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, width), pad(decision.ruleReason, explained ? 0 : 50), place,
     ]
     lines.append(trimmed(columns.joined(separator: "  ")))
-    if let inert = decision.inert { lines.append("\(pad("", name))  not acted on: \(inert.words)") }
-    if let pending = decision.pending { lines.append("\(pad("", name))  \(pending.words)") }
+    if let inert = decision.inert { lines.append("\(pad("", name))  not acted on: \(inert.text)") }
+    if let pending = decision.pending { lines.append("\(pad("", name))  \(pending.text)") }
     guard explained else { continue }
     for entry in decision.trace {
       let label = pad("rule \(entry.rule.index)", 7) + "  " + pad(entry.rule.name ?? "", 16)
@@ -25,8 +25,8 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
 
 extension Pending {
   /// For people: `in 5 s, without that fact: connect, rule 2`.
-  package var words: String {
-    "in \(RoamwardCore.words(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", \($0.words)" } ?? "")
+  package var text: String {
+    "in \(RoamwardCore.text(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", \($0.text)" } ?? "")
   }
 }
 

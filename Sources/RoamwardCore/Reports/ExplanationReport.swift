@@ -4,14 +4,14 @@ import NetworkTypes
 /// what was found, and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.ruleReason)"]
-  if let pending = decision.pending { lines.append(pending.words) }
-  if let inert = decision.inert { lines.append("not acted on: \(inert.words)") }
+  if let pending = decision.pending { lines.append(pending.text) }
+  if let inert = decision.inert { lines.append("not acted on: \(inert.text)") }
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }
   for entry in trace {
     let isDeciding = entry.rule.index == decision.rule?.index
     lines.append("")
     lines.append(
-      "\(isDeciding ? ">" : " ") \(entry.rule.words): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
+      "\(isDeciding ? ">" : " ") \(entry.rule.text): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
     )
     lines += keys(entry.finding, depth: 2)
   }

@@ -8,25 +8,25 @@ package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = P
   }
   func source(_ kinds: FactKind...) -> String {
     kinds.compactMap { provenance.origin(of: $0, on: link.name)?.believed.map(\.shortly) }.uniqued().joined(separator: "; ")
-      + kinds.compactMap { provenance.origin(of: $0, on: link.name)?.ageWords(at: now) }.prefix(1).joined()
+      + kinds.compactMap { provenance.origin(of: $0, on: link.name)?.ageText(at: now) }.prefix(1).joined()
   }
   var rows: [(label: String, value: String, source: String)] = [
-    ("link", "\(link.name), \(words(link.type) { $0.rawValue }), mtu \(link.mtu)", source(.type))
+    ("link", "\(link.name), \(text(link.type) { $0.rawValue }), mtu \(link.mtu)", source(.type))
   ]
   if link.isOnWiFi {
-    let parts = [words(link.ssid, naming), words(link.wifiSecurity) { $0?.rawValue ?? "security none" }, words(link.bssid, naming)]
+    let parts = [text(link.ssid, naming), text(link.wifiSecurity) { $0?.rawValue ?? "security none" }, text(link.bssid, naming)]
     let known = [isShown(link.ssid), isShown(link.wifiSecurity), isShown(link.bssid)]
     rows.append(("wi-fi", zip(parts, known).filter(\.1).map(\.0).joined(separator: ", "), source(.ssid, .wifiSecurity, .bssid)))
   }
   rows.append(("address", list(link.addresses), ""))
   rows.append(("gateway", gateway(of: link), source(.gatewayMAC)))
-  rows.append(("dns-server", words(link.dnsServers, list), source(.dnsServers)))
-  rows.append(("dns-domain", words(link.searchDomains, list), source(.searchDomains)))
+  rows.append(("dns-server", text(link.dnsServers, list), source(.dnsServers)))
+  rows.append(("dns-domain", text(link.searchDomains, list), source(.searchDomains)))
   rows.append(("internet", internet(snapshot), source(.internet)))
-  rows.append(("metered", words(link.metered) { $0 ? "yes" : "no" }, source(.metered)))
+  rows.append(("metered", text(link.metered) { $0 ? "yes" : "no" }, source(.metered)))
   let time = snapshot.time.value.map { ", \($0.day) \(clockText(minute: $0.second / 60))" } ?? ""
-  rows.append(("power", words(snapshot.power) { $0.rawValue } + time, source(.power)))
-  rows.append(("identity", NetworkIdentity(of: snapshot).words, ""))
+  rows.append(("power", text(snapshot.power) { $0.rawValue } + time, source(.power)))
+  rows.append(("identity", NetworkIdentity(of: snapshot).text, ""))
   let width = min(48, rows.filter { !$0.source.isEmpty }.map(\.value.count).max() ?? 0)
   let lines = rows.map { row in
     row.source.isEmpty ? "\(pad(row.label, 11)) \(row.value)" : "\(pad(row.label, 11)) \(pad(row.value, width))  \(row.source)"
@@ -41,12 +41,12 @@ package func explanation(of snapshot: NetworkSnapshot, from provenance: Provenan
   let ofLinks = ([primary].compactMap { $0 } + others).flatMap { link in
     FactKind.allCases.compactMap { kind -> String? in
       guard case .link(let access) = kind.declaration.place else { return nil }
-      return explained(kind.rawValue, access.words(link), provenance.links[link.name]?[kind], on: link.name, at: now)
+      return explained(kind.rawValue, access.text(link), provenance.links[link.name]?[kind], on: link.name, at: now)
     }
   }
   let ofMachine = FactKind.allCases.compactMap { kind -> String? in
     guard case .machine(let access) = kind.declaration.place else { return nil }
-    return explained(kind.rawValue, access.words(snapshot), provenance.machine[kind], on: nil, at: now)
+    return explained(kind.rawValue, access.text(snapshot), provenance.machine[kind], on: nil, at: now)
   }
   return (ofLinks + ofMachine).joined()
 }
@@ -55,7 +55,7 @@ private func explained(_ fact: String, _ value: String, _ origin: FactOrigin?, o
   let width = max(16, origin?.sources.map(\.source.count).max() ?? 0)
   var lines = ["\(link.map { "\($0) " } ?? "")\(fact): \(value)"]
   for answer in origin?.sources ?? [] {
-    let age = answer.isBelieved ? origin?.ageWords(at: now) ?? "" : ""
+    let age = answer.isBelieved ? origin?.ageText(at: now) ?? "" : ""
     let reason = answer.reason.map { "  (\($0))" } ?? ""
     lines.append("  \(answer.isBelieved ? "*" : "-") \(pad(answer.source, width))  \(answer.said)\(reason)\(age)")
   }
@@ -68,7 +68,7 @@ extension SourceAnswer {
 
 extension FactOrigin {
   /// `, 3 min ago`; nothing for what was seen in this moment.
-  fileprivate func ageWords(at now: Int64?) -> String? {
+  fileprivate func ageText(at now: Int64?) -> String? {
     guard let now, let confirmed, now - confirmed >= 5 else { return nil }
     switch now - confirmed {
     case let s where s < 60: return ", \(s) s ago"
@@ -119,7 +119,7 @@ private func internet(_ snapshot: NetworkSnapshot) -> String {
 private func otherLinks(_ snapshot: NetworkSnapshot) -> String {
   let others = snapshot.links.filter { $0.name != snapshot.primary }
   return others.isEmpty
-    ? "" : "\(pad("also there", 11)) \(others.map { "\($0.name) (\(words($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
+    ? "" : "\(pad("also there", 11)) \(others.map { "\($0.name) (\(text($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
 }
 
 /// Whether it says more than that nobody asked.
@@ -133,7 +133,7 @@ private func list(_ items: [some CustomStringConvertible]) -> String {
   items.isEmpty ? "none" : items.map(\.description).joined(separator: ", ")
 }
 
-private func words<Value>(_ fact: Fact<Value>, _ known: (Value) -> String) -> String {
+private func text<Value>(_ fact: Fact<Value>, _ known: (Value) -> String) -> String {
   switch fact {
   case .known(let value): known(value)
   case .unknown(let reason): "unknown: \(reason)"

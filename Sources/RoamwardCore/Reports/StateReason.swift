@@ -16,7 +16,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
       if isStopping {
         "the agent is stopping"
       } else if let policy {
-        Self.words(policy, decision, override, isWanted, timers, now)
+        Self.text(policy, decision, override, isWanted, timers, now)
       } else {
         "its policy is gone"
       }
@@ -30,28 +30,28 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
     return decision?.code ?? .undecided
   }
 
-  private static func words(
+  private static func text(
     _ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
   ) -> String {
     if !policy.isEnabled { return "disabled by its policy" }
     if case .excluded? = decision?.inert, let inert = decision?.inert {
-      return inert.words + (override?.wantsUp ?? false ? ", though it is held up by hand" : "; " + (decision?.ownWords ?? ""))
+      return inert.text + (override?.wantsUp ?? false ? ", though it is held up by hand" : "; " + (decision?.ownText ?? ""))
     }
     if let override {
-      return "held \(override.wantsUp ? "up" : "down") by hand \(override.lifetime.words); `roamward resume` ends it"
+      return "held \(override.wantsUp ? "up" : "down") by hand \(override.lifetime.text); `roamward resume` ends it"
     }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision else { return "not decided yet" }
-    let who = decision.rule?.words ?? decision.ruleReason
+    let who = decision.rule?.text ?? decision.ruleReason
     let reason = decision.rule == nil ? "" : ": \(decision.ruleReason)"
     let delay = timers.first { $0.what == .release || $0.what == .settle }.map {
-      ", in \(RoamwardCore.words(for: max(.zero, $0.at - now)))"
+      ", in \(RoamwardCore.text(for: max(.zero, $0.at - now)))"
     }
     switch decision.outcome {
     case .disconnect where isWanted: return "still up: \(who) wants it down\(delay ?? "")\(reason)"
     case .connect where !isWanted && delay != nil: return "still down: \(who) wants it up\(delay ?? "")\(reason)"
     case .ignore where isWanted: return "left up by \(who)\(reason)"
-    case .evaluateConnection: return "\(who)\(reason); not acted on, because \(Inert.unsupported.words)"
+    case .evaluateConnection: return "\(who)\(reason); not acted on, because \(Inert.unsupported.text)"
     case .connect, .disconnect, .ignore, .pending: return who + reason
     }
   }
@@ -59,5 +59,5 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
 
 extension Decision {
   /// `rule 2 "trusted": in network home`.
-  fileprivate var ownWords: String { rule.map { "\($0.words): \(ruleReason)" } ?? ruleReason }
+  fileprivate var ownText: String { rule.map { "\($0.text): \(ruleReason)" } ?? ruleReason }
 }

@@ -97,7 +97,7 @@ extension NetworkIdentity {
   }
 
   /// For people: `3f2a90c1`, with both families `3f2a90c1 (IPv4), 70b1c2d3 (IPv6)`.
-  package var words: String {
+  package var text: String {
     let digests = IPAddress.Family.allCases.compactMap { family in digest(family).map { (family, $0) } }
     if digests.count == 1 { return digests[0].1 }
     return digests.isEmpty ? "not known yet" : digests.map { "\($0.1) (\($0.0 == .v4 ? "IPv4" : "IPv6"))" }.joined(separator: ", ")

@@ -228,17 +228,17 @@ package struct TunnelMachine: Hashable, Sendable {
     switch state {
     case .preparing(let attempt, _):
       return backOff(
-        after: attempt, reason: .init(.startTimeout, "the provider did not start within \(words(for: timing.connect))"), at: now)
+        after: attempt, reason: .init(.startTimeout, "the provider did not start within \(text(for: timing.connect))"), at: now)
     case .awaitingPeer(let attempt, _) where isOffline:
       return backOff(after: attempt, reason: .init(.noNetwork, "there is no network"), at: now)
     case .awaitingPeer(let attempt, _):
-      return backOff(after: attempt, reason: .init(.peerTimeout, "the peer did not answer within \(words(for: timing.connect))"), at: now)
+      return backOff(after: attempt, reason: .init(.peerTimeout, "the peer did not answer within \(text(for: timing.connect))"), at: now)
     case .applying(let attempt, _):
       return backOff(
-        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(words(for: timing.connect))"), at: now)
+        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(text(for: timing.connect))"), at: now)
     case .reasserting:
       let reason =
-        doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(words(for: timing.reassert))"
+        doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(text(for: timing.reassert))"
       return backOff(after: 1, reason: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .connected, .disconnecting: return []
@@ -296,7 +296,7 @@ extension TunnelMachine {
     package var description: String {
       switch self {
       case .slept: "the machine has slept, and the peer has not answered since"
-      case .peerSilent(let time): "the peer has not answered for \(words(for: time)), though data was sent to it"
+      case .peerSilent(let time): "the peer has not answered for \(text(for: time)), though data was sent to it"
       }
     }
 
@@ -310,8 +310,8 @@ extension TunnelMachine {
     /// Why the tunnel is given up when no handshake was answered for so long.
     fileprivate func failure(after time: Duration) -> String {
       switch self {
-      case .slept: "the peer has not answered within \(words(for: time)) since the machine woke"
-      case .peerSilent(let before): "the peer stopped answering: nothing was received for \(words(for: before + time))"
+      case .slept: "the peer has not answered within \(text(for: time)) since the machine woke"
+      case .peerSilent(let before): "the peer stopped answering: nothing was received for \(text(for: before + time))"
       }
     }
   }

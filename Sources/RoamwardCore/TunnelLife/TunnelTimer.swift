@@ -30,7 +30,7 @@ package struct TunnelTimer: Hashable, Sendable {
 
 extension TunnelTimer.What {
   /// For people, `time` in words: `goes down in 5s, unless the rules want it again before`.
-  package func words(in time: String) -> String {
+  package func text(in time: String) -> String {
     switch self {
     case .settle: "acts on this network in \(time), if it lasts"
     case .decide: "decides in \(time), also without that fact"
@@ -43,7 +43,7 @@ extension TunnelTimer.What {
   }
 
   /// For people: that it will not happen any more; `nil` where another event tells it (a decision, a state, the end of a hold).
-  package var wordsOfEnd: String? {
+  package var textOfEnd: String? {
     switch self {
     case .settle: "the network did not last"
     case .release: "does not go down after all"

@@ -1,5 +1,5 @@
 /// A duration for people: `500 ms`, `1.5 s`, `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. Negative ones count as none.
-package func words(for duration: Duration) -> String {
+package func text(for duration: Duration) -> String {
   let (seconds, attoseconds) = max(.zero, duration).components
   let milliseconds = attoseconds / 1_000_000_000_000_000
   switch seconds {

@@ -7,7 +7,7 @@ private let root = "org.freedesktop.NetworkManager"
 
 /// What NetworkManager says, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, of these interfaces,
 /// of these properties. `nil` where the object of the manager itself is missing.
-package func networkManagerWords(_ objects: BusValue) -> NetworkManagerReport? {
+package func networkManagerReport(_ objects: BusValue) -> NetworkManagerReport? {
   guard let manager = objects["/org/freedesktop/NetworkManager"]?[root] else { return nil }
   var words = NetworkManagerReport(checksConnectivity: manager["ConnectivityCheckEnabled"]?.bool ?? false)
   for (_, object) in objects.dictionary ?? [:] {

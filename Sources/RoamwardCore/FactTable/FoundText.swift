@@ -1,9 +1,9 @@
 import NetworkTypes
 
 /// What was found of a fact, in words; where it is unknown, why.
-func describe<Value>(_ fact: Fact<Value>, as key: String, _ words: (Value) -> String) -> String {
+func describe<Value>(_ fact: Fact<Value>, as key: String, _ text: (Value) -> String) -> String {
   switch fact {
-  case .known(let value): words(value)
+  case .known(let value): text(value)
   case .unknown(let reason): "\(key) is unknown: \(reason)"
   }
 }
