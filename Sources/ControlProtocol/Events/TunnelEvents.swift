@@ -116,7 +116,15 @@ package struct HoldEvent: Happening {
   package var reason: String?
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel): " + (hold.map { "held \($0) by hand" } ?? "no longer held")
+    "\(tunnel): " + (hold.map { "manual override (\($0))\(lifetime.map(end) ?? "")" } ?? "manual override ended")
+  }
+
+  private func end(of lifetime: Lifetime.Word) -> String {
+    switch lifetime {
+    case .network: " until the network changes"
+    case .resume: " until it is resumed"
+    case .time: milliseconds.map { " for \(words(for: .milliseconds($0)))" } ?? ""
+    }
   }
 
   private enum CodingKeys: String, DescribedKey {

@@ -76,15 +76,15 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     let why = reason.map { " (\($0))" } ?? ""
     switch situation {
     case .open: return nil
-    case .released: return "firewall: released by hand\(why), nothing is held back; `roamward resume` ends it"
+    case .released: return "kill switch: suspended\(why), no traffic is blocked; `roamward resume` re-enables it"
     case .portal:
-      let whose = programs.map { " of the programs in \($0), and nobody else's," } ?? ""
-      return "firewall: open for a captive portal\(why): the web and DNS\(whose) flow outside the tunnel; `roamward resume` ends it"
+      let whose = programs.map { " for the programs in \($0) only" } ?? ""
+      return "kill switch: portal window open\(why), the web and DNS flow outside the tunnel\(whose); `roamward resume` closes it"
     case .guarded:
       if blocking.isEmpty { return nil }
       let names = blocking.joined(separator: ", ")
       return
-        "blocked: what goes through \(names) does not flow, because \(blocking.count == 1 ? "it is" : "they are") not up; `roamward release` opens it"
+        "blocked: the kill switch blocks traffic of \(names), not up; `roamward release` suspends it"
     }
   }
 }
