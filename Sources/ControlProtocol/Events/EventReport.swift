@@ -52,8 +52,8 @@ extension EventReport: Codable {
       var about: String {
         switch self {
         case .version: "The version of this document."
-        case .time: "When it happened."
-        case .code: "Why it happened; null where the network was only seen."
+        case .time: "Time of the event."
+        case .code: "The reason as a code; null: an observation of the network."
         }
       }
     }

@@ -72,7 +72,7 @@ package struct FirewallEvent: Happening {
 
     var about: String {
       switch self {
-      case .firewall: "What the kill switch blocks now."
+      case .firewall: "The state of the kill switch."
       }
     }
   }
@@ -96,7 +96,7 @@ package struct RepairEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel whose link it was; null: none alone."
-      case .count: "How many repairs there were in a burst."
+      case .count: "Number of repairs in a burst."
       }
     }
   }

@@ -60,13 +60,13 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       case .situation:
         "open: no kill switch is active. guarded: one blocks what its tunnels include, except through them. portal: the same, with a "
           + "window for a captive portal. released: a person has suspended it."
-      case .code: "Why it is so."
+      case .code: "The reason as a code."
       case .guards: "The tunnels whose kill switch is active."
       case .blocking: "Those of them that are not up: what they include does not flow."
-      case .until: "When a suspension ends by the clock."
+      case .until: "Time at which a suspension ends; null: no time limit."
       case .programs: "The control group of the only programs that a captive portal is open to."
-      case .reason: "What a person gave as the reason of a suspension."
-      case .lifetime: "What ends a suspension."
+      case .reason: "The reason that a person gave for a suspension."
+      case .lifetime: "The event that ends a suspension."
       }
     }
   }
