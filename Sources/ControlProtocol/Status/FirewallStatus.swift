@@ -82,9 +82,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       return "kill switch: portal window open\(why), the web and DNS flow outside the tunnel\(whose); `roamward resume` closes it"
     case .guarded:
       if blocking.isEmpty { return nil }
-      let names = blocking.joined(separator: ", ")
-      return
-        "blocked: the kill switch blocks traffic of \(names), not up; `roamward release` suspends it"
+      let names = blocking.joined(separator: ", ") + (blocking.count == 1 ? " is" : " are")
+      return "blocked: the kill switch blocks traffic, because \(names) not up; `roamward release` suspends it"
     }
   }
 }
