@@ -224,7 +224,7 @@ let package = Package(
         "PolicySource", "KernelModel", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging,
         "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["LinuxIO", "TestSupport", "roamward-wireguard", "roamwardd"]),
+    tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: [

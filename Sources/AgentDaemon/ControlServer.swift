@@ -64,7 +64,7 @@ package final class ControlServer {
     accepted += 1
     let number = accepted
     let longest = isOwner(peer) ? Self.longestRequest : Self.longestLook
-    let complaint = RequestError(code: isOwner(peer) ? .badRequest : .notAllowed, message: "a request has at most \(longest) bytes")
+    let complaint = RequestError(code: isOwner(peer) ? .badRequest : .notAllowed, message: "the request exceeds \(longest) bytes")
     let client = ControlConnection(
       connection, peer: peer, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
     client.whenReady = { [weak self] in self?.enqueue(number) }
@@ -123,7 +123,7 @@ package final class ControlServer {
     do {
       let request = try Request(JSON(parsing: line))
       if request.isChange, !isOwner(client.peer) {
-        let words = "only root and the agent's own user may change what it does; you are user \(client.peer.user)"
+        let words = "only root and the agent's own user may do this; you are user \(client.peer.user)"
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
         reply = answer(request, client.peer)
@@ -132,7 +132,7 @@ package final class ControlServer {
     } catch let error as RequestError {
       reply = .refused(error)
     } catch {
-      reply = .refused(RequestError(code: .badRequest, message: "the request is not a JSON object on a line"))
+      reply = .refused(RequestError(code: .badRequest, message: "the request is not a JSON object on one line"))
     }
     client.send(reply.json.text() + "\n")
   }

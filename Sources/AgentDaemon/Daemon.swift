@@ -185,7 +185,7 @@ package final class Daemon {
     let watchers = [("policies", policyWatcher), ("files about the network", factWatcher), ("resolv.conf", resolverWatcher)]
     let limited = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, reason: $0) } }
     guard let first = limited.first else { return nil }
-    return "changes of \(limited.map(\.what).joined(separator: ", ")) are not noticed: \(first.reason)"
+    return "changes of \(limited.map(\.what).joined(separator: ", ")) are not detected: \(first.reason)"
   }
 
   private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
@@ -222,7 +222,7 @@ package final class Daemon {
 
   private func terminate() {
     if isTerminating {
-      logger.warning("stopped by a second signal; `roamwardd --cleanup` removes what is left")
+      logger.warning("stopped by a second signal; `roamwardd --cleanup` removes leftover state")
       return loop.stop(code: 1)
     }
     isTerminating = true
@@ -292,9 +292,9 @@ package final class Daemon {
       case .override(let tunnel, let override): try agent.override(tunnel, override)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
-        let what = !release.isPortal ? "wholly" : release.programs.map { "for a portal, to programs in \($0)" } ?? "for a portal"
+        let what = !release.isPortal ? "completely" : release.programs.map { "portal window for programs in \($0)" } ?? "portal window"
         logger.warning(
-          "the firewall is opened by hand",
+          "kill switch suspended by hand",
           metadata: [
             "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
           ])
@@ -302,7 +302,7 @@ package final class Daemon {
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(
-          "policies are applied by hand",
+          "policies applied by hand",
           metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
         try agent.apply(request)
         watchPolicies()

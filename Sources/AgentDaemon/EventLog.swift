@@ -26,10 +26,10 @@ extension Logger {
     case .policy(let generation, let errors, let warnings):
       let metadata: Logger.Metadata = ["generation": "\(generation)", "errors": "\(errors)", "warnings": "\(warnings)"]
       errors == 0
-        ? info("policies are in force", metadata: metadata)
-        : error("policies have errors; what was good last stays in force", metadata: metadata)
+        ? info("policies are active", metadata: metadata)
+        : error("policies have errors; the last known good stays active", metadata: metadata)
     case .timer(_, let what, _, let milliseconds):
-      let when = milliseconds.map { text(for: .milliseconds($0)) } ?? "not any more"
+      let when = milliseconds.map { text(for: .milliseconds($0)) } ?? "cancelled"
       debug("timer", metadata: ["timer": "\(what)", "in": "\(when)"])
     case .firewall(let status):
       var metadata: Logger.Metadata = [
@@ -40,7 +40,7 @@ extension Logger {
       if let words = status.wordsOfBlocking { metadata["what"] = "\(words)" }
       let isLoud = !status.blocking.isEmpty || status.situation == .released || status.situation == .portal
       isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
-    case .repair(_, _, let count): info("repaired what another program changed", metadata: ["count": "\(count)"])
+    case .repair(_, _, let count): info("drift repaired", metadata: ["count": "\(count)"])
     case .snapshot: break
     case .warning(let note): warning("attention", metadata: ["what": "\(note)"])
     }

@@ -18,7 +18,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
   for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
   for words in loaded.fallback?.text(\.localTime) ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
   if loaded.hasErrors, loaded.fallback == nil {
-    throw PlatformError("the policies have errors, so that nobody knows what to hold back (roamward check)")
+    throw PlatformError("the policies have errors, so the kill switch cannot be enabled; run `roamward check`")
   }
   let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
     TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
@@ -28,10 +28,10 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
   }
   do throws(NftablesError) {
     let backend = try NftablesBackend()
-    guard backend.observe() == .absent else { return logger.info("firewall", metadata: ["situation": "guarded already"]) }
+    guard backend.observe() == .absent else { return logger.info("firewall", metadata: ["situation": "already guarded"]) }
     try backend.replace(table)
   } catch {
-    throw PlatformError("what must not flow cannot be held back: \(error)")
+    throw PlatformError("the kill switch cannot block traffic: \(error)")
   }
   let status = FirewallStatus(situation: .guarded, guards: setups.map(\.policy.name), blocking: setups.map(\.policy.name))
   BlockedTrafficRecord().write(status)
@@ -41,7 +41,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
 /// Does what `roamwardd --release` does, for callers without a logger. An agent that runs in this network namespace is an error.
 package func releaseMachine() throws(PlatformError) {
   if let agent = NamespaceLock.holder {
-    throw PlatformError("an agent runs here (process \(agent.process)), but not at this socket (--socket, ROAMWARD_SOCKET)")
+    throw PlatformError("an agent is running (process \(agent.process)), but not at this socket; set --socket or ROAMWARD_SOCKET")
   }
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
@@ -51,7 +51,7 @@ package func releaseFirewall(logger: Logger) throws(PlatformError) {
   do throws(NftablesError) {
     try NftablesBackend().remove()
   } catch {
-    throw PlatformError("the firewall cannot be opened: \(error)")
+    throw PlatformError("the kill switch cannot be suspended: \(error)")
   }
   BlockedTrafficRecord().write(nil)
   logger.warning("firewall", metadata: ["situation": "open", "because": "roamwardd --release"])

@@ -13,7 +13,7 @@ extension HostCheck {
       guard !names.isEmpty, let reason = host.kernel.wireGuardAbsence else { return [] }
       return [HostFinding("wireguard", .problem, "\(list(names)) cannot be brought up: \(reason)")]
     },
-    HostCheck("tun", "userspace tunnels get their device") { host, policies in
+    HostCheck("tun", "userspace tunnels can open /dev/net/tun") { host, policies in
       let names = policies.enabled.filter { if case .wireGuard = $0.provider { true } else { false } }.map(\.name)
       guard !names.isEmpty, host.kernel.isWireGuardUserspace, let reason = host.kernel.tunAbsence else { return [] }
       return [
@@ -28,28 +28,28 @@ extension HostCheck {
       return [
         HostFinding(
           "engine-user", .risk,
-          "there is no user roamward-wireguard: the WireGuard engine runs confined, but as nobody, and other programs of nobody's can end it",
-          cure: "systemd-sysusers, where `make install` has put sysusers.d/roamward.conf")
+          "user roamward-wireguard does not exist: the WireGuard engine runs as nobody, whose other programs can kill it",
+          cure: "run systemd-sysusers after `make install`, which installs sysusers.d/roamward.conf")
       ]
     },
-    HostCheck("probe-helper", "names can be looked up and probes sent") { host, policies in
+    HostCheck("probe-helper", "names can be resolved and probes sent") { host, policies in
       guard policies.asksTheNetwork, let reason = host.kernel.probeAbsence else { return [] }
       return [
         HostFinding(
-          "probe-helper", .problem, "no name of a gateway is looked up and no probe is sent: \(reason)",
+          "probe-helper", .problem, "gateway names cannot be resolved and probes cannot be sent: \(reason)",
           cure: "install roamward-probe in the folder of roamwardd; it needs a kernel with seccomp (CONFIG_SECCOMP_FILTER)")
       ]
     },
-    HostCheck("nftables", "the firewall can hold traffic back") { host, policies in
+    HostCheck("nftables", "the kill switch can block traffic") { host, policies in
       let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
       guard !names.isEmpty, let reason = host.kernel.nftablesAbsence else { return [] }
       return [
         HostFinding(
-          "nftables", .problem, "the kill switch of \(list(names)) holds nothing back: \(reason)",
-          cure: "modprobe nf_tables, or a kernel with CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET")
+          "nftables", .problem, "the kill switch of \(list(names)) cannot block traffic: \(reason)",
+          cure: "modprobe nf_tables, or use a kernel with CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET")
       ]
     },
-    HostCheck("ipv6", "IPv6 is there for the tunnels that bring it") { host, policies in
+    HostCheck("ipv6", "IPv6 is enabled for tunnels with IPv6 addresses") { host, policies in
       guard host.kernel.isIPv6Disabled else { return [] }
       let names = policies.enabled.filter { tunnel in
         guard case .wireGuard(let provider) = tunnel.provider else { return false }
@@ -58,19 +58,19 @@ extension HostCheck {
       guard !names.isEmpty else { return [] }
       return [
         HostFinding(
-          "ipv6", .problem, "\(list(names)): the tunnel has an IPv6 address, and IPv6 is switched off on this host",
-          cure: "sysctl net.ipv6.conf.all.disable_ipv6=0, or take the address out of the tunnel's configuration")
+          "ipv6", .problem, "\(list(names)): the tunnel has an IPv6 address, but IPv6 is disabled on this host",
+          cure: "sysctl net.ipv6.conf.all.disable_ipv6=0, or remove the address from the tunnel's configuration")
       ]
     },
-    HostCheck("rp-filter", "return paths are not checked strictly") { host, policies in
+    HostCheck("rp-filter", "reverse path filtering is not strict") { host, policies in
       let names = policies.enabled.filter(\.takesEverything).map(\.name)
       guard !names.isEmpty, !host.kernel.strictLinks.isEmpty else { return [] }
       let links = host.kernel.strictLinks
       return [
         HostFinding(
           "rp-filter", .risk,
-          "\(list(names)): on \(list(links)) the kernel drops answers that come by another way than it would take itself (rp_filter is 1), "
-            + "so all that goes to the gateway's address stays outside the tunnel",
+          "\(list(names)): strict reverse path filtering on \(list(links)) (rp_filter is 1) drops replies that arrive on another path, "
+            + "so all traffic to the gateway's address stays outside the tunnel",
           cure: "sysctl \(links.map { "net.ipv4.conf.\($0).rp_filter=2" }.joined(separator: " ")), and the same in /etc/sysctl.d")
       ]
     },

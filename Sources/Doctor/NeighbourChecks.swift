@@ -5,7 +5,7 @@ import RoamwardCore
 extension HostCheck {
   /// What other programs on the host would do to tunnels.
   static let neighbourChecks = [
-    HostCheck("networkd-rules", "systemd-networkd leaves others' rules and routes alone") { host, policies in
+    HostCheck("networkd-rules", "systemd-networkd keeps foreign rules and routes") { host, policies in
       guard let networkd = host.networkd, !policies.enabled.isEmpty else { return [] }
       let settings = [
         networkd.removesForeignRules ? "ManageForeignRoutingPolicyRules=no" : nil,
@@ -15,12 +15,13 @@ extension HostCheck {
       return [
         HostFinding(
           "networkd-rules", .risk,
-          "systemd-networkd removes routing rules and routes that are not its own whenever it starts; they come back within a second, and until "
-            + "then only a kill switch holds traffic back",
-          cure: "/etc/systemd/networkd.conf.d/roamward.conf with [Network] and \(list(settings)); then systemctl restart systemd-networkd")
+          "systemd-networkd removes foreign routing rules and routes when it starts; the agent restores them within a second, and "
+            + "until then only a kill switch blocks traffic",
+          cure: "set \(list(settings)) below [Network] in /etc/systemd/networkd.conf.d/roamward.conf, then "
+            + "systemctl restart systemd-networkd")
       ]
     },
-    HostCheck("same-tunnel", "nobody else brings up the same tunnels") { host, policies in
+    HostCheck("same-tunnel", "no other program brings up the same tunnels") { host, policies in
       policies.enabled.flatMap { tunnel -> [HostFinding] in
         guard case .wireGuard(let provider) = tunnel.provider else { return [] }
         return host.otherTunnels.filter { $0.publicKey == provider.configuration.publicKey }.map { other in
@@ -31,22 +32,22 @@ extension HostCheck {
             }
           return HostFinding(
             "same-tunnel", .problem,
-            "\(tunnel.name): \(who) brings up a tunnel with the same key (\(other.file)), and the gateway answers only the last that spoke",
+            "\(tunnel.name): \(who) brings up a tunnel with the same key (\(other.file)), and the gateway answers the last one only",
             cure: cure)
         }
       }
     },
-    HostCheck("resolv-conf", "name servers can be set") { host, policies in
+    HostCheck("resolv-conf", "DNS servers can be set") { host, policies in
       let names = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }.map(\.name)
       guard !names.isEmpty, host.resolvConf == .file(isImmutable: true) else { return [] }
       return [
         HostFinding(
           "resolv-conf", .problem,
-          "the name servers of \(list(names)) cannot be set: /etc/resolv.conf may not be changed by anybody (chattr +i)",
+          "the DNS servers of \(list(names)) cannot be set: /etc/resolv.conf is immutable (chattr +i)",
           cure: "chattr -i /etc/resolv.conf, or `dns: none` in the policy")
       ]
     },
-    HostCheck("containers", "containers ask for names as the machine does") { host, policies in
+    HostCheck("containers", "containers use the machine's DNS servers") { host, policies in
       let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }
       let theirs = Set(tunnels.flatMap(\.dnsInForce.servers))
       return host.containers.compactMap { containers in
@@ -56,35 +57,36 @@ extension HostCheck {
         let which = containers.count == 1 ? "a container" : "\(containers.count) containers"
         return HostFinding(
           "containers", .risk,
-          "\(which) of \(containers.program.rawValue) ask \(list(strangers.map(\.description))) by themselves, so names of \(list(tunnels.map(\.name))) "
-            + "are not asked inside the tunnel there, and go to servers that should not see them",
+          "\(which) of \(containers.program.rawValue) \(containers.count == 1 ? "uses" : "use") DNS servers "
+            + "\(list(strangers.map(\.description))): names of \(list(tunnels.map(\.name))) are not resolved inside the tunnel there, "
+            + "and leak to these servers",
           cure: containers.cure)
       }
     },
-    HostCheck("flush-ruleset", "nobody removes others' firewall tables") { host, policies in
+    HostCheck("flush-ruleset", "nftables.service keeps foreign firewall tables") { host, policies in
       let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
       guard !names.isEmpty, let file = host.flushesRuleset else { return [] }
       return [
         HostFinding(
           "flush-ruleset", .risk,
-          "\(file) begins with `flush ruleset`: each reload of nftables.service removes the kill switch of \(list(names)) until the agent, a moment "
-            + "later, puts it back",
-          cure: "remove only your own tables there: `table inet filter; delete table inet filter` in place of `flush ruleset`")
+          "\(file) begins with `flush ruleset`: each reload of nftables.service removes the kill switch of \(list(names)) until the agent "
+            + "restores it",
+          cure: "remove only your own tables there: `table inet filter; delete table inet filter` instead of `flush ruleset`")
       ]
     },
-    HostCheck("other-firewall", "nobody else's firewall drops the tunnels' own packets") { host, policies in
+    HostCheck("other-firewall", "no other firewall drops the tunnels' own packets") { host, policies in
       let names = policies.enabled.map(\.name)
       guard !names.isEmpty else { return [] }
       return host.closedTables.map { table in
         let mark = FirewallMark(Ownership.mark, mask: Ownership.markMask)
-        let whose = table.product.map { "\($0)'s kill switch is on: its table \(table.name)" } ?? "the table \(table.name)"
+        let whose = table.product.map { "\($0)'s kill switch is on: its table \(table.name)" } ?? "table \(table.name)"
         return HostFinding(
           "other-firewall", .risk,
-          "\(whose) drops what leaves this machine unless it knows it, and the packets of \(list(names)) may be among that; a drop is final, "
-            + "whatever another table says",
+          "\(whose) drops outgoing traffic by default, possibly including the packets of \(list(names)); a drop is final, whatever another "
+            + "table accepts",
           cure: table.product.map { "switch it off in \($0)" }
             ?? "nft insert rule \(table.name) \(table.chain) meta mark and 0x\(String(mark.mask, radix: 16)) == 0x\(String(mark.value, radix: 16)) accept, "
-            + "unless it lets them through already; \(mark) is the mark of the tunnels' own packets")
+            + "unless the table accepts them already; \(mark) is the mark of the tunnels' own packets")
       }
     },
   ]
@@ -93,7 +95,7 @@ extension HostCheck {
 extension ContainerResolvers {
   /// systemd-resolved answers where containers reach it, and they are told so.
   fileprivate var cure: String {
-    let stub = "DNSStubListenerExtra=\(host) below [Resolve] in /etc/systemd/resolved.conf.d/containers.conf"
+    let stub = "set DNSStubListenerExtra=\(host) below [Resolve] in /etc/systemd/resolved.conf.d/containers.conf"
     return switch program {
     case .docker: "\(stub), and \"dns\": [\"\(host)\"] in /etc/docker/daemon.json; then restart systemd-resolved, docker and the containers"
     case .podman:

@@ -23,17 +23,17 @@ package struct TunnelCondition: Hashable, Sendable {
 extension HostCheck {
   /// Whether tunnels do what their policies say.
   static let tunnelChecks = [
-    HostCheck("tunnels", "every tunnel that is wanted is up") { host, policies in
+    HostCheck("tunnels", "all wanted tunnels are up") { host, policies in
       guard host.isOnline else { return [] }
       let names = Set(policies.enabled.map(\.name))
       return host.tunnels.compactMap { tunnel in
         guard tunnel.isOnItsWay, names.contains(tunnel.name) else { return nil }
         if let failure = tunnel.failure {
           return HostFinding(
-            "tunnels", .problem, "\(tunnel.name) is \(tunnel.state) and fails: \(failure)",
-            cure: "correct what the reason names; `roamward status` says when it is tried again")
+            "tunnels", .problem, "\(tunnel.name) is \(tunnel.state); the last attempt failed: \(failure)",
+            cure: "correct the cause; `roamward status` shows the next attempt")
         }
-        let cure = "check the endpoint, and the network's firewall"
+        let cure = "check the endpoint or the network's firewall"
         if let silence = tunnel.peerSilence {
           let time = text(for: .seconds(silence))
           return HostFinding(
@@ -51,10 +51,10 @@ extension HostCheck {
           "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered", cure: cure)
       }
     },
-    HostCheck("not-acted-on", "everything that the policies say is acted on") { _, policies in
+    HostCheck("not-acted-on", "all parts of the policies are supported") { _, policies in
       policies.enabled.flatMap { tunnel in
         (tunnel.limitations + tunnel.unsupportedRules).map { words in
-          HostFinding("not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "do without it, or use another version")
+          HostFinding("not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "remove it from the policy, or use another version")
         }
       }
     },
@@ -72,8 +72,8 @@ extension TunnelPolicy {
   fileprivate var unsupportedRules: [String] {
     guard onDemand.isEnabled else { return [] }
     return onDemand.rules.enumerated().filter { $0.element.action == .evaluateConnection }.map { i, rule in
-      "\(text(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is not acted on: this version does not watch "
-        + "look-ups, so no name starts the tunnel"
+      "\(text(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is unsupported: this version does not "
+        + "watch DNS lookups, so no name starts the tunnel"
     }
   }
 }

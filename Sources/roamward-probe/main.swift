@@ -6,11 +6,11 @@ import ProbeWorker
 private let usage = """
   usage: roamward-probe --check
 
-  Looks names up and sends probes for roamwardd, which starts it when a policy needs it. It has no privileges, and no
-  socket but those that roamwardd gives it.
+  Resolve names and send probes for roamwardd, which starts this program when a policy needs it. It has no privileges,
+  and uses only the sockets that roamwardd passes to it.
 
-    --check     confine this process as for roamwardd, and exit with 0 if that works
-    -h, --help  show this help
+    --check     Check that this process can be confined: exit 0 if so.
+    -h, --help  Show this help.
 
   """
 

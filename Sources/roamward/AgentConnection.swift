@@ -5,7 +5,7 @@ import Glibc
 import JSON
 
 struct AgentOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"))
+  @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"))
   var socket: String = getenv("ROAMWARD_SOCKET").map { String(cString: $0) } ?? ControlClient.defaultPath
 
   /// Connects, or says how to start an agent.
@@ -13,7 +13,7 @@ struct AgentOptions: ParsableArguments {
     do throws(ControlClient.Failure) {
       return try ControlClient(path: socket)
     } catch {
-      writeError("roamward: \(error)\nhelp: start it with `systemctl start roamwardd`, or as root `roamwardd`\n")
+      writeError("roamward: \(error)\nhelp: start the agent with `systemctl start roamwardd`, or run `roamwardd` as root\n")
       throw ExitStatus.noAgent
     }
   }

@@ -9,27 +9,27 @@ import PolicySource
 
 struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Puts policies in force, on trial if you like: without `roamward confirm` the last set comes back by itself.",
+    abstract: "Apply policies, optionally on trial.",
     discussion: """
-      Takes a policy file, or a folder of them with the files that they name. They go over what is in force: a file replaces one of its name, an \
-      empty one masks it, all others stay. With errors anywhere, nothing changes.
+      Takes a policy file, or a folder of policies with the files that they name. A file replaces the active file of the same name, an \
+      empty file masks it, and all other files stay. If any file has errors, nothing changes.
 
-      With --confirm-within nothing is written to the policies' folder before `roamward confirm`; until then the new files are a layer of their own, \
-      which the agent takes away when the time is over, also if it was killed and started again meanwhile. A reboot ends the trial at once.
+      With --confirm-within, the policies are active on trial. The agent reverts them when the time is over, even if it was restarted \
+      meanwhile. `roamward confirm` writes them to the policy folder. A reboot ends the trial.
 
-      Called over SSH, it refuses what would cut that session, unless it is a trial, or --even-ssh is given.
+      Over SSH, changes that would cut your session are refused, except on trial or with --even-ssh.
       """)
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "A policy file, or a folder of policies.", completion: .file()) var path: String
-  @Option(help: ArgumentHelp("Take it back after this time unless `roamward confirm` was said: 60s, 5m.", valueName: "duration"))
+  @Argument(help: "Policy file, or folder of policies.", completion: .file()) var path: String
+  @Option(help: ArgumentHelp("Revert after this time without `roamward confirm`: 60s, 5m.", valueName: "duration"))
   var confirmWithin: String?
 
   func validate() throws {
     guard let confirmWithin else { return }
     guard let length = seconds(confirmWithin), length >= 1, .seconds(length) <= ApplyRequest.longestTrial else {
-      throw ValidationError("--confirm-within takes a duration of a second to a day: 60s, 5m")
+      throw ValidationError("--confirm-within takes a duration from a second to a day: 60s, 5m")
     }
   }
 
@@ -39,9 +39,9 @@ struct Apply: ParsableCommand {
     _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)))
     let names = files.map(\.name).joined(separator: ", ")
     if let length {
-      write("\(names): in force on trial; the last set comes back in \(age(length)) unless you say `roamward confirm`\n")
+      write("\(names): active on trial; reverted in \(age(length)) unless you run `roamward confirm`\n")
     } else {
-      write("\(names): in force\n")
+      write("\(names): active\n")
     }
   }
 
@@ -69,7 +69,7 @@ struct Apply: ParsableCommand {
     } catch {
       throw trouble("\(error)")
     }
-    throw trouble("there is no policy in \(path)")
+    throw trouble("no policy files in \(path)")
   }
 
   private func trouble(_ text: String) -> ExitCode {
@@ -79,24 +79,24 @@ struct Apply: ParsableCommand {
 }
 
 struct Confirm: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Keeps the policies that `apply --confirm-within` has put on trial.")
+  static let configuration = CommandConfiguration(abstract: "Keep the policies on trial.")
 
   @OptionGroup var agent: AgentOptions
 
   func run() throws {
     _ = try agent.ask(.confirm)
-    write("the policies are kept\n")
+    write("policies confirmed\n")
   }
 }
 
 struct Revert: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Takes the policies on trial back now.")
+  static let configuration = CommandConfiguration(abstract: "Revert the policies on trial now.")
 
   @OptionGroup var agent: AgentOptions
 
   func run() throws {
     _ = try agent.ask(.revert)
-    write("the last set of policies is back in force\n")
+    write("policies reverted: the previous set is active again\n")
   }
 }
 

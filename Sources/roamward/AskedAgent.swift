@@ -15,14 +15,14 @@ extension AgentOptions {
   func addingAnswers(to network: NetworkSnapshot) -> NetworkSnapshot {
     var network = network
     guard let seen = lastSnapshot else {
-      network.otherProbes = .unknown(reason: "no agent runs that could have asked; for a dry run say --assume-probe URL=ok")
+      network.otherProbes = .unknown(reason: "no agent is running to send the probe; for a dry run use --assume-probe URL=ok")
       return network
     }
     guard NetworkIdentity(of: seen).mayBeSame(as: NetworkIdentity(of: network)), seen.primary == network.primary else {
-      network.otherProbes = .unknown(reason: "the agent has not yet looked at this network")
+      network.otherProbes = .unknown(reason: "the agent has not observed this network yet")
       return network
     }
-    network.otherProbes = .unknown(reason: "the agent has no answer to it")
+    network.otherProbes = .unknown(reason: "the agent has no result for it")
     for (name, answer) in seen.probes where answer.value != nil { network.probes[name] = answer }
     network.rememberedProbes = seen.rememberedProbes
     if network.captivePortal.value == nil, seen.captivePortal.value != nil { network.captivePortal = seen.captivePortal }

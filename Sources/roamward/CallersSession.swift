@@ -5,7 +5,7 @@ import NetworkTypes
 
 /// Whether this program was called over SSH, and from where.
 struct SessionOptions: ParsableArguments {
-  @Flag(help: "Do it even if that cuts the SSH session that this is called from.") var evenSsh = false
+  @Flag(help: "Proceed even if this cuts your SSH session.") var evenSsh = false
 
   /// Where sessions come from that must go on.
   var sessions: [IPAddress] { evenSsh ? [] : callersSessions() }

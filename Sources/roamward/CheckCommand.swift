@@ -15,20 +15,22 @@ import RoamwardCore
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Reads policies and tells everything that is wrong with them, or probably not meant, at once.",
+    abstract: "Validate policies: report errors and likely mistakes.",
     discussion: """
-      Needs neither root nor the agent; one that runs is asked what it has in force in the place of what has errors. Warnings tell of rules \
-      that no network reaches, of tunnels that go down on weak evidence, of tunnels that get in each other's way, and the like. As root, of \
-      files that an agent would refuse for their owner or permissions; in its own folders these are errors.
+      Needs neither root nor the agent. If an agent is running, the last known good policies that it uses instead of broken files are \
+      named.
 
-      Exit status: 0 without errors; 1 with one, or with --strict with a warning; 2 usage, or a path that is not there.
+      Warnings cover unreachable rules, tunnels that go down on weak evidence, tunnels in conflict, and more. As root, files with a \
+      wrong owner or wrong permissions are reported too; in the agent's own folders these are errors.
+
+      Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error or missing path.
       """)
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Policy files or folders; without any, the agent's folders.") var paths: [String] = []
+  @Argument(help: "Policy files or folders (default: the agent's folders).") var paths: [String] = []
   @Flag(help: "Print JSON.") var json = false
-  @Flag(help: "Fail on warnings too.") var strict = false
-  @Flag(name: .shortAndLong, help: "Also tell which files are ignored, and why.") var verbose = false
+  @Flag(help: "Treat warnings as errors.") var strict = false
+  @Flag(name: .shortAndLong, help: "List ignored files too, with the reason.") var verbose = false
 
   func run() throws {
     for path in paths {

@@ -11,21 +11,21 @@ import RoamwardCore
 struct DNS: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dns",
-    abstract: "Whom a question for a name goes to on this machine, and why.",
+    abstract: "Show which DNS server resolves a name, and why.",
     discussion: """
-      By the plan that the agent would make here, as `roamward plan` does; nothing is changed. With --ask the question is sent, in the way in which \
-      programs of this machine send it, and who answered is told.
+      Uses the plan that the agent would make on this machine (see `roamward plan`). Changes nothing. With --ask, the query is sent as \
+      other programs of this machine send it, and the answer is shown with its server.
 
-      Exit status: 0 told, and with --ask answered; 1 there was no answer; 2 usage.
+      Exit status: 0 success; 1 no answer; 2 usage error.
       """)
 
-  @Argument(help: "The name.") var name: String
+  @Argument(help: "Domain name.") var name: String
   @OptionGroup var plan: PreviewOptions
-  @Flag(help: "Send the question.") var ask = false
+  @Flag(help: "Send the query, and show the answer.") var ask = false
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is no domain name") }
+    guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is not a domain name") }
     let (preview, snapshot) = try plan.preview()
     let choice = preview.resolverChoice
     let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
@@ -47,14 +47,14 @@ extension ObservedState {
 extension NameFate {
   fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) -> String {
     var lines = [name.text]
-    if let refusal { lines.append("  asked nowhere: \(refusal)") }
+    if let refusal { lines.append("  refused: \(refusal)") }
     lines += askees.map { askee in
-      let servers = askee.servers.isEmpty ? "servers that are not known" : askee.servers.map(\.description).joined(separator: ", ")
+      let servers = askee.servers.isEmpty ? "unknown servers" : askee.servers.map(\.description).joined(separator: ", ")
       let whose = askee.tunnel.map { "of \($0)" } ?? "of the network" + (askee.link.map { " on \($0)" } ?? "")
-      return "  asked at \(servers) \(whose), because \(askee.reason)"
+      return "  sent to \(servers) \(whose), because \(askee.reason)"
     }
-    if refusal == nil, askees.isEmpty { lines.append("  asked nowhere: no server is known") }
-    lines.append("  by \(choice.backend), because \(choice.reason)")
+    if refusal == nil, askees.isEmpty { lines.append("  not sent: no DNS server is known") }
+    lines.append("  DNS backend: \(choice.backend) (\(choice.reason))")
     switch outcome {
     case .success(let words)?: lines += words.map { "  \($0)" }
     case .failure(let error)?: lines.append("  no address: \(error)")

@@ -11,12 +11,12 @@ import RoamwardCore
 
 struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What on this machine is not as the policies want it: kernel, resolver and firewall.",
+    abstract: "Show drift between policies and system state.",
     discussion: """
-      Lines with - are wanted and not there, lines with + are there and not wanted. Decides and observes with the agent's own code, and needs \
-      no agent; but root, because others may not ask for WireGuard devices and the firewall.
+      Compares kernel, DNS backend and firewall with the desired state. Lines with - are desired but missing; lines with + are present \
+      but not desired. Needs root to read WireGuard devices and the firewall, but no agent.
 
-      Exit status: 0 nothing differs; 1 something does; 2 it could not be found out.
+      Exit status: 0 no drift; 1 drift; 2 error.
       """)
 
   @OptionGroup var policies: PolicyOptions
@@ -24,7 +24,7 @@ struct Diff: ParsableCommand {
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    guard geteuid() == 0 else { throw trouble("root is needed, to ask for WireGuard devices and the firewall") }
+    guard geteuid() == 0 else { throw trouble("needs root to read WireGuard devices and the firewall; run it with sudo") }
     let recorded = RecordedState(facts.sources.stateDir)
     let named = try policies.named()
     var layers = named.isEmpty ? PolicyLayers.standard : named
@@ -32,7 +32,7 @@ struct Diff: ParsableCommand {
     let loaded = loadPolicies(layers: layers, requireRootOwnership: false)
     if loaded.hasErrors {
       for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
-      throw trouble("the policies have errors, so that it is not known what is wanted")
+      throw trouble("the policies have errors, so the desired state is not known; correct them first")
     }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
@@ -63,7 +63,7 @@ struct Diff: ParsableCommand {
 
 extension [Discrepancy] {
   fileprivate func text(_ notes: [String]) -> String {
-    var lines = isEmpty ? [] : ["--- wanted", "+++ found"]
+    var lines = isEmpty ? [] : ["--- desired", "+++ observed"]
     var area: Discrepancy.Area?
     for difference in self {
       if area != difference.area { lines.append("@@ \(difference.area.rawValue) @@") }

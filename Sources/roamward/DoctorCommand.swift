@@ -13,22 +13,22 @@ import RoamwardCore
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What would go wrong on this host, each with its cure.",
+    abstract: "Find problems on this host, each with a cure.",
     discussion: """
-      Looks at the kernel, at the programs that share the network with the tunnels, at the policies and at the agent; changes nothing. Root \
-      sees more. Every tunnel is also planned, as `roamward plan --up` does, and what the plan has to say is told.
+      Checks the kernel, other network programs, the policies, the agent and the plan of each tunnel (as `roamward plan --up`). Changes \
+      nothing. Some checks need root.
 
-      A tunnel that is wanted and fails, or whose peer does not answer, is a problem too, as the running agent reports it. A tunnel that has \
-      been on its way for 15 s at most is a hint.
+      A tunnel that fails, or does not receive an answer from its peer, is a problem. A tunnel that has been connecting for at most 15 s \
+      is a hint.
 
-      Exit status: 0 without problems; 1 with one.
+      Exit status: 0 no problems; 1 problems.
       """)
 
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Print JSON.") var json = false
-  @Flag(name: .shortAndLong, help: "Also list the checks that passed.") var verbose = false
+  @Flag(name: .shortAndLong, help: "List passed checks too.") var verbose = false
 
   func run() throws {
     let loaded = try policies.loadAll()

@@ -6,20 +6,22 @@ import RoamwardCore
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Decides, without touching anything, what each tunnel would do.",
+    abstract: "Evaluate the rules without changing anything.",
     discussion: """
-      Needs neither root nor the agent, and runs the agent's own deciding code. With --exit-code and one tunnel the status tells the \
-      outcome: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 pending; 15 where no decision of the rules is acted on: the tunnel \
-      is disabled, its on-demand is off, or another enterprise tunnel comes first.
+      Uses the agent's own rule evaluation. Needs neither root nor the agent.
+
+      With --exit-code and one tunnel, the exit status is the decision: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 \
+      pending; 15 if the decision has no effect: the tunnel is disabled, on-demand is off, or another enterprise tunnel takes \
+      precedence.
       """)
 
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Only this tunnel.", valueName: "name")) var tunnel: String?
-  @Option(help: ArgumentHelp("What a look-up of this name would do, under evaluate-connection.", valueName: "name")) var host: String?
-  @Flag(help: "Every rule that was looked at, and what was found.") var explain = false
+  @Option(help: ArgumentHelp("Evaluate only this tunnel.", valueName: "name")) var tunnel: String?
+  @Option(help: ArgumentHelp("Evaluate a lookup of this name (evaluate-connection).", valueName: "name")) var host: String?
+  @Flag(help: "Show every rule that was evaluated, with its result.") var explain = false
   @Flag(help: "Print JSON.") var json = false
-  @Flag(help: "Tell the outcome for one tunnel by the exit status.") var exitCode = false
+  @Flag(help: "Report one tunnel's decision as the exit status.") var exitCode = false
 
   func run() throws {
     let set = try policies.load()

@@ -8,10 +8,13 @@ import RoamwardCore
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Why a tunnel is as it is: every rule, every key, what was found, and where it is written.",
-    discussion: "Judges this machine's network as it is now, or another one, as `evaluate` does. Needs neither root nor the agent.")
+    abstract: "Explain a tunnel's decision, rule by rule.",
+    discussion: """
+      Shows every rule and every key, the fact that was found for it, and its file and line. Uses this machine's current network, or \
+      another one as `evaluate` does. Needs neither root nor the agent.
+      """)
 
-  @Argument(help: "The tunnel's name.") var tunnel: String
+  @Argument(help: "Name of the tunnel.") var tunnel: String
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
@@ -33,7 +36,7 @@ struct Explain: ParsableCommand {
       write(explanation(of: policy, decision: decision, trace: trace))
       let claims = try claims(on: policy, of: set, snapshot)
       if !claims.isEmpty {
-        write(claims.reduce("\nRoutes and rules of this machine that lie in what it includes, while it is up:\n") { "\($0)  \($1)\n" })
+        write(claims.reduce("\nRoutes and rules of this machine inside the tunnel's prefixes, while it is up:\n") { "\($0)  \($1)\n" })
       }
     }
   }
@@ -45,7 +48,7 @@ struct Explain: ParsableCommand {
     do throws(PlatformError) {
       return try facts.preview(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }
     } catch {
-      writeError("roamward: its routes cannot be told: \(error)\n")
+      writeError("roamward: cannot determine the tunnel's routes: \(error)\n")
       return []
     }
   }

@@ -8,19 +8,20 @@ import RoamwardCore
 
 /// Where the facts of a dry run come from.
 struct FactOptions: ParsableArguments {
-  @Flag(help: "This machine's network, now. The default when no facts are given.") var live = false
-  @Option(help: ArgumentHelp("A saved network: what `roamward network --json` prints.", valueName: "file")) var network: String?
+  @Flag(help: "Use this machine's network (default without --set).") var live = false
+  @Option(help: ArgumentHelp("Use a network saved by `roamward network --save`.", valueName: "file")) var network: String?
   @Option(
     help: ArgumentHelp(
-      "An invented fact, repeatable, over the others: interface=wifi, ssid=Cafe, dns-domain=corp.example …", valueName: "key=value"))
+      "Set a fact: interface=wifi, ssid=Cafe …; repeatable.", discussion: "It replaces the fact of --live or --network.",
+      valueName: "key=value"))
   var set: [String] = []
-  @Option(help: ArgumentHelp("What a probe of a URL finds: ok, fail or unknown; repeatable.", valueName: "url=result"))
+  @Option(help: ArgumentHelp("Assume a probe's result: ok, fail, unknown; repeatable.", valueName: "url=result"))
   var assumeProbe: [String] = []
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
 
   func validate() throws {
-    if live, network != nil { throw ValidationError("--live and --network are two networks; give one") }
+    if live, network != nil { throw ValidationError("--live and --network exclude each other; use one of them") }
   }
 
   /// The snapshot to judge. Unreadable facts are printed and end the program with status 2.
@@ -54,9 +55,9 @@ struct FactOptions: ParsableArguments {
 
 /// Files that stand in for the machine's own.
 struct SourceOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("A file that holds the SSID of the network the machine is on.", valueName: "file")) var ssidFile: String?
-  @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
-  @Option(help: ArgumentHelp("The agent's folder, where a replaced resolv.conf is kept.", valueName: "folder")) var stateDir =
+  @Option(help: ArgumentHelp("Read the current SSID from this file.", valueName: "file")) var ssidFile: String?
+  @Option(help: ArgumentHelp("Path of resolv.conf.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
+  @Option(help: ArgumentHelp("Path of the agent's state folder.", valueName: "folder")) var stateDir =
     "/var/lib/roamward"
 
   /// This machine's network, now.

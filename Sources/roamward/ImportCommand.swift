@@ -8,24 +8,25 @@ import PolicyImport
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Makes policies of Apple profiles and of WireGuard, OpenVPN and NetworkManager files.",
+    abstract: "Import policies from other VPN formats.",
     discussion: """
-      Writes a policy for each tunnel and tells of every key of the file what became of it. Keys and passwords go into files for root alone \
-      beside the policy, never to the terminal. What cannot be taken over is told; a tunnel that is not complete is off (enabled: false). \
-      Reads .mobileconfig (plain or signed), .plist and the JSON of declarations, wg-quick .conf, .ovpn and .nmconnection.
+      Writes a policy for each tunnel, and reports for every key of the file whether it was imported, ignored or is unsupported. An \
+      incomplete tunnel is written with `enabled: false`. Keys and passwords go to files that only root can read, never to the terminal.
 
-      Exit status: 0 imported; 1 a file had errors, or nothing was written; 2 usage.
+      Reads .mobileconfig (plain or signed), .plist and JSON of declarations, wg-quick .conf, .ovpn and .nmconnection.
+
+      Exit status: 0 imported; 1 file error, or nothing written; 2 usage error.
       """)
 
-  @Argument(help: ArgumentHelp("The files to import.", valueName: "file")) var files: [String]
-  @Option(name: .shortAndLong, help: ArgumentHelp("The folder to write to.", valueName: "dir")) var output = "."
-  @Option(help: ArgumentHelp("The tunnel's name, instead of the one in the file.", valueName: "name")) var name: String?
-  @Flag(help: "Tell what would be written, and write nothing.") var dryRun = false
-  @Flag(help: "Replace files that are there already.") var force = false
-  @Flag(help: "Import only what has a good signature of somebody whom this machine trusts.") var verify = false
-  @Option(help: ArgumentHelp("With --verify: certificates (PEM) to trust besides the machine's own; repeatable.", valueName: "file"))
+  @Argument(help: ArgumentHelp("Files to import.", valueName: "file")) var files: [String]
+  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this folder.", valueName: "dir")) var output = "."
+  @Option(help: ArgumentHelp("Use this tunnel name instead of the one in the file.", valueName: "name")) var name: String?
+  @Flag(help: "Show what would be written, without writing.") var dryRun = false
+  @Flag(help: "Replace existing files.") var force = false
+  @Flag(help: "Require a valid signature that this machine trusts.") var verify = false
+  @Option(help: ArgumentHelp("With --verify: trust these certificates (PEM) too.", valueName: "file"))
   var trust: [String] = []
-  @Flag(help: "Let a rule hold if one of the network's name servers is listed; without it, each has to be.") var anyDnsServer = false
+  @Flag(help: "Match if any DNS server of the network is listed.") var anyDnsServer = false
   @Option(help: ArgumentHelp("Read payloads of this type as VPN payloads.", valueName: "type")) var acceptPayloadType: String?
   @Flag(help: "Print JSON.") var json = false
 
@@ -33,8 +34,8 @@ struct Import: ParsableCommand {
     if let name, !isUsableTunnelName(name) {
       throw ValidationError("a tunnel's name is 1 to 64 letters, digits, `.`, `_` and `-`, not beginning with `.` or `-`")
     }
-    if name != nil, files.count > 1 { throw ValidationError("--name is for one file") }
-    if !trust.isEmpty, !verify { throw ValidationError("--trust is for --verify") }
+    if name != nil, files.count > 1 { throw ValidationError("--name takes a single file; import the files one by one") }
+    if !trust.isEmpty, !verify { throw ValidationError("--trust needs --verify") }
   }
 
   func run() throws {
@@ -62,13 +63,13 @@ struct Import: ParsableCommand {
       outcome.result = result
       if let own = result.files.first(where: { absolute("\(output)/\($0.name)") == absolute(file) }) {
         throw ImportFailure(
-          "nothing was written: \(own.name) would replace the very file that is imported", help: "choose another folder with --output")
+          "nothing was written: \(own.name) would replace the imported file itself", help: "choose another folder with --output")
       }
       if !dryRun, !result.files.isEmpty { outcome.written = try writeFiles(result.files, to: output, replacing: force) }
     } catch let error as ImportFailure {
       outcome.failure = error
     } catch let error as OutputFailure {
-      outcome.failure = ImportFailure("nothing was written: \(error)", help: error.exists ? "--force replaces files" : nil)
+      outcome.failure = ImportFailure("nothing was written: \(error)", help: error.exists ? "use --force to replace files" : nil)
     } catch let error as SystemError {
       outcome.failure = ImportFailure(error.reason)
     } catch {
@@ -114,7 +115,7 @@ private struct Outcome {
           write("\(isDryRun ? "would write" : "wrote") \(path)\(isSecret ? " (0600)" : "")\n")
         }
         let off = result.tunnels.count { !$0.isEnabled }
-        write("\(counted(result.tunnels.count, "tunnel"))\(off > 0 ? ", \(off) of them off" : ""): \(result.report.summary)\n")
+        write("\(counted(result.tunnels.count, "tunnel"))\(off > 0 ? ", \(off) of them disabled" : ""): \(result.report.summary)\n")
       }
     }
     if let failure {

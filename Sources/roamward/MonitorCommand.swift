@@ -8,12 +8,12 @@ import RoamwardCore
 
 struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Tells what happens as it happens: networks, decisions, tunnels.",
-    discussion: "A recording is a timeline: `roamward simulate` lives through it again, and checks that it decides the same.")
+    abstract: "Stream network, decision and tunnel events.",
+    discussion: "--record writes a timeline. `roamward simulate` replays it and checks that the decisions are the same.")
 
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "A JSON object a line.") var json = false
-  @Option(help: ArgumentHelp("Also record what is seen, said and decided, into a file that does not exist yet.", valueName: "file"))
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @Option(help: ArgumentHelp("Record networks, overrides and decisions to a new file.", valueName: "file"))
   var record: String?
 
   func run() throws {
@@ -34,7 +34,7 @@ struct Monitor: ParsableCommand {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
-    writeError("roamward: the agent has ended\n")
+    writeError("roamward: the agent has stopped; start it with `systemctl start roamwardd`\n")
     throw ExitStatus.noAgent
   }
 }

@@ -13,17 +13,17 @@ import RoamwardCore
 
 struct Network: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Where this machine is, and how that is known: what rules would judge, now.",
+    abstract: "Show the network facts, and where they come from.",
     discussion: """
-      What --json prints, `evaluate --network` reads. Where an agent runs, its word counts, for it is what the rules see; what no policy \
-      asks it for is looked up here.
+      If an agent is running, its facts are shown, because its rules use them. Facts that no policy needs are looked up by this command. \
+      `evaluate --network` reads the output of --json.
       """)
 
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "Every source that was asked for each fact, in order, and what it answered.") var explainFacts = false
-  @Flag(help: "Print the snapshot as JSON, with where its facts come from.") var json = false
-  @Option(help: ArgumentHelp("Write the snapshot to a file that does not exist yet.", valueName: "file")) var save: String?
+  @Flag(help: "Show every source of each fact, in order, with its value.") var explainFacts = false
+  @Flag(help: "Print the snapshot as JSON, with the source of each fact.") var json = false
+  @Option(help: ArgumentHelp("Save the snapshot to a new file.", valueName: "file")) var save: String?
 
   func run() throws {
     let observation = try sources.observation()
@@ -59,7 +59,7 @@ struct Network: ParsableCommand {
   private func keep(_ underlay: SnapshotWithSources, in path: String) throws {
     do throws(SystemError) {
       try TextFile.create(path, with: Array((underlay.json.text(indented: true) + "\n").utf8), mode: 0o644)
-      writeError("saved in \(path); decide on it with `roamward evaluate --network \(path)`\n")
+      writeError("saved to \(path); evaluate it with `roamward evaluate --network \(path)`\n")
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused

@@ -3,8 +3,8 @@ import ControlProtocol
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Brings a tunnel up by hand, whatever the rules say.",
-    discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
+    abstract: "Bring a tunnel up, overriding its rules.",
+    discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
 
   @OptionGroup var options: OverrideOptions
 
@@ -13,8 +13,8 @@ struct Up: ParsableCommand {
 
 struct Down: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Takes a tunnel down by hand, and keeps it down.",
-    discussion: "Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it.")
+    abstract: "Take a tunnel down, overriding its rules.",
+    discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
 
   @OptionGroup var options: OverrideOptions
 
@@ -22,10 +22,10 @@ struct Down: ParsableCommand {
 }
 
 struct Resume: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Gives a tunnel, or all, back to the rules.")
+  static let configuration = CommandConfiguration(abstract: "End manual overrides; re-enable the kill switch.")
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "The tunnel's name; without one, all.") var tunnel: String?
+  @Argument(help: "Name of the tunnel; without one, all tunnels.") var tunnel: String?
 
   func run() throws {
     _ = try agent.ask(.resume(tunnel: tunnel))
@@ -41,15 +41,15 @@ struct OverrideOptions: ParsableArguments {
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "The tunnel's name.") var tunnel: String
-  @Option(name: .customLong("for"), help: ArgumentHelp("How long: 30m, 2h.", valueName: "duration")) var duration: String?
-  @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: End?
-  @Option(help: ArgumentHelp("Why; shown wherever the hold is.", valueName: "text")) var reason: String?
-  @Option(help: ArgumentHelp("Wait until it is so, at most this long: 10s.", valueName: "duration")) var wait: String?
+  @Argument(help: "Name of the tunnel.") var tunnel: String
+  @Option(name: .customLong("for"), help: ArgumentHelp("Override for this long: 30m, 2h.", valueName: "duration")) var duration: String?
+  @Option(help: ArgumentHelp("Override until network-change (default) or resume.", valueName: "end")) var until: End?
+  @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
+  @Option(help: ArgumentHelp("Wait for the new state, at most this long: 10s.", valueName: "duration")) var wait: String?
 
   func validate() throws {
-    if duration != nil, until != nil { throw ValidationError("--for and --until are two ends; give one") }
-    if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of a second or more: 30m, 2h") }
+    if duration != nil, until != nil { throw ValidationError("--for and --until exclude each other; use one of them") }
+    if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of at least a second: 30m, 2h") }
     if let wait, seconds(wait) == nil { throw ValidationError("--wait takes a duration: 500ms, 10s, 5m") }
   }
 
@@ -57,7 +57,7 @@ struct OverrideOptions: ParsableArguments {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     _ = try agent.ask(.override(tunnel: tunnel, OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
-    write("\(tunnel) is held \(wantsUp ? "up" : "down") \(text(end)); `roamward resume \(tunnel)` ends it\n")
+    write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }
 

@@ -9,11 +9,13 @@ import RoamwardCore
 
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Every change that the agent would make on this machine, in order, each with its undo.",
+    abstract: "Show the steps that the agent would take.",
     discussion: """
-      Changes nothing. The agent executes exactly the plan that is made here, once its tunnels have done what rules and manual overrides want of \
-      them. Overrides and a suspended kill switch count, by the word of the running agent, else by what the last one has written down. What the \
-      programs of a tunnel of commands do is not in it.
+      Lists the steps in order, each with the command that undoes it. Changes nothing. The plan assumes that every tunnel has reached \
+      the state that its rules and manual overrides want.
+
+      Manual overrides and a suspended kill switch are included. They come from the running agent; without one, from the agent's state \
+      folder. Changes made by the programs of a `command` provider are not included.
       """)
 
   @OptionGroup var plan: PreviewOptions
@@ -27,11 +29,11 @@ struct Plan: ParsableCommand {
 
 extension PlanPreview {
   fileprivate var text: String {
-    var lines = plan.steps.isEmpty ? ["nothing to do: the machine is as the policies want it"] : []
+    var lines = plan.steps.isEmpty ? ["nothing to do: the system is in the desired state"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
-    if let resolver { lines.append("note: name servers go to \(resolver.backend), because \(resolver.reason)") }
+    if let resolver { lines.append("note: DNS backend: \(resolver.backend) (\(resolver.reason))") }
     lines += notes.map { "note: \($0)" }
     return lines.map { $0 + "\n" }.joined()
   }

@@ -10,7 +10,8 @@ import RoamwardCore
 struct PolicyOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A folder of policies, or one file; repeatable, later ones beat earlier ones. Default: the agent's folders.", valueName: "path"))
+      "Read policies from this folder or file; repeatable.",
+      discussion: "Later ones override earlier ones. Default: the agent's folders.", valueName: "path"))
   var policies: [String] = []
 
   /// The folders and files that were named; a name that nothing has ends the program with status 2.
@@ -30,7 +31,7 @@ struct PolicyOptions: ParsableArguments {
     if loaded.hasErrors { throw ExitStatus.policyErrors }
     if loaded.policies.tunnels.isEmpty {
       let places = (policies.isEmpty ? PolicyLayers.standard : policies).joined(separator: ", ")
-      writeError("roamward: no policy describes a tunnel in \(places)\n")
+      writeError("roamward: no tunnels are defined in \(places)\n")
     }
     return loaded.policies
   }
@@ -48,6 +49,6 @@ extension PolicySet {
   func described(_ name: String) throws -> TunnelPolicy {
     if let policy = tunnel(named: name) { return policy }
     let known = tunnels.map(\.name).joined(separator: ", ")
-    throw ValidationError("no policy describes a tunnel named \"\(name)\"; there are: \(known.isEmpty ? "none" : known)")
+    throw ValidationError("no tunnel is named \"\(name)\"; known tunnels: \(known.isEmpty ? "none" : known)")
   }
 }

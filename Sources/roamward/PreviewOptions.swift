@@ -8,7 +8,7 @@ import RoamwardCore
 struct PreviewOptions: ParsableArguments {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("As if this tunnel were up by hand.", valueName: "tunnel")) var up: String?
+  @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel.", valueName: "tunnel")) var up: String?
 
   /// The plan, and the network that it was made on. An error on the way is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {

@@ -8,25 +8,28 @@ import LinuxPlatform
 
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Opens the firewall: what a kill switch holds back flows again.",
+    abstract: "Suspend the kill switch, or open a portal window.",
     discussion: """
-      Lasts until the network changes, or as long as --for or --until say; `roamward resume` ends it. With --portal only the web and DNS are \
-      open, for a captive portal, for ten minutes at most, and until the tunnels are up. With --only they are open to one program alone, and what is \
-      in its control group; a browser gets one of its own by `systemd-run --user --scope firefox`. The journal says who asked for it. \
-      Without an agent everything is opened, as by `roamwardd --release`.
+      The suspension lasts until the network changes, or as --for or --until say. `roamward resume` re-enables the kill switch.
+
+      --portal opens only the web and DNS, to sign in at a captive portal: for ten minutes at most, and until the tunnels are up. --only \
+      limits the window to the control group of one process; `systemd-run --user --scope firefox` starts a browser in its own control \
+      group.
+
+      The journal records the caller. If no agent is running, the firewall table is removed, as `roamwardd --release` does.
       """)
 
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "Only the web and DNS, for a captive portal.") var portal = false
-  @Option(help: ArgumentHelp("With --portal: only for this process and its control group.", valueName: "pid")) var only: Int32?
-  @Option(name: .customLong("for"), help: ArgumentHelp("How long: 5m, 1h.", valueName: "duration")) var duration: String?
-  @Option(help: ArgumentHelp("network-change (the default) or resume.", valueName: "end")) var until: OverrideOptions.End?
-  @Option(help: ArgumentHelp("Why; shown by `status`.", valueName: "text")) var reason: String?
+  @Flag(help: "Open only the web and DNS, for a captive portal.") var portal = false
+  @Option(help: ArgumentHelp("With --portal: only for this process's control group.", valueName: "pid")) var only: Int32?
+  @Option(name: .customLong("for"), help: ArgumentHelp("Suspend for this long: 5m, 1h.", valueName: "duration")) var duration: String?
+  @Option(help: ArgumentHelp("Suspend until network-change (default) or resume.", valueName: "end")) var until: OverrideOptions.End?
+  @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
 
   func validate() throws {
-    if only != nil, !portal { throw ValidationError("--only says who a portal is opened to; give --portal as well") }
-    if duration != nil, until != nil { throw ValidationError("--for and --until are two ends; give one") }
-    if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of a second or more: 5m, 1h") }
+    if only != nil, !portal { throw ValidationError("--only limits a portal window; add --portal") }
+    if duration != nil, until != nil { throw ValidationError("--for and --until exclude each other; use one of them") }
+    if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of at least a second: 5m, 1h") }
   }
 
   func run() throws {
@@ -36,28 +39,28 @@ struct Release: ParsableCommand {
     let programs = try only.map(ownControlGroup)
     _ = try agent.ask(.release(ReleaseRequest(isPortal: portal, programs: programs, until: end, reason: reason)))
     let what = portal ? " for the web and DNS" + (programs.map { " of the programs in \($0)" } ?? "") : ""
-    write("the firewall is open\(what); `roamward resume` closes it\n")
+    write("kill switch suspended\(what); `roamward resume` re-enables it\n")
   }
 
   /// The table goes, and there is nobody who would put it up again.
   private func releaseWithoutAgent() throws {
-    try requireRoot("to open the firewall")
+    try requireRoot("to suspend the kill switch")
     do throws(PlatformError) {
       try releaseMachine()
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
-    write("the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again\n")
+    write("kill switch suspended: no agent is running, its table is removed; with `kill-switch: always` the next start blocks again\n")
   }
 
   /// The control group of a process, where that is not the one of everything, or of this session.
   private func ownControlGroup(of process: Int32) throws -> String {
     func fail(_ why: String) -> any Error {
-      writeError("roamward: \(why)\nhelp: systemd-run --user --scope COMMAND starts a program in a control group of its own\n")
+      writeError("roamward: \(why)\nhelp: `systemd-run --user --scope COMMAND` starts a program in its own control group\n")
       return ExitStatus.refused
     }
-    guard let group = controlGroup(of: process) else { throw fail("there is no process \(process), or no control groups of version 2") }
+    guard let group = controlGroup(of: process) else { throw fail("no process \(process), or this system has no cgroup v2") }
     if group == "/" { throw fail("process \(process) is in the control group of the whole machine") }
     if group == controlGroup(of: getpid()) { throw fail("process \(process) is in the control group of this session, \(group)") }
     return group

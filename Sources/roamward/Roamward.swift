@@ -5,22 +5,22 @@ import PolicySource
 struct Roamward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "roamward",
-    abstract: "Keeps this machine on the right tunnel, and says why.",
+    abstract: "Keep this machine on the right VPN tunnel.",
     discussion: """
-      Policies are YAML files in /etc/roamward/policies (and /run/…, /usr/lib/…); roamwardd acts on them by itself. Commands that decide or \
-      show (evaluate, plan, check, network) need neither root nor the agent.
+      Policies are YAML files in /etc/roamward/policies, /run/roamward/policies and /usr/lib/roamward/policies. The agent (roamwardd) \
+      applies them automatically. evaluate, plan, check and network need neither root nor the agent.
 
-      Exit status: 0 done; 1 a policy has errors, or the agent refused; 2 usage; 3 time ran out; 8 the agent does not run.
+      Exit status: 0 success; 1 policy error or request refused; 2 usage error; 3 timeout; 8 the agent is not running.
       """,
     version: "0.1.0",
     groupedSubcommands: [
-      CommandGroup(name: "The agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
-      CommandGroup(name: "Changing policies", subcommands: [Apply.self, Confirm.self, Revert.self]),
-      CommandGroup(name: "What is there", subcommands: [Diff.self, State.self, Cleanup.self]),
+      CommandGroup(name: "Agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
+      CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
+      CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
-        name: "Without the agent",
+        name: "Analysis",
         subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
-      CommandGroup(name: "From and to other forms", subcommands: [Import.self, Export.self]),
+      CommandGroup(name: "Conversion", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)
 
@@ -66,7 +66,7 @@ struct Roamward: ParsableCommand {
       "unblock": "release", "clean": "cleanup",
     ]
     let meant = others[word] ?? nearest(to: word, among: known)
-    return "there is no command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")
+    return "unknown command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")
       + "\n  help: `roamward --help` lists the commands"
   }
 }

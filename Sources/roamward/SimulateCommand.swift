@@ -9,15 +9,17 @@ import Simulation
 
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lives through a timeline in virtual time: a week of travel in milliseconds.",
+    abstract: "Replay a timeline in virtual time.",
     discussion: """
-      Runs the agent itself in a machine in memory, with the policies given. A timeline lists networks, things people say and expectations; \
-      `roamward monitor --record` writes one. Exit status 1 when an expectation is not met.
+      Runs the agent's own code on a simulated machine with the given policies. A timeline lists networks, manual overrides and \
+      expectations. `roamward monitor --record` writes one.
+
+      Exit status: 0 all expectations met; 1 policy error or expectation not met; 2 usage error.
       """)
 
-  @Argument(help: "The timeline.") var timeline: String
+  @Argument(help: "Timeline file.") var timeline: String
   @OptionGroup var policies: PolicyOptions
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
 
   func run() throws {
     let set = try policies.load()

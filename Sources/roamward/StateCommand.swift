@@ -12,10 +12,10 @@ import RoamwardCore
 struct State: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "state",
-    abstract: "Everything on this machine that is Roamward's, and why each is there.",
+    abstract: "List the system objects that Roamward owns, and why.",
     discussion: """
-      Links, addresses, routes, rules, the firewall's table, resolv.conf, files and processes, by their marks. Works without the agent as well, and \
-      then shows what it has left; `roamward cleanup` removes that. Needs root.
+      Lists links, addresses, routes, rules, the firewall table, DNS settings, files and processes. Roamward identifies them by its \
+      marks. If no agent is running, they are leftover state: `roamward cleanup` removes it. Needs root.
       """)
 
   @OptionGroup var sources: SourceOptions
@@ -23,7 +23,7 @@ struct State: ParsableCommand {
   @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
-    try requireRoot("to see what others may not: WireGuard devices, the firewall, processes")
+    try requireRoot("to read WireGuard devices, the firewall and processes")
     let report = status
     let machine = try sources.machine()
     let objects: [OwnedObject]
@@ -43,10 +43,10 @@ struct State: ParsableCommand {
 
   private func text(_ objects: [OwnedObject], _ report: StatusReport?) -> String {
     var lines = [
-      report.map { "the agent runs (process \($0.process))" }
-        ?? "no agent answers: what is here was left by one, and `roamward cleanup` removes it"
+      report.map { "agent: running (process \($0.process))" }
+        ?? "agent: not running; the objects below are leftover state, `roamward cleanup` removes them"
     ]
-    if objects.isEmpty { lines.append("nothing here is Roamward's") }
+    if objects.isEmpty { lines.append("Roamward owns nothing on this machine") }
     for tunnel in Set(objects.compactMap(\.tunnel)).sorted() {
       lines += ["", "\(tunnel): \(why(tunnel, report))"]
       lines += objects.filter { $0.tunnel == tunnel }.map { "  \(pad($0.kind.rawValue, 8))  \($0.what)  (\($0.purpose))" }
@@ -58,8 +58,8 @@ struct State: ParsableCommand {
   }
 
   private func why(_ tunnel: String, _ report: StatusReport?) -> String {
-    guard let report else { return "left by an agent that is gone" }
-    guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "of no policy" }
+    guard let report else { return "leftover state" }
+    guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "not defined by any policy" }
     let place = found.override == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
     return "\(found.state) since \(found.since.localTime), because \(found.reason)\(place)"
   }
@@ -80,12 +80,14 @@ extension StateReport {
 
 struct Cleanup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Removes what an agent that was killed has left, but for what its firewall holds back.",
-    discussion: "For a machine on which no agent runs; needs root. `roamwardd --release` opens the firewall as well.")
+    abstract: "Remove leftover state, but keep kill switch rules.",
+    discussion: """
+      Removes what a killed agent left. Refused while an agent is running. Needs root. `roamwardd --release` removes the kill switch too.
+      """)
 
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "Print what would be done, and do nothing.") var dryRun = false
+  @Flag(help: "Print the steps without executing them.") var dryRun = false
 
   func run() throws {
     try requireRoot("to remove links, routes and rules")
@@ -99,7 +101,7 @@ struct Cleanup: ParsableCommand {
         settings.socket = agent.socket
         _ = try cleanUpMachine(settings)
       }
-      write(lines.isEmpty ? "nothing to clean up\n" : lines.map { $0 + "\n" }.joined())
+      write(lines.isEmpty ? "no leftover state\n" : lines.map { $0 + "\n" }.joined())
     } catch {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
@@ -109,6 +111,6 @@ struct Cleanup: ParsableCommand {
 
 func requireRoot(_ purpose: String) throws {
   if geteuid() == 0 { return }
-  writeError("roamward: root is needed, \(purpose)\nhelp: sudo roamward …\n")
+  writeError("roamward: needs root \(purpose)\nhelp: run it with `sudo roamward …`\n")
   throw ExitStatus.refused
 }

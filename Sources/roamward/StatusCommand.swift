@@ -10,17 +10,17 @@ import NetworkTypes
 import RoamwardCore
 
 struct Status: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "What is up, since when, and because of which rule.")
+  static let configuration = CommandConfiguration(abstract: "Show each tunnel's state, its age and its reason.")
 
   @OptionGroup var agent: AgentOptions
-  @Flag(help: "Print the agent's report as JSON.") var json = false
+  @Flag(help: "Print JSON.") var json = false
 
   func run() throws {
     if !agent.isAnswering, let blocked = BlockedTraffic.current {
       write(
         json
           ? JSON(encoding: blocked.report(at: .now)).text(indented: true) + "\n"
-          : "blocked: \(blocked.text); no agent answers\n         `sudo roamward release` lets everything flow\n")
+          : "blocked: \(blocked.text); no agent is running\n         `sudo roamward release` suspends the kill switch\n")
     }
     let report = try agent.status()
     write(json ? JSON(encoding: report).text(indented: true) + "\n" : report.text)
@@ -33,16 +33,16 @@ extension StatusReport {
     var lines: [String] = []
     let errors = policy.problems.filter { $0.severity == "error" }
     if !errors.isEmpty {
-      let force = policy.generation == 0 ? "no policy is in force" : "what was good last stays in force"
+      let force = policy.generation == 0 ? "no policy is active" : "the last known good stays active"
       lines.append("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)")
       lines += errors.map { "  \($0.file):\($0.line):\($0.column): error: \($0.message)" }
       lines += policy.standIns.map { "  " + $0.text(\.localTime) }
     }
-    if isStarting { lines.append("starting: the agent still ends what the one before it had begun; no policy is in force yet") }
+    if isStarting { lines.append("starting: the agent is removing leftover state; no policy is active yet") }
     if let words = firewall.text { lines.append(words) }
     if let trialUntil = policy.trialUntil {
       let left = age(trialUntil - time)
-      lines.append("trial: the last set of policies comes back in \(left); `roamward confirm` keeps those that are in force now")
+      lines.append("trial: the active policies are reverted in \(left); `roamward confirm` keeps them")
     }
     lines.append(summary)
     let network = primary.link.map { link in
@@ -51,9 +51,9 @@ extension StatusReport {
     }
     lines.append("network: \(network ?? "none")")
     if let resolver {
-      lines.append("dns:     \(resolver.backend), because \(resolver.reason)" + (resolver.splits ? "" : "; no split DNS"))
+      lines.append("DNS backend: \(resolver.backend) (\(resolver.reason))" + (resolver.splits ? "" : "; no split DNS"))
       if !resolver.refused.isEmpty {
-        lines.append("         names of \(resolver.refused.joined(separator: ", ")) are refused, until the tunnel is up")
+        lines.append("DNS refused: names in \(resolver.refused.joined(separator: ", ")), until the tunnel is up")
       }
     }
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
@@ -71,7 +71,7 @@ extension StatusReport {
       let retry = tunnel.timers.first { $0.what == TunnelTimer.What.retry.rawValue }.map {
         "; next attempt in \(age($0.at - time))"
       }
-      return "\(tunnel.name) is \(tunnel.state) and fails: \(tunnel.failure ?? "")\(retry ?? "")"
+      return "\(tunnel.name) is \(tunnel.state); the last attempt failed: \(tunnel.failure ?? "")\(retry ?? "")"
     }
     lines += up.map { "\($0.name) is connected since \($0.since.localTime) (\(age(time - $0.since))), because \($0.reason)" }
     lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.reason)" }
@@ -85,8 +85,8 @@ extension StatusReport.Probe {
   func line(at time: Timestamp) -> String {
     var parts = ["\(name): \(answer)", reason]
     if let answeredAt { parts.append("\(age(time - answeredAt)) ago") }
-    if let nextAt { parts.append("asked again in \(age(nextAt - time))") }
-    if answeredAt != nil, nextAt == nil { parts.append(isWanted ? "asked again when the network changes" : "nothing hangs on it now") }
+    if let nextAt { parts.append("repeated in \(age(nextAt - time))") }
+    if answeredAt != nil, nextAt == nil { parts.append(isWanted ? "repeated when the network changes" : "no decision depends on it now") }
     return parts.joined(separator: ", ")
   }
 }
@@ -101,17 +101,18 @@ extension StatusReport.Tunnel {
       let reason = overrideReason.map { " (\($0))" } ?? ""
       let end = overrideUntil.map { "until \($0.localTime)" } ?? overrideEnds ?? ""
       lines.append(
-        "hold:    \(override) by hand for \(age(time - (overrideSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
-      lines.append("rules:   would say \(decision)")
+        "manual:  override (\(override)) for \(age(time - (overrideSince ?? time)))\(reason), \(end); `roamward resume \(name)` ends it")
+      lines.append("rules:   \(decision) (overridden)")
     }
-    // When a hold ends is said with the hold.
+    // The end of an override is on the override's line.
     for timer in timers where timer.what != TunnelTimer.What.overrideEnd.rawValue {
       let time = age(timer.at - time)
       lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.text(in: time) ?? "\(timer.what) in \(time)")")
     }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {
-      lines.append("peer:    answered \(age(time - lastHandshake)) ago; received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))")
+      let bytes = "received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))"
+      lines.append("peer:    last handshake \(age(time - lastHandshake)) ago; \(bytes)")
     }
     if let failure { lines.append("failure: \(failure)") }
     return lines + outside.map { "outside: \($0.text)" } + notes.map { "note:    \($0)" }

@@ -7,14 +7,16 @@ import NetworkTypes
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Waits until a tunnel is in a state.", discussion: "Exit status 3 when the time runs out before it is.")
+    abstract: "Wait until a tunnel reaches a state.", discussion: "Exit status: 0 state reached; 3 timeout; 8 the agent is not running.")
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "The tunnel's name.") var tunnel: String
+  @Argument(help: "Name of the tunnel.") var tunnel: String
   @Option(
-    name: .customLong("for"), help: ArgumentHelp("connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
+    name: .customLong("for"),
+    help: ArgumentHelp(
+      "Wait for this state.", discussion: "connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
   var state: String = "connected"
-  @Option(help: ArgumentHelp("How long: 500ms, 10s, 5m.", valueName: "duration")) var timeout: String = "30s"
+  @Option(help: ArgumentHelp("Wait at most this long: 500ms, 10s, 5m.", valueName: "duration")) var timeout: String = "30s"
 
   func validate() throws {
     let states = ["connected", "disconnected", "connecting", "reasserting", "disconnecting"]
@@ -39,20 +41,20 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
   var report = try agent.status()
   while report.isStarting {
     guard let event = try nextEvent(client, before: deadline) else {
-      writeError("roamward: the agent did not finish what the one before it had begun within \(seconds) s\n")
+      writeError("roamward: the agent is still removing leftover state after \(seconds) s; see `roamward status`\n")
       throw ExitStatus.timedOut
     }
     if event.happening is PolicyEvent { report = try agent.status() }
   }
   guard let now = report.tunnels.first(where: { $0.name == tunnel }) else {
-    writeError("roamward: no tunnel is named \"\(tunnel)\"\n")
+    writeError("roamward: no tunnel is named \"\(tunnel)\"; `roamward status` lists them\n")
     throw ExitStatus.refused
   }
   if now.state == state { return }
   while let event = try nextEvent(client, before: deadline) {
     if let change = event.happening as? StateEvent, change.tunnel == tunnel, change.to == state { return }
   }
-  writeError("roamward: \(tunnel) was not \(state) within \(seconds) s\n")
+  writeError("roamward: \(tunnel) was not \(state) within \(seconds) s; `roamward status` shows why\n")
   throw ExitStatus.timedOut
 }
 
@@ -65,7 +67,7 @@ private func nextEvent(_ client: ControlClient, before deadline: Moment) throws 
     if poll(&poller, 1, Int32(clamping: milliseconds)) > 0 { break }
   }
   guard let event = try client.next() else {
-    writeError("roamward: the agent has ended\n")
+    writeError("roamward: the agent has stopped; start it with `systemctl start roamwardd`\n")
     throw ExitStatus.noAgent
   }
   return event

@@ -12,42 +12,49 @@ import RoamwardCore
 struct Roamwardd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "roamwardd",
-    abstract: "The agent: keeps this machine on the tunnel that its policies want.",
+    abstract: "Run the Roamward agent in the foreground.",
     discussion: """
-      Runs in the foreground and logs to standard error. SIGHUP reads the policies again, which also happens by itself when a file changes; \
-      SIGTERM takes every tunnel down and ends. Needs CAP_NET_ADMIN.
+      Logs to standard error. Reloads the policies when a file changes, and on SIGHUP. SIGTERM takes every tunnel down and stops the \
+      agent. Needs CAP_NET_ADMIN.
       """,
     version: "0.1.0")
 
-  @Option(help: ArgumentHelp("A folder of policies, or one file; repeatable, later ones beat earlier ones.", valueName: "path"))
-  var policies: [String] = PolicyLayers.standard
-  @Option(help: ArgumentHelp("Where it keeps what has to outlive a crash.", valueName: "folder")) var stateDir = "/var/lib/roamward"
-  @Option(help: ArgumentHelp("Its local socket.", valueName: "path")) var socket = "/run/roamward/control.sock"
-  @Option(help: ArgumentHelp("A file, written by something else, with the SSID of the network the machine is on.", valueName: "file"))
-  var ssidFile: String?
-  @Option(help: ArgumentHelp("The resolver's file.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
-  @Option(help: ArgumentHelp("How long a change of the network is left to settle: 500ms, 2s.", valueName: "duration")) var settle = "500ms"
   @Option(
     help: ArgumentHelp(
-      "Where to ask whether there is internet or a captive portal in between, for rules that want to know: a URL of plain http.",
+      "Read policies from this folder or file; repeatable.", discussion: "Later ones override earlier ones.", valueName: "path"))
+  var policies: [String] = PolicyLayers.standard
+  @Option(help: ArgumentHelp("Keep state that must survive a crash here.", valueName: "folder")) var stateDir = "/var/lib/roamward"
+  @Option(help: ArgumentHelp("Path of the local socket.", valueName: "path")) var socket = "/run/roamward/control.sock"
+  @Option(help: ArgumentHelp("Read the current SSID from this file.", valueName: "file"))
+  var ssidFile: String?
+  @Option(help: ArgumentHelp("Path of resolv.conf.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
+  @Option(help: ArgumentHelp("Wait this long after a network change: 500ms, 2s.", valueName: "duration")) var settle = "500ms"
+  @Option(
+    help: ArgumentHelp(
+      "Check internet access and captive portals with this URL.", discussion: "An http:// URL. Used only if a rule needs it.",
       valueName: "url"))
   var connectivityCheck: String?
-  @Option(help: ArgumentHelp("How the check's answer begins, with status 200; otherwise it has to be a 204.", valueName: "text"))
+  @Option(help: ArgumentHelp("Expect status 200 and this prefix, instead of status 204.", valueName: "text"))
   var connectivityContent: String?
-  @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
-  @Flag(help: "Remove what a killed agent has left, but for what its firewall holds back, and end.") var cleanup = false
-  @Flag(help: "With --cleanup: print what would be done, and do nothing.") var dryRun = false
-  @Flag(help: "Hold back what policies with `kill-switch: always` guard, before there is a network, and end.") var lock = false
-  @Flag(help: "Let everything flow that the firewall holds back, without an agent, and end.") var release = false
+  @Option(
+    help: ArgumentHelp(
+      "Set the log level.", discussion: "trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+  var logLevel = "info"
+  @Flag(help: "Remove leftover state, but keep kill switch rules; exit.") var cleanup = false
+  @Flag(help: "With --cleanup: print the steps without executing them.") var dryRun = false
+  @Flag(help: "Enable `kill-switch: always` before the network; exit.") var lock = false
+  @Flag(help: "Suspend the kill switch without an agent; exit.") var release = false
 
   func validate() throws {
-    if dryRun, !cleanup { throw ValidationError("--dry-run goes with --cleanup; `roamward plan` shows what an agent would do") }
+    if dryRun, !cleanup { throw ValidationError("--dry-run needs --cleanup; `roamward plan` shows the agent's steps") }
     guard duration(settle) != nil else { throw ValidationError("--settle takes a duration such as 500ms or 2s") }
     if let connectivityCheck, URLParts(connectivityCheck).map(\.isSecure) ?? true {
-      throw ValidationError("--connectivity-check takes an http:// URL: a portal cannot step into https, so it would not be seen")
+      throw ValidationError("--connectivity-check takes an http:// URL: a captive portal is not detected over https")
     }
     if connectivityContent != nil, connectivityCheck == nil { throw ValidationError("--connectivity-content needs --connectivity-check") }
-    guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("--log-level does not know \"\(logLevel)\"") }
+    guard Logger.Level(rawValue: logLevel) != nil else {
+      throw ValidationError("unknown log level \"\(logLevel)\"; use trace, debug, info, notice, warning, error or critical")
+    }
   }
 
   func run() throws {
@@ -86,7 +93,7 @@ struct Roamwardd: ParsableCommand {
 }
 
 private var lackOfPrivileges: String {
-  "CAP_NET_ADMIN is missing: user \(geteuid()) may not change this network; start it as root (systemctl start roamwardd)"
+  "CAP_NET_ADMIN is missing: user \(geteuid()) may not change the network; run it as root (systemctl start roamwardd)"
 }
 
 /// `500ms`, `2s`.

@@ -188,7 +188,7 @@ struct ControlServerTests {
       }
       return [server, client, reader] as [AnyObject]
     }
-    #expect(String(decoding: said, as: UTF8.self).contains("a request has at most 4096 bytes"))
+    #expect(String(decoding: said, as: UTF8.self).contains("the request exceeds 4096 bytes"))
   }
 
   @Test("has a socket for owners alone, and an owner's connection does not give way to others'")

@@ -36,17 +36,20 @@ import Testing
       (#"{"version":2,"request":{}}"#, "request"),
       (#"{"version":2,"request":{"override":{"tunnel":"corp"}}}"#, "request.override: there is no `override`"),
       (#"{"version":2,"request":{"override":{"override":{}}}}"#, "request.override: there is no `tunnel`"),
-      (#"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":0}}}}}"#, "up to a year"),
+      (#"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":0}}}}}"#, "at most a year"),
       (
         #"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":31622400001}}}}}"#,
-        "up to a year"
+        "at most a year"
       ),
       (#"{"version":2,"request":{"resume":{"tunnel":7}}}"#, "request.resume.tunnel: expected a text"),
-      (#"{"version":2,"request":{"apply":{"policies":{"files":[],"sessions":[]}}}}"#, "`files` is a list"),
-      (#"{"version":2,"request":{"apply":{"policies":{"files":[{"name":"../a","text":""}],"sessions":[]}}}}"#, "no name for a file"),
+      (#"{"version":2,"request":{"apply":{"policies":{"files":[],"sessions":[]}}}}"#, "`files` must list"),
+      (
+        #"{"version":2,"request":{"apply":{"policies":{"files":[{"name":"../a","text":""}],"sessions":[]}}}}"#,
+        "not a valid policy file name"
+      ),
       (
         #"{"version":2,"request":{"apply":{"policies":{"files":[{"name":"a","text":""}],"sessions":[],"confirm-within-ms":86400001}}}}"#,
-        "up to a day"
+        "at most a day"
       ),
     ])
   func badRequests(text: String, message: String) throws {
@@ -58,14 +61,15 @@ import Testing
   @Test(
     "a request of another version is refused with both versions",
     arguments: [
-      (#"{"command":"status"}"#, "no version"), (#"{"version":1,"request":{"status":{}}}"#, "version 1"),
-      (#"{"version":3,"request":{"status":{}}}"#, "version 3"), ("[]", "no version"),
+      (#"{"command":"status"}"#, "no protocol version"), (#"{"version":1,"request":{"status":{}}}"#, "protocol version 1"),
+      (#"{"version":3,"request":{"status":{}}}"#, "protocol version 3"), ("[]", "no protocol version"),
     ])
   func otherVersion(text: String, words: String) throws {
     let json = try JSON(parsing: text.utf8)
     let error = #expect(throws: RequestError.self) { try Request(json) }
     #expect(
-      error?.code == .otherVersion && error?.message.contains("is of \(words)") == true && error?.message.contains("version 2") == true)
+      error?.code == .otherVersion && error?.message.contains("the request has \(words)") == true
+        && error?.message.contains("version 2") == true)
   }
 
   @Test("replies survive the wire, and one of another version is told") func replies() throws {
@@ -86,7 +90,7 @@ import Testing
   @Test("an event that nobody knows is told by its name") func unknownEvent() {
     let json: JSON = ["version": 1, "time": "2026-11-22T14:03:07.412Z", "code": .null, "event": "party"]
     let error = #expect(throws: JSONMismatch.self) { try json.decoded(as: EventReport.self) }
-    #expect(error?.description == "event: there is no event \"party\"")
+    #expect(error?.description == "event: unknown event \"party\"")
   }
 
   @Test("one line for people of each event") func lines() {
@@ -94,13 +98,14 @@ import Testing
     #expect(
       lines == [
         "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")", "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",
-        "corp: failed (the peer did not answer within 15 s)", "corp: held down by hand", "corp: no longer held",
+        "corp: failed (the peer did not answer within 15 s)", "corp: manual override (down) for 30 min",
+        "corp: manual override ended",
         "corp: tries again in 2.5 s",
-        "corp: does not go down after all", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is in force",
-        "policy: 2 errors; what was good last stays in force", Golden.firewall.text,
-        "corp: repaired what another program changed (link-changed, 2 times)",
-        "repaired what another program changed (rules-changed, 1 times)", "warning: corp: its name servers are not applied",
-        "network: seen",
+        "corp: does not go down after all", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is active",
+        "policy: 2 errors; the last known good stays active", Golden.firewall.text,
+        "corp: drift repaired (link-changed, 2 times)",
+        "drift repaired (rules-changed, 1 times)", "warning: corp: its name servers are not applied",
+        "network: observed",
       ])
   }
 

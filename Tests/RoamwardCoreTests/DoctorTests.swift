@@ -79,13 +79,13 @@ struct DoctorTests {
     Ill(check: "lock", severity: .risk, cure: "systemctl enable roamward-lock") { $0.enabledUnits.remove("roamward-lock.service") },
     Ill(check: "programs", severity: .problem, cure: "install it") { $0.missingPrograms = ["vpn": ["openvpn"]] },
     Ill(check: "clock", severity: .problem, cure: "timesyncd") { $0.clock = 86_400 },
-    Ill(check: "tunnels", severity: .problem, cure: "connecting and fails: the peer did not answer") {
+    Ill(check: "tunnels", severity: .problem, cure: "connecting; the last attempt failed: the peer did not answer") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 2, failure: "the peer did not answer within 15 s")]
     },
     Ill(check: "tunnels", severity: .problem, cure: "has been reasserting for 22 s") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 22)]
     },
-    Ill(check: "not-acted-on", severity: .risk, cure: "rule 1 \"names\" (10-test.yaml:1): `evaluate-connection` is not acted on") { _ in
+    Ill(check: "not-acted-on", severity: .risk, cure: "rule 1 \"names\" (10-test.yaml:1): `evaluate-connection` is unsupported") { _ in
     } spoilPolicy: {
       $0.onDemand.rules = [Rule(name: "names", action: .evaluateConnection, location: Sample.place())]
     },
@@ -97,7 +97,7 @@ struct DoctorTests {
     } spoilPolicy: {
       $0.onDemand.timing.idle = .seconds(600)
     },
-    Ill(check: "root", severity: .hint, cure: "as root") { $0.isRoot = false },
+    Ill(check: "root", severity: .hint, cure: "sudo roamward doctor") { $0.isRoot = false },
   ]
 
   @Test("finds nothing on a host where all is well") func healthy() {

@@ -52,6 +52,6 @@ struct DoctorTests {
     #expect(lines.contains("Mullvad's kill switch is on"))
     #expect(
       lines.contains { $0.hasPrefix("1 problem") && $0.hasSuffix("checks passed") && $0.contains("; ") && $0.contains(" of ") }, "\(lines)")
-    #expect(lines.contains("problem  vpn cannot be brought up: there is no /nonexistent/vpn  [programs]"))
+    #expect(lines.contains("problem  vpn cannot be brought up: /nonexistent/vpn not found  [programs]"))
   }
 }

@@ -125,7 +125,7 @@ struct DryRunTests {
       tunnel_is corp disconnected
       dry plan
       """)
-    let nothing = "nothing to do: the machine is as the policies want it"
+    let nothing = "nothing to do: the system is in the desired state"
     #expect(seen.lines == ["1", nothing, nothing])
   }
 }

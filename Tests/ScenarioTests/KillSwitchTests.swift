@@ -104,13 +104,13 @@ struct KillSwitchTests {
     let blocked = "[1,null,\"guarded\",[\"corp\"]]"
     #expect(
       seen.lines == [
-        "Roamward holds traffic back, because corp is not up. `roamward status` says why, `sudo roamward release` lets everything flow.",
-        "blocked: the kill switch blocks traffic, because corp is not up; no agent answers",
-        "         `sudo roamward release` lets everything flow", "[8]", "1", "[json 8]", blocked, "[json 8]", blocked, "[portal 8]",
+        "Roamward's kill switch blocks traffic, because corp is not up. `roamward status` shows why; `sudo roamward release` suspends the kill switch.",
+        "blocked: the kill switch blocks traffic, because corp is not up; no agent is running",
+        "         `sudo roamward release` suspends the kill switch", "[8]", "1", "[json 8]", blocked, "[json 8]", blocked, "[portal 8]",
         "[held]",
-        "the firewall is open: no agent answers, and its table is removed; with `kill-switch: always` the next start blocks again",
+        "kill switch suspended: no agent is running, its table is removed; with `kill-switch: always` the next start blocks again",
         "[open]", "[8]", "[8]",
-        seen.lines.first { $0.contains("an agent runs here") } ?? "", "[1]", "[still held]",
+        seen.lines.first { $0.contains("an agent is running") } ?? "", "[1]", "[still held]",
       ])
   }
 }

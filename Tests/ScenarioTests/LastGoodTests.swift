@@ -22,7 +22,7 @@ struct LastGoodTests {
       babble &
       babbling=$!
       echo 'nonsense: [' >>$policies/corp.yaml
-      within 5 eval "roamward status | head -n 1 | grep -q '^policy: 1 error; what was good last stays in force'"
+      within 5 eval "roamward status | head -n 1 | grep -q '^policy: 1 error; the last known good stays active'"
       roamward status | grep -o 'corp.yaml: broken at line [0-9]*; its last good version of 20' || true
       roamward check $policies 2>&1 | grep -c 'note: .*its last good version of' || true
       kill_agent
@@ -106,7 +106,7 @@ struct LastGoodTests {
       head -c 300 whole >state/policies
       start_agent
       roamward status | head -n 1
-      roamward status | grep -o 'state/policies is damaged and is not used' | sort -u
+      roamward status | grep -o 'state/policies is damaged and is ignored' | sort -u
       nft list table inet roamward >/dev/null && say 'still locked'
       ls state | grep damaged
       sed -i '$d' $policies/corp.yaml
@@ -116,7 +116,7 @@ struct LastGoodTests {
       """, limit: 120)
     #expect(
       seen.lines == [
-        "[corp]", "policy: 1 error; no policy is in force", "state/policies is damaged and is not used", "[still locked]",
+        "[corp]", "policy: 1 error; no policy is active", "state/policies is damaged and is ignored", "[still locked]",
         "damaged-policies", "0",
       ], "\(seen)")
   }

@@ -92,10 +92,10 @@ struct NameTests {
       """, limit: 120)
     #expect(
       seen.lines == [
-        "  asked at 192.0.2.1 of the network on eth0, because no tunnel that is up brings servers",
-        "  by file, because nobody else keeps it",
-        "  asked at 10.77.0.1 of corp, because resolv.conf knows no names apart, and names the servers of corp",
-        "answered by 192.0.2.1 in", "  that is nobody whom the plan would ask: what it would set is not there now", "corp", "file",
+        "  sent to 192.0.2.1 of the network on eth0, because no tunnel that is up brings servers",
+        "  DNS backend: file (nobody else keeps it)",
+        "  sent to 10.77.0.1 of corp, because resolv.conf knows no names apart, and names the servers of corp",
+        "answered by 192.0.2.1 in", "  the plan would use another server: its DNS settings are not active now", "corp", "file",
         "answered by 10.77.0.1 (corp): 10.77.0.77", "status 1", "status 2",
       ])
   }

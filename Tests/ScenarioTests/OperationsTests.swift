@@ -92,7 +92,7 @@ struct OperationsTests {
       go cafe
       start_agent
       tunnel_is corp connected 20s
-      within 10 first_is "lab is connecting and fails: "
+      within 10 first_is "lab is connecting; the last attempt failed: "
       roamward status >status.txt
       grep -c '^corp is connected since' status.txt
       grep 'because:.*everywhere' status.txt
@@ -105,7 +105,7 @@ struct OperationsTests {
       dry explain corp --json | jq -r '.decision.reason'
       """, limit: 90)
     #expect(seen.contains("because: rule 1 \"everywhere\": always"), "\(seen)")
-    #expect(seen.contains("[doctor 1]") && seen.contains("problem lab is connecting and fails:"), "\(seen)")
+    #expect(seen.contains("[doctor 1]") && seen.contains("problem lab is connecting; the last attempt failed:"), "\(seen)")
     #expect(seen.contains("[corp 10]") && seen.contains("[off 15]") && seen.contains("[lab 10]"), "\(seen)")
     #expect(seen.contains("[\"connect\",\"disabled\"]"), "\(seen)")
     #expect(seen.lines.last == "ssid \"Cafe\" is \"Cafe\"", "\(seen)")
@@ -142,13 +142,13 @@ struct OperationsTests {
       lines.first?.hasPrefix("address") == true && lines.first?.contains("link") == true && lines.first?.contains("route rule") == true,
       "\(seen)")
     #expect(lines.dropFirst().first == "2", "\(seen)")
-    #expect(seen.contains("[nothing changed]\n[clean]\nnothing to clean up"), "\(seen)")
+    #expect(seen.contains("[nothing changed]\n[clean]\nno leftover state"), "\(seen)")
     #expect(lines.last == "another agent", "\(seen)")
     let running = scene.read("running.txt")
-    #expect(running.hasPrefix("the agent runs"))
+    #expect(running.hasPrefix("agent: running"))
     #expect(running.contains("because rule 2: ssid \"Cafe\" is \"Cafe\"") && running.contains("corp.yaml:"), "\(running)")
     #expect(running.contains("route     10.77.0.0/16 dev corp table 21"), "\(running)")
-    #expect(scene.read("left.txt").hasPrefix("no agent answers"))
+    #expect(scene.read("left.txt").hasPrefix("agent: not running"))
     let dry = scene.read("dry.txt")
     #expect(dry.contains("resolv.conf: put back") && dry.contains("ip rule del") && dry.contains("ip link del dev corp"), "\(dry)")
   }
@@ -206,9 +206,9 @@ struct OperationsTests {
         roamward confirm 2>&1 | grep -o 'no policies are on trial' || true
         """, limit: 120)
     #expect(
-      seen.lines.filter { !$0.contains("in force on trial") } == [
+      seen.lines.filter { !$0.contains("active on trial") } == [
         "trial", "on trial already", "[back in time]", "[nothing kept]", "[still on trial]", "[back after a crash]",
-        "the last set of policies is back in force", "the policies are kept", "corp.conf corp.yaml 0", "[kept]", "1",
+        "policies reverted: the previous set is active again", "policies confirmed", "corp.conf corp.yaml 0", "[kept]", "1",
         "no policies are on trial",
       ], "\(seen)")
   }

@@ -12,7 +12,7 @@ struct OverrideTests {
       tunnel_is corp connected
       roamward down corp --wait 60
       say "$(field corp state) $(field corp override) $(field corp decision)"
-      roamward status | grep -E 'hold: |rules: '
+      roamward status | grep -E 'manual: |rules: '
       ip link set wlan0 down && sleep 0.4
       say "$(field corp override) while the link is down"
       "$lab" lease cafe wlan0 && sleep 0.6
@@ -26,9 +26,9 @@ struct OverrideTests {
       seen.lines.filter { $0.hasPrefix("[") } == [
         "[disconnected down connect]", "[down while the link is down]", "[disconnected down]", "[disconnected down]", "[null]",
       ])
-    #expect(seen.contains("hold:    down by hand for"))
+    #expect(seen.contains("manual:  override (down) for"))
     #expect(seen.contains("until the network changes; `roamward resume corp` ends it"))
-    #expect(seen.contains("rules:   would say connect"))
+    #expect(seen.contains("rules:   connect (overridden)"))
   }
 
   @Test("down lasts while the same network comes back piece by piece")

@@ -61,15 +61,15 @@ struct PolicyFolderTests {
       start_agent
       tunnel_is corp connected
       index=$(link_index corp)
-      lines=$(count_in_log 'policies are in force')
+      lines=$(count_in_log 'policies are active')
       exec 3>$policies/corp.yaml
       { cat half.yaml; echo '        - action: disconnect'; } >&3
       sleep 2
       say "$(field corp state) $(field corp decision)"
-      say "loaded $(($(count_in_log 'policies are in force') - lines)) times"
+      say "loaded $(($(count_in_log 'policies are active') - lines)) times"
       { echo '          match: { interface-name: "eth*" }'; echo '        - action: connect'; } >&3
       exec 3>&-
-      within 1 eval '(( $(count_in_log "policies are in force") > lines )) && field_is corp rule.index 2'
+      within 1 eval '(( $(count_in_log "policies are active") > lines )) && field_is corp rule.index 2'
       say "$(field corp state), rule $(field corp rule.index)"
       [[ $(link_index corp) == "$index" ]] && say "the same link"
       """)
@@ -97,7 +97,7 @@ struct PolicyFolderTests {
       within 1 eval '! roamward status | grep -q error'
       """)
     let lines = seen.lines
-    #expect(lines.first == "policy: 1 error; what was good last stays in force")
+    #expect(lines.first == "policy: 1 error; the last known good stays active")
     #expect(lines.dropFirst().first?.contains("20-bad.yaml:5:36: error: ") == true)
     #expect(lines.suffix(2) == ["[connected, 1 tunnel]", "[the last good set still decides]"])
   }

@@ -62,19 +62,19 @@ struct PortalTests {
           seen_by 203.0.113.80
           stop_agent >/dev/null
         done
-        grep -o 'the firewall is opened by hand how=.*' agent.log | cut -d ' ' -f 1-13 | head -n 1
+        grep -o 'kill switch suspended by hand how=.*' agent.log | cut -d ' ' -f 1-13 | head -n 1
         """, limit: 200)
     let none = "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0"
     let group = "/" + (scene.folder.split(separator: "/").last.map(String.init) ?? "")
     func round(_ time: String) -> [String] {
       [
         "[\(time): nothing]", "[others: \(none)]", "[others: nothing]", "[browser: Please buy a coffee.]", "203.0.113.80",
-        "firewall: open for a captive portal (hotel): the web and DNS of the programs in \(group), and nobody else's, flow outside the tunnel; `roamward resume` ends it",
+        "kill switch: portal window open (hotel), the web and DNS flow outside the tunnel for the programs in \(group) only; `roamward resume` closes it",
         "[as if there had been no portal]", "10.77.0.2",
       ]
     }
     #expect(seen.lines.dropLast() == round("first") + round("second"))
-    #expect(seen.lines.last?.contains("for a portal, to programs in \(group)") == true)
+    #expect(seen.lines.last?.contains("portal window for programs in \(group)") == true)
   }
 
   @Test("the window closes when its browser does; none opens to the whole machine, or to nobody")
@@ -100,8 +100,8 @@ struct PortalTests {
     #expect(
       seen.lines == [
         "roamward: process N is in the control group of the whole machine",
-        "roamward: there is no process 999999, or no control groups of version 2",
-        "Error: --only says who a portal is opened to; give --portal as well", "[guarded]", "Please buy a coffee.", "[closed again]",
+        "roamward: no process 999999, or this system has no cgroup v2",
+        "Error: --only limits a portal window; add --portal", "[guarded]", "Please buy a coffee.", "[closed again]",
       ])
   }
 }

@@ -84,7 +84,7 @@ struct ProbeTests {
       lines.filter { $0.hasPrefix("[") && !$0.hasPrefix("[asked") }.map { $0.prefix { $0 != "]" } } == ["[disconnected", "[fail", "[fail"])
     #expect(
       lines.contains {
-        $0.contains("beacon.corp.example/") && $0.contains(": ok, answered 200") && $0.contains("asked again when the network changes")
+        $0.contains("beacon.corp.example/") && $0.contains(": ok, answered 200") && $0.contains("repeated when the network changes")
       })
     #expect(lines.contains { $0.hasPrefix("probe ") && $0.contains(": ok, answered 200") })
     #expect(lines.contains { $0.hasPrefix("corp") && $0.contains("disconnect") }, "a dry run knows what the agent knows")
@@ -121,7 +121,7 @@ struct ProbeTests {
     let lines = seen.lines
     let words = lines.filter { $0.hasPrefix("internet") }.map { $0.dropFirst("internet".count).drop { $0 == " " } }
     #expect(words.map { $0.hasPrefix("behind a captive portal") } == [true, false] && words.map { $0.hasPrefix("yes") } == [false, true])
-    #expect(lines.contains { $0.contains("connectivity check http://www.example/: closed, answered 200") && $0.contains("asked again in") })
+    #expect(lines.contains { $0.contains("connectivity check http://www.example/: closed, answered 200") && $0.contains("repeated in") })
     #expect(lines.contains("[disconnected]"))
   }
 
@@ -175,7 +175,7 @@ struct ProbeTests {
       stop_agent
       """)
     #expect(seen.contains("cure: install roamward-probe beside roamwardd, or in PATH"), "\(seen)")
-    #expect(seen.lines.contains { $0.hasPrefix("problem  no name of a gateway is looked up") && $0.contains("[probe-helper]") }, "\(seen)")
+    #expect(seen.lines.contains { $0.hasPrefix("problem  gateway names cannot be resolved") && $0.contains("[probe-helper]") }, "\(seen)")
     #expect(seen.lines.contains("[disconnected]"))
     #expect(seen.lines.last == "0")
   }

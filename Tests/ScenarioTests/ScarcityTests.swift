@@ -161,7 +161,7 @@ struct ScarcityTests {
       limited true 2>/dev/null || { say 'no user namespaces'; exit 0; }
       limited timeout 60 "$bin/roamwardd" --policies "$policies" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" \\
         2>>"$scene/agent.log" &
-      within 5 eval 'roamward status | grep -q "changes of policies, .*resolv.conf are not noticed: .*max_user_instances"'
+      within 5 eval 'roamward status | grep -q "changes of policies, .*resolv.conf are not detected: .*max_user_instances"'
       say told
       printf 'version: 1\\ntunnels: { corp: { provider: { wireguard: { config: corp.conf } } } }\\n' >$policies/corp.yaml
       process=$(roamward status --json | jq .pid)

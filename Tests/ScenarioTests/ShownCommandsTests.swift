@@ -195,7 +195,7 @@ struct ShownCommandsTests {
   func mistyped(word: String, meant: String?) throws {
     let seen = try run("roamward \(word)")
     let name = word.split(separator: " ")[0]
-    #expect(seen.status == 2 && seen.output.hasPrefix("roamward: there is no command \"\(name)\""), "\(seen)")
+    #expect(seen.status == 2 && seen.output.hasPrefix("roamward: unknown command \"\(name)\""), "\(seen)")
     #expect(seen.output.contains("did you mean `roamward \(meant ?? "")`?") == (meant != nil) && !seen.output.contains("Usage"), "\(seen)")
   }
 

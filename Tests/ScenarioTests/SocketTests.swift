@@ -24,7 +24,7 @@ struct SocketTests {
       \(somebody) ./roamward wait corp --timeout 1s && say "waiting is looking"
       """)
     #expect(seen.lines[0] == "connected")
-    let words = "roamward: only root and the agent's own user may change what it does; you are user 65534"
+    let words = "roamward: only root and the agent's own user may do this; you are user 65534"
     #expect(seen.lines.dropFirst() == [words, "[1]", words, "[1]", words, "[1]", "[connected null]", "[waiting is looking]"])
   }
 
@@ -95,7 +95,7 @@ struct SocketTests {
       roamward down corp --wait 60
       """)
     #expect(try #require(Int(seen.lines[0].filter(\.isNumber))) > 10)
-    #expect(seen.contains("corp is held down"))
+    #expect(seen.contains("corp: manual override (down)"))
   }
 
   @Test("and the state folder are one agent's: a second one is refused, and the first unharmed")

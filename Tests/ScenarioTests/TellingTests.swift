@@ -57,7 +57,7 @@ struct TellingTests {
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[the same]", "[status 1]"])
     let recording = scene.read("walk.yaml")
     #expect(recording.contains(#""down":"corp","until":1800,"reason":"printer""#) && recording.contains(#""resume":"corp""#))
-    #expect(scene.read("simulated").contains("corp: held down by hand"))
+    #expect(scene.read("simulated").contains("corp: manual override (down) for 30 min"))
     #expect(scene.read("refusal").contains("error: corp: expected the decision ignore, found connect"))
   }
 

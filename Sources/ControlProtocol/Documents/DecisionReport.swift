@@ -33,12 +33,12 @@ package struct DecisionReport: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .action: "What the rules want."
-      case .code: "Why, as a code."
+      case .action: "The decision of the rules."
+      case .code: "The reason as a code."
       case .reason: "Why, for people."
       case .rule: "The rule that decided, or whose fact is awaited; null: none holds."
       case .pending: "Of a decision that waits for a fact; null: it does not wait."
-      case .inert: "Why the decision is not acted on; null: it is."
+      case .inert: "The reason why the decision has no effect; null: it has effect."
       case .trace: "The rules that were evaluated, in order."
       }
     }
@@ -67,7 +67,7 @@ extension DecisionReport {
         switch self {
         case .waitsFor: "The fact, for people."
         case .decideWithinMilliseconds: "How long it waits, from when the network came."
-        case .then: "What is decided without the fact."
+        case .then: "The decision without the fact."
         }
       }
     }
@@ -88,7 +88,7 @@ extension DecisionReport {
 
       var about: String {
         switch self {
-        case .action: "What the rules want then."
+        case .action: "The decision of the rules."
         case .rule: "The rule that decides then."
         }
       }
@@ -112,7 +112,7 @@ extension DecisionReport {
 
       var about: String {
         switch self {
-        case .code: "Why, as a code."
+        case .code: "The reason as a code."
         case .by: "The tunnel that comes first."
         case .reason: "Why, for people."
         }
@@ -140,7 +140,7 @@ extension DecisionReport {
       var about: String {
         switch self {
         case .rule: "The rule."
-        case .action: "What it wants if it holds."
+        case .action: "Its action."
         case .holds: "Whether it holds."
         case .reason: "What was found, for people."
         }

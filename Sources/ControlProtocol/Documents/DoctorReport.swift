@@ -17,8 +17,8 @@ package struct DoctorReport: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .version: "The version of this document."
-      case .findings: "What would go wrong, the worst first."
-      case .passed: "What is well, for people."
+      case .findings: "Problems, risks and hints, the worst first."
+      case .passed: "Passed checks, for people."
       }
     }
   }
@@ -48,7 +48,7 @@ extension DoctorReport {
         case .severity:
           "problem: a tunnel does not work as its policy says. risk: it works until something else happens. hint: worth knowing."
         case .message: "For people."
-        case .cure: "What helps."
+        case .cure: "The cure."
         }
       }
 

@@ -22,7 +22,7 @@ package struct EvaluationReport: Hashable, Sendable, Codable {
       switch self {
       case .version: "The version of this document."
       case .decisions: "A decision for each tunnel."
-      case .hosts: "What a look-up of the name of --host would do; empty without it."
+      case .hosts: "The effect of a lookup of the name of --host; empty without it."
       case .network: "The network that was judged, in the form of a snapshot file: docs/policy-reference.md, Snapshots."
       }
     }
@@ -50,7 +50,7 @@ package struct HostReport: Hashable, Sendable, Codable {
       switch self {
       case .tunnel: "The tunnel."
       case .host: "The name."
-      case .action: "What the connection rule wants; none: no rule holds the name."
+      case .action: "The action of the connection rule; none: no rule matches the name."
       case .reason: "For people."
       }
     }

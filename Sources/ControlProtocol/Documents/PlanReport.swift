@@ -26,10 +26,10 @@ package struct PlanReport: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .version: "The version of this document."
-      case .steps: "What the agent would do, in order."
-      case .routes: "Routes and rules of others that would lead past a tunnel, and what comes of them."
+      case .steps: "The agent's steps, in order."
+      case .routes: "Routes and rules of other programs that would bypass a tunnel, and their effect."
       case .others: "Other VPNs of the machine, and what they route."
-      case .notes: "What cannot be done as the policies say."
+      case .notes: "Parts of the policies that cannot be fulfilled."
       case .resolver: "The DNS backend; null: the plan sets no DNS servers."
       }
     }
@@ -54,7 +54,7 @@ extension PlanReport {
       var about: String {
         switch self {
         case .what: "The change, as the system's own command where there is one."
-        case .undo: "What takes it back; null: nothing does."
+        case .undo: "The command that undoes it; null: none."
         }
       }
     }
@@ -82,7 +82,7 @@ package struct RouteReport: Hashable, Sendable, Codable {
       switch self {
       case .tunnel: "The tunnel."
       case .what: "The route or rule."
-      case .goes: "Where the packets go that it is about."
+      case .goes: "The path of the affected packets."
       case .reason: "Why, for people."
       }
     }

@@ -19,8 +19,8 @@ package struct StateReport: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .version: "The version of this document."
-      case .agent: "The agent; null: none answers, so what is here was left by one."
-      case .objects: "What is there, by its mark."
+      case .agent: "The agent; null: not running, so the objects are leftover state."
+      case .objects: "The system objects that Roamward owns."
       }
     }
   }
@@ -76,13 +76,13 @@ extension StateReport {
 
       var about: String {
         switch self {
-        case .kind: "What it is."
-        case .what: "The thing itself."
-        case .purpose: "What it is for."
+        case .kind: "The kind of object."
+        case .what: "The object."
+        case .purpose: "Its purpose, for people."
         case .tunnel: "The tunnel that it belongs to; null: none alone."
         case .reason: "Why the tunnel is as it is; null: no agent tells."
         case .code: "The same as a code."
-        case .since: "Since when the tunnel is in its state."
+        case .since: "Time of the tunnel's last state change."
         case .rule: "The rule that decided about the tunnel."
         }
       }

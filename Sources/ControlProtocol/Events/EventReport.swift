@@ -52,8 +52,8 @@ extension EventReport: Codable {
       var about: String {
         switch self {
         case .version: "The version of this document."
-        case .time: "When it happened."
-        case .code: "Why it happened; null where the network was only seen."
+        case .time: "Time of the event."
+        case .code: "The reason as a code; null: an observation of the network."
         }
       }
     }
@@ -68,7 +68,7 @@ extension EventReport: Codable {
     (time, code) = (envelope.time, envelope.code)
     let event = try decoder.container(keyedBy: KindKey.self).decode(String.self, forKey: .event)
     guard let kind = Self.kinds.first(where: { $0.event == event }) else {
-      throw JSONMismatch(at: decoder.codingPath + [KindKey.event], "there is no event \"\(event)\"")
+      throw JSONMismatch(at: decoder.codingPath + [KindKey.event], "unknown event \"\(event)\"")
     }
     happening = try kind.init(from: decoder)
   }

@@ -38,7 +38,7 @@ package struct PolicyEvent: Happening {
   package var warnings: Int
 
   package func line(_ code: ReasonCode?) -> String {
-    errors == 0 ? "policy: set \(generation) is in force" : "policy: \(errors) errors; what was good last stays in force"
+    errors == 0 ? "policy: set \(generation) is active" : "policy: \(errors) errors; the last known good stays active"
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -64,7 +64,7 @@ package struct FirewallEvent: Happening {
 
   package func line(_ code: ReasonCode?) -> String {
     firewall.text
-      ?? (firewall.guards.isEmpty ? "firewall: nothing is held back" : "firewall: guarded by \(firewall.guards.joined(separator: ", "))")
+      ?? (firewall.guards.isEmpty ? "kill switch: off" : "kill switch: active for \(firewall.guards.joined(separator: ", "))")
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -72,7 +72,7 @@ package struct FirewallEvent: Happening {
 
     var about: String {
       switch self {
-      case .firewall: "What the kill switch blocks now."
+      case .firewall: "The state of the kill switch."
       }
     }
   }
@@ -86,7 +86,7 @@ package struct RepairEvent: Happening {
   package var count: Int
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel.map { "\($0): " } ?? "")repaired what another program changed (\(code?.rawValue ?? "-"), \(count) times)"
+    "\(tunnel.map { "\($0): " } ?? "")drift repaired (\(code?.rawValue ?? "-"), \(count) times)"
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -96,7 +96,7 @@ package struct RepairEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel whose link it was; null: none alone."
-      case .count: "How many repairs there were in a burst."
+      case .count: "Number of repairs in a burst."
       }
     }
   }
@@ -133,7 +133,7 @@ package struct SnapshotEvent: Happening {
   package var network: JSON
 
   package func line(_ code: ReasonCode?) -> String {
-    "network: seen"
+    "network: observed"
   }
 
   private enum CodingKeys: String, DescribedKey {

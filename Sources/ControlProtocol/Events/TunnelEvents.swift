@@ -27,7 +27,7 @@ package struct DecisionEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .decision: "What the rules want."
+      case .decision: "The decision of the rules."
       case .rule: "The place of the rule that decided, counted from 1; null: none holds."
       case .name: "The rule's name."
       case .reason: "Why, for people."
@@ -116,7 +116,15 @@ package struct OverrideEvent: Happening {
   package var reason: String?
 
   package func line(_ code: ReasonCode?) -> String {
-    "\(tunnel): " + (override.map { "held \($0) by hand" } ?? "no longer held")
+    "\(tunnel): " + (override.map { "manual override (\($0))\(lifetime.map(end) ?? "")" } ?? "manual override ended")
+  }
+
+  private func end(of lifetime: Lifetime.Word) -> String {
+    switch lifetime {
+    case .network: " until the network changes"
+    case .resume: " until it is resumed"
+    case .time: milliseconds.map { " for \(text(for: .milliseconds($0)))" } ?? ""
+    }
   }
 
   private enum CodingKeys: String, DescribedKey {
@@ -130,11 +138,11 @@ package struct OverrideEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .override: "What a person wants; null: nothing any more."
+      case .override: "The manual override; null: it ended."
       case .isSaid: "Whether a person said it just now."
-      case .lifetime: "What ends it."
-      case .milliseconds: "How long it lasts, where its lifetime is a time."
-      case .reason: "What the person gave as the reason."
+      case .lifetime: "The event that ends it."
+      case .milliseconds: "Its duration; null: it ends otherwise."
+      case .reason: "The reason that the person gave."
       }
     }
 
@@ -172,9 +180,9 @@ package struct TimerEvent: Happening {
     var about: String {
       switch self {
       case .tunnel: "The tunnel."
-      case .timer: "What will happen."
-      case .at: "When; null: it will not any more."
-      case .milliseconds: "In how many milliseconds; null: it will not any more."
+      case .timer: "The kind of timer."
+      case .at: "Time at which it fires; null: cancelled."
+      case .milliseconds: "Delay in milliseconds; null: cancelled."
       }
     }
 

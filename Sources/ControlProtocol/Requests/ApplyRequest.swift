@@ -43,13 +43,13 @@ package struct ApplyRequest: Hashable, Sendable, Codable {
       let name = file.name
       guard !name.isEmpty, name.utf8.count <= 200, !name.hasPrefix("."),
         name.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0 != "/" && $0.value != 0x7f })
-      else { throw RequestError(code: .badRequest, message: "\"\(name)\" is no name for a file of policies") }
+      else { throw RequestError(code: .badRequest, message: "\"\(name)\" is not a valid policy file name") }
     }
     guard !files.isEmpty, Set(files.map(\.name)).count == files.count else {
-      throw RequestError(code: .badRequest, message: "`files` is a list of files of different names")
+      throw RequestError(code: .badRequest, message: "`files` must list files with distinct names")
     }
     if let confirmWithin, confirmWithin <= .zero || confirmWithin > Self.longestTrial {
-      throw RequestError(code: .badRequest, message: "`confirm-within-ms` is a time of up to a day")
+      throw RequestError(code: .badRequest, message: "`confirm-within-ms` must be at most a day")
     }
   }
 }

@@ -43,7 +43,7 @@ extension Lifetime: Codable {
     case .time:
       let duration = Duration.milliseconds(try container.decode(Int64.self, forKey: .milliseconds))
       guard duration > .zero, duration <= Self.longest else {
-        throw JSONMismatch(at: container.codingPath + [CodingKeys.milliseconds], "expected a time of up to a year")
+        throw JSONMismatch(at: container.codingPath + [CodingKeys.milliseconds], "expected a duration of at most a year")
       }
       self = .time(duration)
     }

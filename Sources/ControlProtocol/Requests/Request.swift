@@ -48,16 +48,16 @@ package enum Request: Hashable, Sendable, Codable {
   package init(_ json: JSON) throws(RequestError) {
     let version = json["version"]?.integer
     guard version == ControlSocket.version else {
-      let other = version.map { "version \($0) of its protocol" } ?? "no version of the protocol"
+      let other = version.map { "protocol version \($0)" } ?? "no protocol version"
       throw RequestError(
         code: .otherVersion,
-        message: "the request is of \(other), and this agent speaks version \(ControlSocket.version): "
-          + "install agent and command line of one release, then restart roamwardd")
+        message: "the request has \(other), but this agent uses version \(ControlSocket.version): "
+          + "install agent and command line of the same release, then restart roamwardd")
     }
     do throws(JSONMismatch) {
       self = try json.decoded(as: Envelope.self).request
     } catch {
-      throw RequestError(code: .badRequest, message: "the request cannot be read: \(error)")
+      throw RequestError(code: .badRequest, message: "invalid request: \(error)")
     }
     if case .apply(let request) = self { try request.check() }
   }
@@ -116,15 +116,15 @@ package enum Reply: Hashable, Sendable {
     if envelope.version != ControlSocket.version {
       throw JSONMismatch(
         at: [],
-        "the agent speaks version \(envelope.version) of the protocol, and this program version \(ControlSocket.version): "
-          + "restart it, `systemctl restart roamwardd`")
+        "the agent uses protocol version \(envelope.version), but this program version \(ControlSocket.version): "
+          + "restart the agent with `systemctl restart roamwardd`")
     }
     if let error = envelope.error {
       self = .refused(error)
     } else if let result = envelope.result {
       self = .done(result)
     } else {
-      throw JSONMismatch(at: [], "the answer has neither a result nor an error")
+      throw JSONMismatch(at: [], "the reply has neither a result nor an error")
     }
   }
 

@@ -60,13 +60,13 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       case .situation:
         "open: no kill switch is active. guarded: one blocks what its tunnels include, except through them. portal: the same, with a "
           + "window for a captive portal. released: a person has suspended it."
-      case .code: "Why it is so."
+      case .code: "The reason as a code."
       case .guards: "The tunnels whose kill switch is active."
       case .blocking: "Those of them that are not up: what they include does not flow."
-      case .until: "When a suspension ends by the clock."
+      case .until: "Time at which a suspension ends; null: no time limit."
       case .programs: "The control group of the only programs that a captive portal is open to."
-      case .reason: "What a person gave as the reason of a suspension."
-      case .lifetime: "What ends a suspension."
+      case .reason: "The reason that a person gave for a suspension."
+      case .lifetime: "The event that ends a suspension."
       }
     }
   }
@@ -76,15 +76,14 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     let why = reason.map { " (\($0))" } ?? ""
     switch situation {
     case .open: return nil
-    case .released: return "firewall: released by hand\(why), nothing is held back; `roamward resume` ends it"
+    case .released: return "kill switch: suspended\(why), no traffic is blocked; `roamward resume` re-enables it"
     case .portal:
-      let whose = programs.map { " of the programs in \($0), and nobody else's," } ?? ""
-      return "firewall: open for a captive portal\(why): the web and DNS\(whose) flow outside the tunnel; `roamward resume` ends it"
+      let whose = programs.map { " for the programs in \($0) only" } ?? ""
+      return "kill switch: portal window open\(why), the web and DNS flow outside the tunnel\(whose); `roamward resume` closes it"
     case .guarded:
       if blocking.isEmpty { return nil }
-      let names = blocking.joined(separator: ", ")
-      return
-        "blocked: what goes through \(names) does not flow, because \(blocking.count == 1 ? "it is" : "they are") not up; `roamward release` opens it"
+      let names = blocking.joined(separator: ", ") + (blocking.count == 1 ? " is" : " are")
+      return "blocked: the kill switch blocks traffic, because \(names) not up; `roamward release` suspends it"
     }
   }
 }

@@ -21,7 +21,7 @@ package struct RemarkReport: Hashable, Sendable, Codable {
 
     var about: String {
       switch self {
-      case .code: "What it is about."
+      case .code: "The subject as a code."
       case .tunnel: "The tunnel that it concerns; null: none alone."
       case .text: "For people."
       }

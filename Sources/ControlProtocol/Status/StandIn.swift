@@ -22,9 +22,9 @@ extension StatusReport {
 
       var about: String {
         switch self {
-        case .file: "The file with errors; null: all policies are in force as they were."
-        case .line: "The line of its first error; null: it has none, but goes with a file that has."
-        case .since: "Since when what is in force was the last known good, in whole seconds; null: nothing of the file is in force."
+        case .file: "The file with errors; null: the whole last known good set is active."
+        case .line: "The line of its first error; null: it depends on a file with errors."
+        case .since: "Time of the last known good version, in whole seconds; null: the file was never good, and is not active."
         }
       }
     }

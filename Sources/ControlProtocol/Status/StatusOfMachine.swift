@@ -70,10 +70,10 @@ extension StatusReport {
       var about: String {
         switch self {
         case .generation: "Counts the sets of policies that took force since the agent started."
-        case .files: "How many policy files were read."
-        case .problems: "What is wrong with them; with an error among them, the last known good is in force in the place of the file."
-        case .standIns: "What is in force in the place of files with errors."
-        case .trialUntil: "Until when the policies on trial may be confirmed; null: none are on trial."
+        case .files: "Number of policy files that were read."
+        case .problems: "Errors and warnings; in place of a file with errors, the last known good is active."
+        case .standIns: "The last known good policies that are active in place of files with errors."
+        case .trialUntil: "Time at which the policies on trial are reverted; null: no trial."
         }
       }
     }
@@ -124,7 +124,7 @@ extension StatusReport {
         case .link: "Its name; null: there is no network."
         case .type: "Its type, as policies name it; null: not known."
         case .ssid: "The name of the Wi-Fi network; null: not on Wi-Fi, or not known."
-        case .network: "What stands for the network, and changes with it."
+        case .network: "Digests that identify the network."
         }
       }
     }
@@ -168,14 +168,14 @@ extension StatusReport {
 
       var about: String {
         switch self {
-        case .events: "Announcements of the kernel that reached the agent."
-        case .overflows: "How often announcements were lost, and everything was read again."
-        case .observations: "How often the machine was observed; a `status` observes it too."
-        case .evaluations: "How often the rules were evaluated."
-        case .plans: "How often the observed state was compared with the desired state."
+        case .events: "Kernel events that reached the agent."
+        case .overflows: "Number of times that events were lost and everything was read again."
+        case .observations: "Number of observations of the machine; `status` makes one too."
+        case .evaluations: "Number of rule evaluations."
+        case .plans: "Number of plans: comparisons of observed and desired state."
         case .steps: "Steps that changed the machine."
         case .repairs: "Steps that repaired what another program had changed."
-        case .polls: "How often a WireGuard device alone was asked whether its peer has answered."
+        case .polls: "Number of reads of a single WireGuard device, to see its last handshake."
         }
       }
     }
@@ -199,9 +199,9 @@ extension StatusReport {
 
       var about: String {
         switch self {
-        case .reason: "Why; docs/operations.md explains each."
+        case .reason: "The reason; docs/operations.md explains each."
         case .tunnel: "The tunnel that it is about; null: none alone."
-        case .at: "When."
+        case .at: "Time of the wake-up."
         }
       }
 

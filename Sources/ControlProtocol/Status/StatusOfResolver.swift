@@ -32,7 +32,7 @@ extension StatusReport {
         case .reason: "Why it is this one."
         case .splits: "Whether names of some domains can go to other servers."
         case .candidates: "Every backend that was considered."
-        case .refused: "Domains whose names are asked nowhere, because their tunnel is not up."
+        case .refused: "Domains whose names are refused, because their tunnel is not up."
         }
       }
     }
@@ -58,7 +58,7 @@ extension StatusReport {
       var about: String {
         switch self {
         case .backend: "Its name."
-        case .isChosen: "Whether it is the one."
+        case .isChosen: "Whether it is chosen."
         case .reason: "Why, or why not."
         }
       }
@@ -94,11 +94,11 @@ extension StatusReport {
 
       var about: String {
         switch self {
-        case .name: "The probe's name in the policy, or what else it is."
-        case .answer: "What was found; of a captive portal open or closed."
+        case .name: "The probe's name in the policy, or the check's name."
+        case .answer: "The result; of a captive portal open or closed."
         case .reason: "The reply, or what it waits for."
-        case .answeredAt: "When it was answered."
-        case .nextAt: "When it is asked again though nothing happens."
+        case .answeredAt: "Time of the answer."
+        case .nextAt: "Time of the next repetition."
         case .isWanted: "Whether a decision depends on it now."
         }
       }

@@ -112,30 +112,30 @@ extension StatusReport {
         switch self {
         case .name: "Its name."
         case .state: "Its state, in the terms of NEVPNStatus."
-        case .since: "When the state was entered."
+        case .since: "Time of the last state change."
         case .isEnabled: "Whether its policy enables it."
-        case .decision: "What the rules want, whatever a manual override says."
+        case .decision: "The decision of the rules, regardless of a manual override."
         case .rule: "The rule that decided; null: none holds."
         case .reason: "Why the tunnel is as it is."
         case .code: "The same as a code."
         case .override: "A manual override; null: none."
-        case .overrideSince: "Since when it is in force."
-        case .overrideEnds: "When it ends, for people."
-        case .overrideUntil: "When it ends by the clock."
-        case .overrideReason: "What a person gave as its reason."
-        case .overrideLifetime: "What ends it."
+        case .overrideSince: "Time at which it started."
+        case .overrideEnds: "Its end, for people."
+        case .overrideUntil: "Time at which it ends; null: no time limit."
+        case .overrideReason: "The reason that a person gave."
+        case .overrideLifetime: "The event that ends it."
         case .isWanted: "Whether rules or a person have wanted it up, and nothing has wanted it down since."
         case .table: "The routing table that is its own while it is anything but down."
-        case .timers: "What will happen by itself, the next first."
+        case .timers: "Timers, the next first."
         case .link: "Its link; null: it has none."
-        case .engine: "What runs it."
-        case .endpoint: "Where its peer is reached: address and port."
+        case .engine: "The engine that runs it."
+        case .endpoint: "Address and port of its peer."
         case .lastHandshake: "The newest handshake with any peer, in whole seconds."
         case .receivedBytes: "Received from its peers."
         case .sentBytes: "Sent to its peers."
-        case .failure: "Why the last attempt failed; null: it did not."
+        case .failure: "The reason why the last attempt failed; null: it did not fail."
         case .failureCode: "The same as a code."
-        case .notes: "What cannot be had as its policy says."
+        case .notes: "Parts of the policy that cannot be fulfilled."
         case .outside: "Attached prefixes that stay outside the tunnel though it includes them."
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
@@ -169,8 +169,8 @@ extension StatusReport {
 
       var about: String {
         switch self {
-        case .what: "What it is."
-        case .at: "When."
+        case .what: "The kind of timer."
+        case .at: "Time at which it fires."
         }
       }
 

@@ -59,17 +59,17 @@ package struct StatusReport: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .version: "The version of this document."
-      case .time: "When the report was made."
+      case .time: "Time of the report."
       case .process: "The agent's process."
-      case .policy: "The policies, and what is wrong with them."
+      case .policy: "The policies, with errors and warnings."
       case .primary: "The link by which the machine is on its network."
-      case .firewall: "What the kill switch blocks."
+      case .firewall: "The state of the kill switch."
       case .tunnels: "Every tunnel with a policy, by name."
       case .probes: "The questions that were put to the network."
-      case .notes: "What could not be done as wanted."
+      case .notes: "Parts of the policies that cannot be fulfilled."
       case .others: "Other VPNs of the machine, and what they route."
-      case .counters: "What the agent has done since it started."
-      case .resolver: "How DNS servers are set on this host; null: no tunnel brings any."
+      case .counters: "Counters since the agent started."
+      case .resolver: "The DNS backend of this host; null: no tunnel has DNS servers."
       case .lastWake: "Why the agent last did something."
       case .nextWake: "The first thing that it waits for though nothing happens."
       }

@@ -23,9 +23,9 @@ package struct StatusWithoutAgent: Hashable, Sendable, Codable {
     var about: String {
       switch self {
       case .version: "The version of this document."
-      case .time: "When the report was made."
+      case .time: "Time of the report."
       case .process: "Null: no agent answers."
-      case .firewall: "What the kill switch blocks."
+      case .firewall: "The state of the kill switch."
       }
     }
   }

@@ -17,7 +17,7 @@ extension LinuxMachine {
       "kill \($0.process) (\(escaped($0.command.joined(separator: " "))))"
     }
     for (tunnel, command) in notes.startedCommands.sorted(by: { $0.key < $1.key }) {
-      lines.append("run \(command.down.joined(separator: " ")) (the `down` that \(tunnel) is owed)")
+      lines.append("run \(command.down.joined(separator: " ")) (pending `down` of \(tunnel))")
     }
     var wanted = DesiredState()
     wanted.firewall = .asItIs

@@ -50,7 +50,7 @@ package final class LinuxMachine {
       wireGuard = try WireGuardKernel()
       applier = try KernelApplier()
     } catch {
-      throw PlatformError("the kernel cannot be asked: \(error)")
+      throw PlatformError("cannot query the kernel: \(error)")
     }
   }
 
@@ -147,7 +147,7 @@ package final class LinuxMachine {
   private func engine(isKernels: Bool) -> EngineChoice {
     if isKernels { return .engine(.kernel) }
     if UserspaceWireGuard.isInstalled { return .engine(.userspace) }
-    return .none(reason: "this kernel has no WireGuard, and roamward-wireguard is neither beside roamwardd nor on its PATH")
+    return .none(reason: "this kernel has no WireGuard, and roamward-wireguard is neither in the folder of roamwardd nor in its PATH")
   }
 
   /// Carries out the steps in order; gives those that failed.
@@ -209,7 +209,7 @@ package final class LinuxMachine {
       case .restoreResolvConf: try resolvConf.restore()
       case .replaceFirewall(let table): try requiredFirewall.replace(table)
       case .removeFirewall: try requiredFirewall.remove()
-      default: return "it is not a step that can be made at once"
+      default: return "this step cannot be executed at once"
       }
       return nil
     } catch {
@@ -221,7 +221,7 @@ package final class LinuxMachine {
   private lazy var firewall: NftablesBackend? = try? NftablesBackend()
 
   /// Our table as it is, for who only looks.
-  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "libnftables cannot be started") }
+  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "cannot initialize libnftables") }
 
   var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
 

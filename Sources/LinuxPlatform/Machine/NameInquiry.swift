@@ -8,7 +8,7 @@ internal import SystemdIO
 /// Asks for a name as programs of this host do now, waits for it, and says in words who answered, or what went wrong.
 /// `servers`: those that resolv.conf names.
 package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [IPAddress]) -> Result<[String], PlatformError> {
-  guard let loop = try? EventLoop() else { return .failure(PlatformError("there is no event loop")) }
+  guard let loop = try? EventLoop() else { return .failure(PlatformError("cannot create an event loop")) }
   let question = NameQuestion(fate.name, on: loop)
   var outcome: Result<NameQuestion.Answer, ResolveError>?
   let begun = Moment.now
@@ -28,9 +28,9 @@ package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [
     let time = text(for: .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1)))))
     let addresses = answer.addresses.map(\.description).joined(separator: ", ")
     let askee = fate.askees.first { askee in askee.link == answer.by || askee.servers.contains { $0.description == answer.by } }
-    let who = answer.by.map { by in askee?.tunnel.map { "\(by) (\($0))" } ?? by } ?? "the machine itself (/etc/hosts, or a cache)"
+    let who = answer.by.map { by in askee?.tunnel.map { "\(by) (\($0))" } ?? by } ?? "this machine (/etc/hosts, or a cache)"
     var lines = ["answered by \(who) in \(time): \(addresses)"]
-    if askee == nil, answer.by != nil { lines.append("that is nobody whom the plan would ask: what it would set is not there now") }
+    if askee == nil, answer.by != nil { lines.append("the plan would use another server: its DNS settings are not active now") }
     return .success(lines)
   }
 }

@@ -35,7 +35,7 @@ extension LinuxMachine {
           kind: .process, what: "\(process.process) \(escaped(process.command.joined(separator: " ")))",
           tunnel: (process.marks["ROAMWARD_TUNNEL"] ?? link).map { escaped($0) },
           purpose: link != nil
-            ? "runs the link" : process.isRun ? "is the command \(process.marks["ROAMWARD_ACTION"] ?? "")" : "was started by the command")
+            ? "runs the link" : process.isRun ? "the command `\(process.marks["ROAMWARD_ACTION"] ?? "")`" : "started by the command")
       }
   }
 
@@ -55,24 +55,24 @@ extension LinuxMachine {
       var tunnel: String?
       if name.hasPrefix("link-") {
         tunnel = String(name.dropFirst(5))
-        purpose = "says that the link is being made, or is there"
+        purpose = "records that the link is being created, or exists"
       } else if name.hasPrefix("command-") {
         tunnel = String(name.dropFirst(8))
-        purpose = "says that the command's `up` was begun, so that `down` is owed"
+        purpose = "records that the command's `up` was started, so `down` must run"
       } else if name.hasPrefix("resolvconf-") {
-        purpose = "a record that resolvconf has still to take out of resolv.conf"
+        purpose = "a record that resolvconf must still remove from resolv.conf"
       } else if name.hasPrefix("resolv.conf.") {
-        purpose = "the resolver's file that stood there before"
+        purpose = "the original resolv.conf"
       } else if name.hasPrefix("damaged-") {
-        purpose = "a note that cannot be used any more; look at it, then remove it"
+        purpose = "a damaged state file; inspect it, then remove it"
       } else {
         purpose =
           switch name {
-          case "lock": "keeps a second agent out"
-          case "holds.json": "what people have said by hand"
+          case "lock": "prevents a second agent"
+          case "holds.json": "manual overrides"
           case "trial", "trial.d": "policies on trial"
-          case KeptPolicies.noteName: "the policies as they were when they were good last"
-          default: "not known to this version"
+          case KeptPolicies.noteName: "the last known good policies"
+          default: "unknown to this version"
           }
       }
       files.append(OwnedObject(kind: .file, what: "\(folder)/\(name)", tunnel: tunnel, purpose: purpose))
@@ -83,7 +83,7 @@ extension LinuxMachine {
     files += BlockedTrafficRecord().files.map { OwnedObject(kind: .file, what: $0.path, tunnel: nil, purpose: $0.purpose) }
     for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
       files.append(
-        OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the socket of what runs the link"))
+        OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the WireGuard engine's socket"))
     }
     return files
   }
@@ -99,7 +99,7 @@ extension ObservedState {
       tunnels[link.name] = tunnel
       let purpose =
         link.alias == nil
-        ? "was being made when the agent ended" : tunnel == Ownership.refusalOwner ? "leads refused names nowhere" : "carries the tunnel"
+        ? "incomplete: the agent ended while it was created" : tunnel == Ownership.refusalOwner ? "refuses names" : "carries the tunnel"
       objects.append(OwnedObject(kind: .link, what: "\(link.name) (\(link.kind ?? "?"))", tunnel: tunnel, purpose: purpose))
     }
     for address in kernel.addresses where tunnels[address.link] != nil {
@@ -114,25 +114,25 @@ extension ObservedState {
       objects.append(
         OwnedObject(
           kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],
-          purpose: rule.table == Route.mainTable ? "lets another VPN's own packets through" : "leads to the tunnel's table"
+          purpose: rule.table == Route.mainTable ? "keeps another VPN's own packets outside" : "leads to the tunnel's table"
         ))
     }
     for route in own { objects.append(OwnedObject(kind: .route, what: "\(route)", tunnel: tables[route.table], purpose: route.purpose)) }
     if case .table(_, _, let isGuarding) = firewall {
-      let purpose = isGuarding ? "holds back what a kill switch guards" : "lets packets to the tunnel's addresses in from inside alone"
+      let purpose = isGuarding ? "the kill switch" : "drops packets to the tunnel's addresses from outside"
       objects.append(OwnedObject(kind: .firewall, what: "table \(FirewallTable.name)", tunnel: nil, purpose: purpose))
     }
     if resolvConf.isOurs {
-      objects.append(OwnedObject(kind: .resolver, what: "resolv.conf", tunnel: nil, purpose: "name servers inside the tunnel"))
+      objects.append(OwnedObject(kind: .resolver, what: "resolv.conf", tunnel: nil, purpose: "DNS servers inside the tunnel"))
     }
     for (link, settings) in resolver.links.sorted(by: { $0.key < $1.key }) where tunnels[link] != nil && !settings.isEmpty {
       objects.append(
         OwnedObject(
           kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link],
-          purpose: tunnels[link] == Ownership.refusalOwner ? "names that are refused" : "name servers inside the tunnel"))
+          purpose: tunnels[link] == Ownership.refusalOwner ? "refused names" : "DNS servers inside the tunnel"))
     }
     for name in resolver.records.keys.sorted() {
-      objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "name servers inside the tunnel"))
+      objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "DNS servers inside the tunnel"))
     }
     return objects
   }
@@ -142,8 +142,8 @@ extension Route {
   fileprivate var purpose: String {
     switch kind {
     case .unicast: "into the tunnel"
-    case .throw: "past the tunnel: excluded, or a network that the machine is attached to"
-    default: "the tunnel has no address of this family: nowhere rather than outside"
+    case .throw: "outside the tunnel: excluded or attached prefix"
+    default: "unreachable: the tunnel has no address of this family"
     }
   }
 }

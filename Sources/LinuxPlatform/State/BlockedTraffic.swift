@@ -77,8 +77,8 @@ package struct BlockedTrafficRecord {
 
   /// The files that are there, with what each is for.
   package var files: [(path: String, purpose: String)] {
-    var files = notice.path.map { [($0, "tells people who log in that traffic is blocked")] } ?? []
-    if FileNature.exists(path) { files.append((path, "says which tunnels the kill switch blocks, for `roamward status` without an agent")) }
+    var files = notice.path.map { [($0, "login notice that traffic is blocked")] } ?? []
+    if FileNature.exists(path) { files.append((path, "lists blocked tunnels, for `roamward status` without an agent")) }
     return files
   }
 }
@@ -108,7 +108,7 @@ extension FirewallStatus {
   /// The notice for people who log in; `nil`: the kill switch blocks nothing.
   package var wordsOfBlocking: String? {
     guard isBlocking else { return nil }
-    return "Roamward holds traffic back, because \(namesOfBlocking) not up."
-      + " `roamward status` says why, `sudo roamward release` lets everything flow."
+    return "Roamward's kill switch blocks traffic, because \(namesOfBlocking) not up."
+      + " `roamward status` shows why; `sudo roamward release` suspends the kill switch."
   }
 }

@@ -76,7 +76,7 @@ package final class StateFolder {
     for (name, what) in disk.unusable {
       let isAside = rename("\(path)/\(name)", "\(path)/damaged-\(name)") == 0
       damage.append(
-        "\(path)/\(name) \(what) and is not used" + (isAside ? "; it is kept as damaged-\(name), to be looked at and removed" : ""))
+        "\(path)/\(name) \(what) and is ignored" + (isAside ? "; it is now damaged-\(name): inspect it, then remove it" : ""))
     }
   }
 
@@ -116,7 +116,7 @@ package final class StateFolder {
   private var troubles: [String] {
     if !unwritten.isEmpty { writeBack() }
     guard let failure else { return damage }
-    let words = "notes for the time after a crash are kept in memory alone, because \(path) cannot be written: \(failure.reason)"
+    let words = "state for crash recovery is kept in memory only, because \(path) cannot be written: \(failure.reason)"
     return damage + ["\(words); make room there, or mount it for writing"]
   }
 

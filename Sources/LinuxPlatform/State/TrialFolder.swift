@@ -75,7 +75,7 @@ final class TrialFolder {
       }
     } catch {
       loaded.diagnostics = [
-        Diagnostic(.error, "the policies cannot be put aside: \(error)", at: SourceLocation(file: path, line: 1, column: 1))
+        Diagnostic(.error, "cannot store the policies: \(error)", at: SourceLocation(file: path, line: 1, column: 1))
       ]
     }
     return loaded
@@ -84,13 +84,13 @@ final class TrialFolder {
   private func put(_ note: TrialNote) throws(PlatformError) {
     state.put(note)
     guard state.isWritten(TrialNote.name) else {
-      throw PlatformError("that the policies are on trial cannot be written down in \(state.path)")
+      throw PlatformError("cannot record the trial in \(state.path); make room there, or mount it for writing")
     }
   }
 
   /// File by file into the topmost layer; the folder, which says the same, stays in force until all are there.
   private func keep() throws(PlatformError) {
-    guard let top = layers.last else { throw PlatformError("there is no folder of policies to keep them in") }
+    guard let top = layers.last else { throw PlatformError("no policy folder to write to; use roamwardd --policies FOLDER") }
     let before = state.trialNote
     do throws(PlatformError) {
       try put(.keep)
@@ -104,7 +104,7 @@ final class TrialFolder {
       let names = Folder.names(in: path).sorted { (isPolicy($0) ? 1 : 0, $0) < (isPolicy($1) ? 1 : 0, $1) }
       for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: 0o600) }
     } catch {
-      throw PlatformError("the policies stay in force, and cannot be kept in \(top) yet: \(error); it is tried again at the next start")
+      throw PlatformError("the policies stay active, but cannot be written to \(top): \(error); retried at the next start")
     }
     drop()
   }

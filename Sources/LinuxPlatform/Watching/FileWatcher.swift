@@ -56,8 +56,8 @@ package final class FileWatcher {
   /// inotify(7) has limits of its own, by the same errors as files and disks.
   private func text(_ error: SystemError) -> String {
     switch error.code {
-    case EMFILE: "this user watches with too many programs; cure: allow more (sysctl fs.inotify.max_user_instances)"
-    case ENOSPC: "this user watches too many files; cure: allow more (sysctl fs.inotify.max_user_watches)"
+    case EMFILE: "too many inotify instances of this user; cure: raise sysctl fs.inotify.max_user_instances"
+    case ENOSPC: "too many inotify watches of this user; cure: raise sysctl fs.inotify.max_user_watches"
     default: "\(error)"
     }
   }

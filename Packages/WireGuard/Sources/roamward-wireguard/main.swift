@@ -7,13 +7,13 @@ import WireGuardDataPath
 private let usage = """
   usage: roamward-wireguard [--no-offload] LINK
 
-  A WireGuard interface without the kernel's WireGuard. Makes the link and runs in the foreground until the link, or its socket
-  in /var/run/wireguard, is removed. Configure it with wg(8). The agent starts it by itself where a policy wants it.
+  Run a WireGuard interface in user space. Creates the link and runs in the foreground until the link, or its socket in
+  /var/run/wireguard, is removed. Configure it with wg(8). The agent starts it when a policy needs it.
   Needs CAP_NET_ADMIN; the process that handles packets has no privileges.
 
-    --no-offload               do without the kernel's offloads: a system call for every packet
-    --socket-directory FOLDER  where the link's socket is made
-    -h, --help                 show this
+    --no-offload               Disable the kernel's offloads: one system call per packet.
+    --socket-directory FOLDER  Create the link's socket in this folder.
+    -h, --help                 Show this help.
 
   """
 

@@ -1,0 +1,74 @@
+import JSON
+import LinuxIO
+import TestSupport
+import Testing
+
+/// The help of the built programs, as their argument parser prints it for tools.
+@Suite struct HelpTextTests {
+  struct Line: Hashable, CustomStringConvertible {
+    /// Of a command and its option or argument.
+    var name: String
+    var text: String
+
+    var description: String { "\(name): \(text)" }
+  }
+
+  static let limit = 60
+
+  /// The verbs that abstracts of commands begin with.
+  static let verbs: Set<String> = [
+    "Apply", "Bring", "End", "Evaluate", "Explain", "Export", "Find", "Import", "Keep", "List", "Remove", "Replay", "Revert", "Run", "Show",
+    "Stream", "Suspend", "Take", "Validate", "Wait",
+  ]
+
+  /// What is wrong with the abstract of a command.
+  static func faults(ofCommand line: Line) -> [String] {
+    let first = String(line.text.prefix { $0 != " " })
+    return faults(of: line) + (verbs.contains(first) ? [] : ["\(line): \(first) is none of the verbs that commands begin with"])
+  }
+
+  /// What is wrong with a line of help.
+  static func faults(of line: Line) -> [String] {
+    var faults: [String] = []
+    if line.text.count > limit { faults.append("\(line): longer than \(limit) characters") }
+    if line.text.last != "." || line.text.contains("\n") { faults.append("\(line): is not one line that ends with a period") }
+    let first = line.text.prefix { $0 != " " && $0 != "'" }
+    if ["What", "Where", "Who", "Whom", "Whose", "How", "Why", "When", "Whatever", "Everything", "Its"].contains(first) {
+      faults.append("\(line): begins with \(first)")
+    }
+    return faults
+  }
+
+  @Test("of each command is one imperative line, and of each option one line", arguments: ["roamward", "roamwardd"])
+  func lines(program: String) throws {
+    let folder = try TemporaryFolder()
+    try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
+    let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
+    let root = try #require(help["command"])
+    var (commands, options): ([Line], [Line]) = ([], [])
+    func gather(_ command: JSON, _ path: String) {
+      commands.append(Line(name: path, text: command["abstract"]?.string ?? ""))
+      for argument in command["arguments"]?.array ?? [] {
+        options.append(Line(name: "\(path) \(argument["valueName"]?.string ?? "")", text: argument["abstract"]?.string ?? ""))
+      }
+      // `help` is the argument parser's own.
+      for other in command["subcommands"]?.array ?? [] where other["commandName"] != "help" {
+        gather(other, "\(path) \(other["commandName"]?.string ?? "")")
+      }
+    }
+    gather(root, program)
+    #expect(commands.count >= (program == "roamward" ? 24 : 1) && options.count > 10)
+    #expect(commands.flatMap(Self.faults(ofCommand:)) == [])
+    #expect(options.flatMap(Self.faults(of:)) == [])
+  }
+
+  @Test(
+    "the check sees lines that are not so",
+    arguments: [
+      "What would go wrong on this host.", "Tells what happens as it happens.", "Show all", "",
+      "Show which DNS server resolves a name, and tell at length why it is just this one.",
+    ])
+  func detector(text: String) {
+    #expect(!Self.faults(ofCommand: Line(name: "test", text: text)).isEmpty)
+  }
+}
