@@ -202,7 +202,7 @@ package final class Agent {
     // Only a poll or a sample is due: the devices are asked, and nothing else is.
     if !hasSlept, !samplePeers(at: now), action < .pass, !hasNewsOfPeers() { return schedule() }
     if platform.policies.trials.end(at: now) {
-      announcer.warn(Remark(.trialEnded, "the policies on trial were not confirmed in time; the last set is back in force"))
+      announcer.warn(Remark(.trialEnded, "the policies on trial were not confirmed in time; the previous set is active again"))
       policiesChanged()
     }
     cutShort(at: now)

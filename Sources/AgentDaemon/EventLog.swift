@@ -20,7 +20,8 @@ extension Logger {
       info("decision", metadata: with(reason, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
     case .state(_, let from, let to, _, let reason): info("tunnel", metadata: with(reason, ["from": "\(from)", "to": "\(to)"]))
     case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
-    case .override(_, let override, _): info("override", metadata: ["override": "\(override.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
+    case .override(_, let override, _):
+      info("override", metadata: ["override": "\(override.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):
       info("network", metadata: with(ssid, as: "ssid", ["link": "\(link ?? "none")", "type": "\(type ?? "none")"]))
     case .policy(let generation, let errors, let warnings):

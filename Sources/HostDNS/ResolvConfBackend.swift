@@ -61,7 +61,7 @@ package final class ResolvConfBackend {
         switch try kept() {
         case .file(let bytes, _): return .known(String(decoding: bytes, as: UTF8.self))
         case .absent: return .known("")
-        case nil: return .unknown(reason: "\(path) is ours and the original was not kept")
+        case nil: return .unknown(reason: "\(path) is ours, and there is no copy of the original")
         }
       case .link(let target):
         let full = ResolvConfPlace.resolve(target, from: path)
@@ -121,7 +121,7 @@ package final class ResolvConfBackend {
   /// Until it could be done with nobody in between.
   private func persistently(_ body: () throws(ResolvConfError) -> Bool) throws(ResolvConfError) {
     for _ in 0..<5 { if try body() { return } }
-    throw .untouchable(reason: "somebody else replaces \(path) again and again")
+    throw .untouchable(reason: "another program keeps replacing \(path)")
   }
 
   /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
@@ -208,8 +208,8 @@ extension ResolvConfBackend {
       let aside = stateDirectory + "/damaged-resolv.conf.kept"
       guard rename(keptPath, aside) == 0 else { throw .system(.last("set \(keptPath) aside")) }
       troubles = [
-        "\(keptPath) is damaged, so the \(path) that stood there before cannot be put back: it is removed when the tunnel ends; it is kept as \(aside),"
-          + " to be looked at and removed; cure: have whoever keeps \(path) write it anew (renew the lease)"
+        "\(keptPath) is damaged, so the original \(path) cannot be restored: ours is removed when the tunnel ends; the damaged copy is \(aside),"
+          + " for inspection; cure: let the program that manages \(path) write it again (renew the lease)"
       ]
     }
   }

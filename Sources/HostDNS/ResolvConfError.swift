@@ -12,7 +12,7 @@ package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible
     switch self {
     case .untouchable(let reason): reason
     case .system(let error): error.description
-    case .damaged(let path): "\(path), which should hold the resolv.conf of before, is damaged"
+    case .damaged(let path): "\(path), the copy of the original resolv.conf, is damaged"
     }
   }
 }

@@ -61,7 +61,7 @@ package final class ResolvedBackend {
       answer = .pending(reason: "it has not answered yet")
       (self.links, watched, touched) = ([:], [:], [])
       finishReading()
-      return finishChange("nobody needs it any more")
+      return finishChange("it is not needed any more")
     }
     guard busAddress != nil || isNetworkOfFirstProcess() else {
       answer = .unavailable(reason: "it speaks for another network namespace than this one")
@@ -305,6 +305,6 @@ extension BusError {
   /// systemd-networkd says itself what the links that it keeps ask.
   fileprivate func cure(of link: String) -> String {
     name == "org.freedesktop.resolve1.LinkBusy"
-      ? " (systemd-networkd keeps \(link); cure: a .network file of its own with `Unmanaged=yes` for it)" : ""
+      ? " (systemd-networkd manages \(link); cure: a .network file of its own with `Unmanaged=yes` for it)" : ""
   }
 }

@@ -240,7 +240,7 @@ extension ProbeHelper {
         case .message(let bytes, _): take(try HelperMessage(bytes))
         }
       } catch {
-        return fail("\(Self.program) says what it should not: \(error)")
+        return fail("\(Self.program) broke the protocol: \(error)")
       }
     }
   }
@@ -259,13 +259,13 @@ extension ProbeHelper {
       setAlarm()
     case .wish(let wish) where open[wish.errand]?.isSent == true: grant(wish)
     case .answer(let id, let answer) where open[id]?.isSent == true: take(answer, of: id)
-    default: fail("\(Self.program) says what it should not: nobody has asked for it")
+    default: fail("\(Self.program) broke the protocol: an answer without a request")
     }
   }
 
   private func grant(_ wish: SocketWish) {
     guard let errand = open[wish.errand], errand.errand.leads(to: wish), errand.wishes < errand.errand.mostWishes else {
-      return fail("\(Self.program) says what it should not: a socket that its errand does not lead to")
+      return fail("\(Self.program) broke the protocol: a socket that its errand does not lead to")
     }
     open[wish.errand]?.wishes += 1
     do throws(Passage.Refusal) {
@@ -283,7 +283,7 @@ extension ProbeHelper {
   private func take(_ answer: ErrandAnswer, of id: UInt32) {
     guard let errand = open[id] else { return }
     guard errand.errand.expects(answer), answer != .cancelled || errand.handler == nil else {
-      return fail("\(Self.program) says what it should not: an answer to another errand")
+      return fail("\(Self.program) broke the protocol: an answer to another errand")
     }
     close(id)
     setAlarm()

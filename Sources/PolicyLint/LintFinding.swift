@@ -8,7 +8,7 @@ package struct LintFinding: Hashable, Sendable {
     /// A rule whose match contradicts itself.
     case impossibleRule = "impossible-rule"
     case impossibleNetwork = "impossible-network"
-    /// There are networks on which no rule holds.
+    /// There are networks on which no rule matches.
     case noCatchAll = "no-catch-all"
     case pointlessNot = "pointless-not"
     case unusedNetwork = "unused-network"

@@ -1,6 +1,6 @@
 import RoamwardCore
 
-/// Rules that no network reaches, networks that no rule holds on, and criteria that change nothing.
+/// Rules that no network reaches, networks that no rule matches on, and criteria that change nothing.
 func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding] {
   let rules = tunnel.onDemand.rules
   guard let last = rules.last, let formula = Formula(rules.map(\.match), networks: networks) else { return [] }

@@ -265,7 +265,8 @@ package final class SimulatedMachine {
       noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { startedCommands[tunnel] = command }
       },
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { startedCommands[tunnel] = nil } },
-      overrides: { [unowned self] in savedOverrides }, saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { savedOverrides = overrides } },
+      overrides: { [unowned self] in savedOverrides },
+      saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { savedOverrides = overrides } },
       troubles: { [] })
   }
 

@@ -244,7 +244,7 @@ import Testing
     #expect(isGuarded(life) && life.status.firewall.situation == .portal)
     life.machine.run(for: .seconds(601))
     #expect(life.status.firewall.situation == .guarded)
-    // Once the tunnel is up, nobody needs it any more.
+    // Once the tunnel is up, it is not needed any more.
     try life.agent.release(ReleaseRequest(isPortal: true, until: .resume))
     life.machine.peersAnswer = true
     life.machine.run(for: .seconds(60))

@@ -133,7 +133,8 @@ private struct RandomLife {
       switch what {
       case "network": agent.move(to: random.pick(PlanPreviewTests.networks))
       case "up", "down":
-        try agent.agent.override(name, OverrideRequest(wantsUp: what == "up", until: random.pick([.networkChange, .resume, .seconds(3600)])))
+        try agent.agent.override(
+          name, OverrideRequest(wantsUp: what == "up", until: random.pick([.networkChange, .resume, .seconds(3600)])))
       case "resume": try agent.agent.resume(name)
       case "resume all": try agent.agent.resume(nil)
       case "release", "portal":

@@ -95,7 +95,8 @@ import Testing
     let events: [Event.Kind] = [
       .decision(tunnel: "corp", outcome: "connect", rule: 1, code: .ruleMatched, reason: secret),
       .state(tunnel: "corp", from: "connecting", to: "connected", code: .ruleMatched, reason: secret),
-      .failure(tunnel: "corp", TunnelFailure(.peerTimeout, secret)), .override(tunnel: "corp", OverrideRequest(wantsUp: true), isSaid: true),
+      .failure(tunnel: "corp", TunnelFailure(.peerTimeout, secret)),
+      .override(tunnel: "corp", OverrideRequest(wantsUp: true), isSaid: true),
       .network(link: "wlan0", type: "wifi", ssid: secret), .policy(generation: 2, errors: 0, warnings: 0),
       .firewall(FirewallStatus(situation: .guarded, guards: ["corp"], blocking: ["corp"])),
       .repair(tunnel: "corp", reason: .linkChanged, count: 2), .repair(tunnel: nil, reason: .killSwitchChanged, count: 1),

@@ -27,7 +27,8 @@ import Testing
     let path = folder.path + "/state"
     try fill(path)
     let journal = try StateFolder(path: path).recoveryLog
-    #expect(journal.unfinishedLinks() == ["corp"] && journal.startedCommands() == ["vpn": command] && journal.overrides() == ["corp": override])
+    #expect(
+      journal.unfinishedLinks() == ["corp"] && journal.startedCommands() == ["vpn": command] && journal.overrides() == ["corp": override])
     #expect(journal.troubles() == [])
     journal.forgetLink("corp")
     journal.forgetCommand("vpn")
@@ -161,7 +162,8 @@ import Testing
     state.put(kept)
     state.put(.until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
     let disk = NotesOnDisk(path)
-    #expect(disk.overrides == overrides && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
+    #expect(
+      disk.overrides == overrides && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
     for name in notes.keys {
       let text = String(decoding: try TextFile.read("\(path)/\(name)"), as: UTF8.self)
       #expect(name == "trial" || !text.contains("\"since\":5") && !text.contains("\"timeout\":"), "\(text)")

@@ -16,7 +16,8 @@ enum Golden {
   static let corp = StatusReport.Tunnel(
     name: "corp", state: "reasserting", since: noon - .milliseconds(61_250), isEnabled: true, decision: .connect, rule: rule,
     reason: "the peer has not answered for 22 s", code: .peerSilent, override: "up", overrideSince: noon - .seconds(600),
-    overrideEnds: "for a time", overrideUntil: noon + .seconds(1200), overrideReason: "printer", overrideLifetime: .time, isWanted: true, table: 21_000,
+    overrideEnds: "for a time", overrideUntil: noon + .seconds(1200), overrideReason: "printer", overrideLifetime: .time, isWanted: true,
+    table: 21_000,
     timers: [.init(what: "restart", at: noon + .milliseconds(4500)), .init(what: "override-end", at: noon + .seconds(1200))], link: "corp",
     engine: "kernel", endpoint: "203.0.113.10:51820", lastHandshake: Timestamp(seconds: 1_795_348_900), receivedBytes: 15, sentBytes: 16,
     failure: "gateway 203.0.113.10:51820 did not answer within 15 s", failureCode: .peerTimeout,
@@ -81,7 +82,7 @@ enum Golden {
     pending.inert = .excluded(by: "lab")
     return EvaluationReport(
       decisions: [DecisionReport(pending), DecisionReport(Decision(tunnel: "lab", outcome: .ignore))],
-      hosts: [HostReport(tunnel: "corp", host: "intranet.example", action: "none", reason: "no connection rule holds intranet.example")],
+      hosts: [HostReport(tunnel: "corp", host: "intranet.example", action: "none", reason: "no connection rule matches intranet.example")],
       network: Sample.network(Sample.wifi("Cafe")).json)
   }()
 

@@ -101,7 +101,7 @@ import Testing
         "corp: failed (the peer did not answer within 15 s)", "corp: manual override (down) for 30 min",
         "corp: manual override ended",
         "corp: tries again in 2.5 s",
-        "corp: does not go down after all", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is active",
+        "corp: disconnect cancelled", "network: wifi wlan0, ssid \"Cafe\"", "network: none", "policy: set 3 is active",
         "policy: 2 errors; the last known good stays active", Golden.firewall.text,
         "corp: drift repaired (link-changed, 2 times)",
         "drift repaired (rules-changed, 1 times)", "warning: corp: its name servers are not applied",

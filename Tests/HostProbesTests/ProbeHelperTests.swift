@@ -229,7 +229,7 @@ struct ProbeHelperTests {
 
       """#
     guard case .unsent(let reason) = try reply(of: words + script + "\nsleep 20") else { return #expect(Bool(false), "it was believed") }
-    #expect(reason.hasPrefix("roamward-probe says what it should not: ") && reason.contains(expected), "\(reason)")
+    #expect(reason.hasPrefix("roamward-probe broke the protocol: ") && reason.contains(expected), "\(reason)")
   }
 
   @Test("an honest program in its place is believed: the check above can tell")

@@ -60,7 +60,9 @@ struct HostServicesTests {
           double = try? ResolvedDouble(on: bus.address, loop: loop, servers: [[192, 0, 2, 1]], domain: "cafe.example")
         })
     } until: { host in
-      if case .unavailable(let reason) = host.reports(about: [], resolvConf: .unavailable(reason: "")).resolved, absence == nil { absence = reason }
+      if case .unavailable(let reason) = host.reports(about: [], resolvConf: .unavailable(reason: "")).resolved, absence == nil {
+        absence = reason
+      }
       return Self.servers(host) == ["192.0.2.1"]
     }
     #expect(double != nil)

@@ -23,10 +23,13 @@ struct InterfaceTypeTests {
     Case(testDescription: "network card", expected: .ethernet, bus: DeviceAttachment(bus: "pci", driver: "e1000e")),
     Case(testDescription: "card without a word from sysfs", expected: .ethernet),
     Case(testDescription: "radio that nl80211 knows", expected: .wifi, isWiFi: true),
-    Case(testDescription: "radio by its device type", expected: .wifi, bus: DeviceAttachment(deviceType: "wlan", bus: "usb", driver: "rtl8xxxu")),
+    Case(
+      testDescription: "radio by its device type", expected: .wifi,
+      bus: DeviceAttachment(deviceType: "wlan", bus: "usb", driver: "rtl8xxxu")),
     Case(testDescription: "modem with raw IP", expected: .cellular, hardwareType: 519),
     Case(
-      testDescription: "modem by its device type", expected: .cellular, bus: DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "cdc_mbim")),
+      testDescription: "modem by its device type", expected: .cellular,
+      bus: DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "cdc_mbim")),
     Case(testDescription: "modem of the WWAN framework", expected: .cellular, kind: "wwan", hardwareType: 0xfffe),
     Case(testDescription: "Bluetooth", expected: .bluetooth, bus: DeviceAttachment(deviceType: "bluetooth")),
     Case(testDescription: "iPhone", expected: .usbTether, bus: DeviceAttachment(bus: "usb", driver: "ipheth")),
@@ -69,7 +72,8 @@ struct InterfaceTypeTests {
       try shell("ip tuntap add tun0 mode tun; ip tuntap add tap0 mode tap")
       return try KernelReader().read().links
     }
-    let types = Dictionary(uniqueKeysWithValues: links.map { ($0.name, interfaceType(of: $0, isWiFi: false, bus: DeviceAttachment(of: $0))) })
+    let types = Dictionary(
+      uniqueKeysWithValues: links.map { ($0.name, interfaceType(of: $0, isWiFi: false, bus: DeviceAttachment(of: $0))) })
     #expect(types["lan0"] == .ethernet && types["br0"] == .bridge && types["tun0"] == .virtual && types["tap0"] == .virtual)
     #expect(types["lo"] == .virtual)
   }
@@ -91,8 +95,11 @@ struct InterfaceTypeTests {
     #expect(
       DeviceAttachment(of: own, root: root)
         == DeviceAttachment(deviceType: "wwan", bus: "usb", driver: "cdc_ncm", usbInterfaces: [USBInterfaceClass(0xff, 0x42, 0x01)]))
-    #expect(DeviceAttachment(of: Link(index: try #require(InterfaceIndex(8)), name: "net0", address: mac), root: root) == DeviceAttachment())
-    #expect(DeviceAttachment(of: Link(index: own.index, name: "net0", address: MACAddress("02:00:00:00:00:02")), root: root) == DeviceAttachment())
+    #expect(
+      DeviceAttachment(of: Link(index: try #require(InterfaceIndex(8)), name: "net0", address: mac), root: root) == DeviceAttachment())
+    #expect(
+      DeviceAttachment(of: Link(index: own.index, name: "net0", address: MACAddress("02:00:00:00:00:02")), root: root) == DeviceAttachment()
+    )
     #expect(DeviceAttachment(of: Link(index: own.index, name: "net1", address: mac), root: root) == DeviceAttachment())
   }
 }

@@ -84,11 +84,11 @@ let languageCases: [(policy: String, said: String)] = [
   (provider + "mtu: 1400, @overhead: 80 } }", "`overhead` and `mtu` exclude one another"),
   (
     provider + "@kill-switch: on } }",
-    "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through"
+    "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through"
   ),
   (
     provider + "@kill-switch: always } }",
-    "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through"
+    "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through"
   ),
   (provider + "routes: { on-overlap: @x } } }", "expected prefer-local, prefer-tunnel or refuse, found \"x\""),
   (provider + "routes: { lan: @x } } }", "expected allow or block, found \"x\""),

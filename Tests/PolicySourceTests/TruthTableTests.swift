@@ -97,7 +97,7 @@ private let situations: [(name: String, yaml: String)] = [
   ("S8", "links: { b: { type: bluetooth } }\nprobes: { \"http://p.example/\": ok }"),
 ]
 
-/// Action and rule, counted from 1; `-` where no rule holds.
+/// Action and rule, counted from 1; `-` where no rule matches.
 private let table: [(set: String, cells: String)] = [
   ("A", "C1 C1 C1 C1 C1 C1 C1"), ("C", "D1 C2 D4 D3 D4 C2 D4"), ("E", "D1 C2 C2 C3 - C2 -"), ("G", "I3 C2 C2 I3 C1 I3 I3"),
   ("K", "E1 E1 E1 E1 E1 E1 E1"), ("M", "D1 C2 C2 C2 C2 C2 C2"), ("N", "D1 E2 E2 E2 E2 E2 E2"), ("O", "D1 C3 C3 D2 I4 C3 I4"),

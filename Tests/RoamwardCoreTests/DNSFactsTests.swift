@@ -65,7 +65,8 @@ struct DNSFactsTests {
       domains: [], from: ["resolv.conf", "resolv.conf"]),
     Case(
       testDescription: "NetworkManager leaves the link alone",
-      host: HostReports(networkManager: manager(dns([]), state: .inactive), resolvConf: file("nameserver 192.0.2.9")), servers: ["192.0.2.9"],
+      host: HostReports(networkManager: manager(dns([]), state: .inactive), resolvConf: file("nameserver 192.0.2.9")),
+      servers: ["192.0.2.9"],
       domains: [], from: ["resolv.conf", "resolv.conf"]),
     Case(
       testDescription: "networkd keeps its DHCP domain from resolved, but has it in the lease",
@@ -81,7 +82,8 @@ struct DNSFactsTests {
       servers: nil, domains: nil, from: [nil, nil]),
     Case(
       testDescription: "networkd does not manage the link",
-      host: HostReports(networkd: [2: NetworkdLink(isManaged: false, dns: dns(["192.0.2.1"]))]), servers: nil, domains: nil, from: [nil, nil]),
+      host: HostReports(networkd: [2: NetworkdLink(isManaged: false, dns: dns(["192.0.2.1"]))]), servers: nil, domains: nil,
+      from: [nil, nil]),
     Case(
       testDescription: "records of resolvconf: of this link, also where another one's name begins with it",
       host: HostReports(
@@ -149,8 +151,8 @@ struct DNSFactsTests {
       answers.map { "\($0.source): \($0.said)\($0.reason.map { " (\($0))" } ?? "")\($0.isBelieved ? " *" : "")" } == [
         "systemd-resolved: nothing: it does not run",
         "NetworkManager: nothing: its eth0 has the hardware address 02:00:00:00:00:02, not 02:00:00:00:00:01",
-        "systemd-networkd: nothing: no /run/systemd/netif/links/2", "resolvconf: nothing: it keeps no records here",
-        "dhclient: nothing: it keeps no lease here", "resolv.conf: 192.0.2.9 (NetworkManager's) *",
+        "systemd-networkd: nothing: no /run/systemd/netif/links/2", "resolvconf: nothing: it has no records here",
+        "dhclient: nothing: it has no lease here", "resolv.conf: 192.0.2.9 (NetworkManager's) *",
       ])
   }
 }

@@ -242,7 +242,7 @@ import Testing
         corp      connect     rule 2   wifi  10-test.yaml:9
           rule 1   at home           no       ssid "Cafe" is not "Home"
           rule 2                     yes      wifi
-        lab       ignore               no rule holds
+        lab       ignore               no rule matches
 
         """)
   }

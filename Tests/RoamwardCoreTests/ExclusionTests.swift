@@ -27,7 +27,9 @@ import Testing
     func override(_ up: Bool, _ since: Timestamp) -> ManualOverride { ManualOverride(wantsUp: up, since: since, lifetime: .resume) }
     #expect(Exclusion.losers(among: [claim("a", .connect), claim("b", .disconnect, override: override(true, 1))]) == ["a": "b"])
     #expect(
-      Exclusion.losers(among: [claim("a", .connect, override: override(true, 1)), claim("b", .connect, override: override(true, 2))]) == ["a": "b"])
+      Exclusion.losers(among: [claim("a", .connect, override: override(true, 1)), claim("b", .connect, override: override(true, 2))]) == [
+        "a": "b"
+      ])
     #expect(Exclusion.losers(among: [claim("a", .connect, override: override(false, 3)), claim("b", .connect)]) == [:])
   }
 
@@ -63,7 +65,8 @@ import Testing
   static let now = Moment(nanoseconds: 0)
 
   func reason(
-    _ action: Action, isWanted: Bool, timers: [TunnelTimer] = [], override: ManualOverride? = nil, change: (inout Decision) -> Void = { _ in }
+    _ action: Action, isWanted: Bool, timers: [TunnelTimer] = [], override: ManualOverride? = nil,
+    change: (inout Decision) -> Void = { _ in }
   ) -> String {
     let rule = Rule(name: "trusted", match: .ssid([Sample.ssid("Cafe")]), action: action, location: Sample.place())
     let tunnel = Sample.tunnel(rules: [rule])
@@ -87,7 +90,8 @@ import Testing
     #expect(
       reason(.connect, isWanted: false) { $0.inert = .excluded(by: "b") } == "enterprise tunnel b comes first; rule 1 \"trusted\": \(cafe)")
     let override = ManualOverride(wantsUp: true, since: 0, lifetime: .resume)
-    #expect(reason(.disconnect, isWanted: true, override: override) == "held up by hand until it is resumed; `roamward resume` ends it")
+    #expect(
+      reason(.disconnect, isWanted: true, override: override) == "manual override (up) until it is resumed; `roamward resume` ends it")
   }
 
   @Test("the reason of a decision is that of the rule that decides, also where the trace goes on") func wholeTrace() {

@@ -24,7 +24,8 @@ import Testing
   }
 
   let base = [
-    RoutingRule(family: .v4, priority: 0, table: 255, routeProtocol: 2), RoutingRule(family: .v4, priority: 32766, table: 254, routeProtocol: 2),
+    RoutingRule(family: .v4, priority: 0, table: 255, routeProtocol: 2),
+    RoutingRule(family: .v4, priority: 32766, table: 254, routeProtocol: 2),
     RoutingRule(family: .v4, priority: 32767, table: 253, routeProtocol: 2),
   ]
 

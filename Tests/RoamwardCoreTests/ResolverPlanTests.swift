@@ -24,8 +24,7 @@ import Testing
     return TunnelSetup(policy: tunnel, level: .full, slot: slot, link: name, device: .wireGuard(device))
   }
 
-  func desired(_ setups: [TunnelSetup], _ facts: ResolverFacts, file: ObservedResolvConf = .untouchable(reason: "a link")) -> DesiredState
-  {
+  func desired(_ setups: [TunnelSetup], _ facts: ResolverFacts, file: ObservedResolvConf = .untouchable(reason: "a link")) -> DesiredState {
     let cafe = Sample.network(Sample.wifi("Cafe", domains: ["cafe.example"]))
     return DesiredState(of: setups, on: UnderlayFit(cafe, resolver: ResolverChoice(facts, file: file)))
   }
@@ -134,7 +133,7 @@ import Testing
       #expect(!state.links.contains { $0.name == Ownership.refusalLink })
       #expect(
         state.notes.map(\.description).contains(
-          "corp: `when-down: refuse` cannot be kept, so its names are asked at the network's servers while it is not up: resolv.conf knows no names apart; "
+          "corp: `when-down: refuse` is not possible, so its names go to the network's servers while it is not up: resolv.conf knows no names apart; "
             + "cure: apt install systemd-resolved"), "\(state.notes)")
     }
   }
@@ -178,7 +177,7 @@ import Testing
     #expect(state.resolvedLinks["corp"]?.domains == [.root] && state.resolvedLinks["corp"]?.isDefaultRoute == true)
     #expect(state.resolvedLinks["home"]?.domains == [.init(Sample.domain("home.example"))])
     #expect(state.resolvedLinks["home"]?.isDefaultRoute == false)
-    #expect(state.notes.map(\.description) == ["home: its name servers are not asked for every name, because those of corp are"])
+    #expect(state.notes.map(\.description) == ["home: its name servers get no queries for every name, because those of corp are"])
   }
 
   @Test("a link of somebody else's that claims every name too is told of, where the tunnel claims them") func otherRivals() {
@@ -186,7 +185,8 @@ import Testing
     facts.rivals = ["tun0"]
     let all = DNSPolicy(servers: [Sample.address("10.0.0.53")])
     #expect(desired([setup("corp", corp)], facts).notes.isEmpty)
-    let note = "corp: tun0 claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain tun0 \"\""
+    let note =
+      "corp: tun0 claims every name too (`~.`), so its servers get the same queries as the tunnel's; cure: resolvectl domain tun0 \"\""
     #expect(desired([setup("corp", all)], facts).notes.map(\.description) == [note])
   }
 
@@ -245,7 +245,7 @@ import Testing
     let state = desired([setup("corp", corp, routes: RoutePolicy(include: [Sample.prefix("10.77.0.0/16")]))], Self.resolved)
     #expect(
       state.notes.map(\.description) == [
-        "corp: its name server 10.0.0.53 lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"
+        "corp: its name server 10.0.0.53 lies outside of its routes, so queries to it bypass the tunnel; cure: add it to `include`"
       ])
   }
 

@@ -195,7 +195,7 @@ import Testing
       on: [setup(RoutePolicy(include: [.everything(.v4)]))], in: kernel([pushed, lan]), UnderlayFit(attached("192.168.7.20/24")))
     #expect(
       all.map(\.description) == [
-        "corp: 10.1.0.0/16 via 192.168.7.66 dev wlan0 (DHCP): goes inside, because corp's table is asked before the main one (it includes 0.0.0.0/0)",
+        "corp: 10.1.0.0/16 via 192.168.7.66 dev wlan0 (DHCP): goes inside, because corp's table comes before the main table (it includes 0.0.0.0/0)",
         "corp: 192.168.7.0/24 dev wlan0 (attached): goes outside, because this machine is attached to it, and lan is allow",
       ])
     #expect(all.map(\.isNews) == [true, false])
@@ -218,7 +218,7 @@ import Testing
       claims(
         [], rules: [suppressing, RoutingRule(family: .v4, priority: 0, table: 255, routeProtocol: 2)],
         policy: RoutePolicy(include: [.everything(.v4)])) == [
-          "corp: every route of the main table but the default one, by rule 105: goes outside, because that rule asks the main table before corp's"
+          "corp: every route of the main table but the default one, by rule 105: goes outside, because that rule looks up the main table before corp's"
         ])
   }
 

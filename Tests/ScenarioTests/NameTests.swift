@@ -93,7 +93,7 @@ struct NameTests {
     #expect(
       seen.lines == [
         "  sent to 192.0.2.1 of the network on eth0, because no tunnel that is up brings servers",
-        "  DNS backend: file (nobody else keeps it)",
+        "  DNS backend: file (no resolver service manages it)",
         "  sent to 10.77.0.1 of corp, because resolv.conf knows no names apart, and names the servers of corp",
         "answered by 192.0.2.1 in", "  the plan would use another server: its DNS settings are not active now", "corp", "file",
         "answered by 10.77.0.1 (corp): 10.77.0.77", "status 1", "status 2",

@@ -48,7 +48,8 @@ extension Agent {
     var report = StatusReport.Tunnel(
       name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
       decision: decision?.outcome ?? .ignore, rule: decision?.rule.map { RuleReport($0) }, reason: reason.description, code: reason.code,
-      override: override.map { $0.wantsUp ? "up" : "down" }, overrideSince: override?.since, overrideEnds: override?.lifetime.text, overrideUntil: override?.lifetime.end,
+      override: override.map { $0.wantsUp ? "up" : "down" }, overrideSince: override?.since, overrideEnds: override?.lifetime.text,
+      overrideUntil: override?.lifetime.end,
       overrideReason: override?.reason, overrideLifetime: override?.lifetime.word, isWanted: supervisor.isWanted,
       table: supervisor.machine.isRunning ? Ownership.tables.lowerBound + supervisor.slot : nil,
       timers: state.timers(of: supervisor, at: now, wallClock: platform.clock.wallClock()).map {

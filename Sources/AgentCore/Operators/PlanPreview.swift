@@ -30,7 +30,7 @@ extension PacketFate {
       let cure = prefix.length == 0 ? "" : " (\(prefix))"
       return "what goes there would go into the tunnel on \(link)\(cure), unless its policy excludes the address (routes: exclude)"
     case .unreachable(let prefix): return "\(prefix) would be unreachable"
-    case .blocked(let guards): return "the kill switch of \(guards.joined(separator: ", ")) would hold it back"
+    case .blocked(let guards): return "the kill switch of \(guards.joined(separator: ", ")) would block it"
     case .outside:
       if case .inside(let link, _) = before { return "it comes through the tunnel on \(link), which would not be there any more" }
       return "it would go another way"

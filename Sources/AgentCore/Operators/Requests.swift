@@ -46,7 +46,9 @@ extension Agent {
   package var lastSnapshot: NetworkSnapshot { state.seen.snapshot }
 
   /// The same, with where its facts come from.
-  package var lastSnapshotWithSources: SnapshotWithSources { SnapshotWithSources(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance()) }
+  package var lastSnapshotWithSources: SnapshotWithSources {
+    SnapshotWithSources(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance())
+  }
 
   /// Files beside the policies that they are made of.
   package var policyDependencies: [String] { state.policies.loaded.dependencies }
@@ -75,7 +77,7 @@ extension Agent {
 
   func noSuchTunnel(_ name: String) -> RequestError {
     guard state.policies.isLoaded else {
-      let words = "the agent has just started, and still ends what the one before it had begun (a tunnel's `down`): ask again in a moment"
+      let words = "the agent is starting and removes leftover state (a tunnel's `down`); try again in a moment"
       return RequestError(code: .starting, message: words)
     }
     let known = state.set.tunnels.map(\.name).joined(separator: ", ")

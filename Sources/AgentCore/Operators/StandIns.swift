@@ -18,9 +18,9 @@ extension StatusReport.StandIn {
   /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last good version of 2026-03-01 14:03:20 is in force`.
   package func text(_ localTime: (Timestamp) -> String) -> String {
     let date = localTime(since ?? Timestamp(seconds: 0))
-    guard let file else { return "all policies are in force as they were when they were good last, on \(date)" }
+    guard let file else { return "all policies are active in their last known good version of \(date)" }
     let trouble = line.map { "broken at line \($0)" } ?? "it goes with what is broken"
     return "\(file): \(trouble); "
-      + (since == nil ? "it never was good, and is not in force" : "its last good version of \(date) is in force")
+      + (since == nil ? "it has no known good version, and is not active" : "its last known good version of \(date) is active")
   }
 }

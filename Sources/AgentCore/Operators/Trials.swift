@@ -9,7 +9,7 @@ extension Agent {
   package func apply(_ request: ApplyRequest) throws(RequestError) {
     if platform.policies.trials.current() != nil {
       throw RequestError(
-        code: .trial, message: "policies are on trial already; `roamward confirm` keeps them, `roamward revert` takes them back")
+        code: .trial, message: "policies are already on trial; `roamward confirm` keeps them, `roamward revert` removes them")
     }
     let staged = platform.policies.trials.stage(request.files)
     do throws(RequestError) {

@@ -21,7 +21,8 @@ package struct RecoveryLog {
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
     startedCommands: @escaping () -> [String: CommandProviderConfiguration],
     noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
-    overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void, troubles: @escaping () -> [String]
+    overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
+    troubles: @escaping () -> [String]
   ) {
     self.unfinishedLinks = unfinishedLinks
     self.noteLink = noteLink

@@ -53,8 +53,10 @@ extension StatusReport {
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
-      code: ReasonCode = .undecided, override: String? = nil, overrideSince: Timestamp? = nil, overrideEnds: String? = nil, overrideUntil: Timestamp? = nil,
-      overrideReason: String? = nil, overrideLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil, timers: [Timer] = [],
+      code: ReasonCode = .undecided, override: String? = nil, overrideSince: Timestamp? = nil, overrideEnds: String? = nil,
+      overrideUntil: Timestamp? = nil,
+      overrideReason: String? = nil, overrideLifetime: Lifetime.Word? = nil, isWanted: Bool = false, table: UInt32? = nil,
+      timers: [Timer] = [],
       link: String? = nil, engine: String? = nil, endpoint: String? = nil, lastHandshake: Timestamp? = nil, receivedBytes: Int64? = nil,
       sentBytes: Int64? = nil, failure: String? = nil, failureCode: ReasonCode? = nil, notes: [RemarkReport] = [], outside: [Outside] = [],
       peerSilenceMilliseconds: Int64? = nil

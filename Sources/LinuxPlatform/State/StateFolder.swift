@@ -153,7 +153,8 @@ package final class StateFolder {
       noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
       forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
       overrides: { [self] in OverrideNote.overrides(in: notes["holds.json"] ?? .null) },
-      saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) }, troubles: { [self] in troubles })
+      saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) },
+      troubles: { [self] in troubles })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The lists of before there were rules. They apply where no rule holds, and beside `Allow` and an evaluation without parameters; the list
+/// The lists of before there were rules. They apply where no rule matches, and beside `Allow` and an evaluation without parameters; the list
 /// of exceptions outranks everything.
 struct LegacyDomains {
   var never: [DomainPattern] = []
@@ -16,7 +16,7 @@ struct LegacyDomains {
       ? nil
       : ImportedRule(
         rule: Rule(action: .evaluateConnection, connections: veto + triggers, location: location),
-        original: "the OnDemandMatchDomains lists, which apply where no rule holds")
+        original: "the OnDemandMatchDomains lists, which apply where no rule matches")
   }
 }
 
@@ -36,7 +36,7 @@ func readLegacyDomains(_ fields: inout Fields, _ report: inout ImportReport) -> 
     guard let list = fields.texts(key, &report) else { continue }
     domains += readDestinations(list.values, at: list.place, &report)
     report.changed(
-      list.place, "connect-if-needed for these names, where no rule holds\(key.hasSuffix("Always") ? " (as since iOS 7)" : "")")
+      list.place, "connect-if-needed for these names, where no rule matches\(key.hasSuffix("Always") ? " (as since iOS 7)" : "")")
   }
   if !domains.isEmpty { lists.triggers = [ConnectionRule(domains: DomainList(domains), action: .connectIfNeeded, location: place)] }
   return lists

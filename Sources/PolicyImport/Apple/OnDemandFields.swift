@@ -38,7 +38,7 @@ struct OnDemandFields {
       if let last = tunnel.rules.last, !tunnel.rules.contains(where: { $0.rule.match == .always }), read.problem == nil,
         last.rule.action != .ignore
       {
-        report.note("no rule holds everywhere: on other networks the tunnel is left as it is", weight: .warning, line: rules.place.line)
+        report.note("no rule matches everywhere: on other networks the tunnel is left as it is", weight: .warning, line: rules.place.line)
       }
     } else {
       appendLegacy(lists, to: &tunnel, &report)

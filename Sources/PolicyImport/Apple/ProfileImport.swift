@@ -42,7 +42,7 @@ struct ProfileImporter {
     if let type = root["Type"]?.text, root["Payload"] != nil { return readDeclaration(type, &fields) }
     if fields.has("EncryptedPayloadContent") {
       fields.drop(
-        ["EncryptedPayloadContent"], reason: "the payloads are encrypted for a device; ask whoever issued the profile for it in the clear",
+        ["EncryptedPayloadContent"], reason: "the payloads are encrypted for a device; ask its issuer for an unencrypted profile",
         weight: .error, &result.report)
       return fields.finish(&result.report, reason: "nothing can be done without the payloads", weight: .plain)
     }

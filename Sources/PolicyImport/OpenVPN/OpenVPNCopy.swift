@@ -87,7 +87,7 @@ extension OpenVPNCopy {
       return
     }
     if option == "auth-user-pass", words.count == 1 {
-      report.taken(place, "OpenVPN will ask for a name and password, and nobody is there to answer")
+      report.taken(place, "OpenVPN will ask for a name and password, which the agent cannot answer")
       obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
     } else if fileOptions.contains(option), words.count > 1, words[1] != "[inline]" {
       report.taken(place, "names another file, which was not copied")

@@ -5,7 +5,7 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
   var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn", avoiding: options.taken)
   let copy = copyOpenVPN(numberedLines(bytes), path: "", line: nil, &result.report)
   tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
-  result.report.note("an OpenVPN file says nothing of when the tunnel is wanted: the policy has no rules yet")
+  result.report.note("an OpenVPN file has no on-demand rules: add some, or start the tunnel with `roamward up`")
   result.add(tunnel, source: file)
   return result
 }

@@ -4,7 +4,7 @@ package func importWireGuard(_ bytes: [UInt8], file: String, options: ImportOpti
   var result = ImportResult(report: ImportReport(file: file))
   var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "wireguard", avoiding: options.taken)
   tunnel.useWireGuard(copyWireGuardQuick(bytes, at: .root, &result.report))
-  result.report.note("a wg-quick file says nothing of when the tunnel is wanted: the policy has no rules yet")
+  result.report.note("a wg-quick file has no on-demand rules: add some, or start the tunnel with `roamward up`")
   result.add(tunnel, source: file)
   return result
 }

@@ -24,7 +24,7 @@ struct DNSDraft {
     if whenDown == .refuse, !policy.isSplit, !hasErrors, let location {
       reading.error(
         "`when-down: refuse` needs `match-domains`: refusing every name would leave the machine without any",
-        help: "add `match-domains:`, or hold everything back with `kill-switch: on`", at: location)
+        help: "add `match-domains:`, or block everything else with `kill-switch: on`", at: location)
     }
     if policy.servers.isEmpty, !matchDomains.isEmpty, provider != nil, !hasErrors, let location {
       reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: location)

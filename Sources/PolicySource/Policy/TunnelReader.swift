@@ -15,7 +15,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
   if let place = draft.guarding, case .command = draft.provider {
     reading.error(
-      "nothing can be held back for the provider `command`, whose own packets carry no mark that lets them through",
+      "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through",
       help: "say `kill-switch: off` and `include-all-networks: false`, or use the provider `wireguard`", at: place)
   }
   return draft.provider.map {

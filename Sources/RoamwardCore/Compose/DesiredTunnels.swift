@@ -30,7 +30,8 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var isStopping: Bool
 
   package init(
-    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: ManualOverride] = [:], killSwitch: KillSwitchMachine = KillSwitchMachine(),
+    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: ManualOverride] = [:],
+    killSwitch: KillSwitchMachine = KillSwitchMachine(),
     standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
   ) {
     self.policies = policies

@@ -41,7 +41,7 @@ extension TunnelSetup {
   private func stay(of attached: IPPrefix, under named: IPPrefix) -> PrefixStay {
     let name = policy.name
     let choice = policy.routes?.onOverlap ?? .preferTunnel
-    guard named.contains(attached) else { return .inside(reason: "it holds \(named), which \(name) includes") }
+    guard named.contains(attached) else { return .inside(reason: "it contains \(named), which \(name) includes") }
     guard choice == .preferLocal else {
       return .inside(reason: "\(name) includes \(named), and on-overlap is \(choice.rawValue)")
     }
@@ -56,9 +56,9 @@ extension TunnelSetup {
   /// Why no local network is reached outside; `nil` where credible ones are.
   private var lanRefusal: String? {
     if lan == .allow { return nil }
-    guard let routes = policy.routes else { return "include-all-networks is said" }
+    guard let routes = policy.routes else { return "include-all-networks is set" }
     if routes.lan == .block { return "lan is block" }
-    return routes.lanNetworks.isEmpty ? "include-all-networks is said" : "this is none of the networks in lan-networks"
+    return routes.lanNetworks.isEmpty ? "include-all-networks is set" : "this is none of the networks in lan-networks"
   }
 
   /// A prefix that the policy, or else the provider's own configuration, names, and that has addresses in common with this one.

@@ -11,7 +11,7 @@ extension DesiredState {
       notes += refusing.map { tunnel in
         Remark(
           .dnsLimited, of: tunnel.policy.name,
-          "`when-down: refuse` cannot be kept, so its names are asked at the network's servers while it is not up: \(reason)")
+          "`when-down: refuse` is not possible, so its names go to the network's servers while it is not up: \(reason)")
       }
       return
     }

@@ -32,7 +32,7 @@ extension DesiredState {
       notes.append(
         Remark(
           .dnsLimited, of: tunnel.policy.name,
-          "its name server \(names) lies outside of its routes, so it is asked past the tunnel; cure: add it to `include`"))
+          "its name server \(names) lies outside of its routes, so queries to it bypass the tunnel; cure: add it to `include`"))
     }
   }
 
@@ -65,7 +65,8 @@ extension DesiredState {
         lost.append(domain)
         notes.append(
           Remark(
-            .dnsLimited, of: name, "its name servers are not asked for \(domain.name?.text ?? "every name"), because those of \(other) are")
+            .dnsLimited, of: name, "its name servers get no queries for \(domain.name?.text ?? "every name"), because those of \(other) are"
+          )
         )
         return true
       }
@@ -74,7 +75,8 @@ extension DesiredState {
         notes.append(
           Remark(
             .dnsLimited, of: name,
-            "\(rival) claims every name too (`~.`), so its servers are asked beside the tunnel's; cure: resolvectl domain \(rival) \"\""))
+            "\(rival) claims every name too (`~.`), so its servers get the same queries as the tunnel's; cure: resolvectl domain \(rival) \"\""
+          ))
       }
       resolvedLinks[link] = LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: takesAll)
     }
@@ -123,7 +125,7 @@ extension DesiredState {
       notes.append(
         Remark(
           .dnsLimited, of: tunnel.policy.name,
-          "resolvconf lists the network's own name servers after the tunnel's, so they are asked where those do not answer;"
+          "resolvconf lists the network's own name servers after the tunnel's, so they get a query that those do not answer;"
             + " cure: \(installResolved)"))
     }
   }

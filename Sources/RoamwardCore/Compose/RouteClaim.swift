@@ -83,7 +83,7 @@ extension RouteClaim {
     case .unreachable: reason = "\(name) has no IPv\(wide.family.rawValue) address, and makes \(wide) unreachable"
     default:
       let stay = isAttached ? tunnel.stay(of: route.destination, on: underlay) : nil
-      reason = stay?.reason ?? "\(name)'s table is asked before the main one (it includes \(wide))"
+      reason = stay?.reason ?? "\(name)'s table comes before the main table (it includes \(wide))"
     }
     self.init(
       tunnel: name, what: "\(words) (\(source))", fate: way.kind == .throw ? .outside : way.kind == .unreachable ? .nowhere : .inside,
@@ -94,15 +94,15 @@ extension RouteClaim {
     let owner = underlay.others.all.first { $0.rules.contains(rule) }?.name
     let what = owner.map { "rule \(rule.priority) of \($0)" } ?? "rule \(rule.priority)"
     let name = tunnel.policy.name
-    let held = tunnel.isGuarding ? "; the kill switch holds it back there" : ""
+    let held = tunnel.isGuarding ? "; the kill switch blocks it there" : ""
     let reason: String
     let claimed: String
     if rule.table == Route.mainTable {
       claimed = rule.suppressedLength == 0 ? "every route of the main table but the default one" : "everything"
-      reason = "that rule asks the main table before \(name)'s"
+      reason = "that rule looks up the main table before \(name)'s"
     } else {
       claimed = "what table \(rule.table) routes"
-      reason = "that rule is asked before \(name)'s"
+      reason = "that rule comes before \(name)'s"
     }
     let takesAll = underlay.others.all.contains { $0.rules.contains(rule) && $0.prefixes.contains(.everything(rule.family)) }
     self.init(

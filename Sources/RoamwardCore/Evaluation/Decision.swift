@@ -17,7 +17,7 @@ package struct Decision: Hashable, Sendable {
 
   package var tunnel: String
   package var outcome: Outcome
-  /// The rule that decided, or whose fact is awaited; `nil` where no rule holds.
+  /// The rule that decided, or whose fact is awaited; `nil` where no rule matches.
   package var rule: RuleReference?
   /// Rules that were looked at, in order, as far as was asked for; the last is the one that decided, where one did.
   package var trace: [RuleTrace]

@@ -35,7 +35,7 @@ extension HostDecision {
   package var text: String {
     switch outcome {
     case .notEvaluated: "the rules do not evaluate connections here"
-    case .noRule: "no connection rule holds \(name)"
+    case .noRule: "no connection rule matches \(name)"
     case .rule(let rule):
       switch rule.action {
       case .connectAlways: "any look-up of \(name) starts it  \(rule.location.short)"

@@ -24,9 +24,9 @@ extension Decision {
   /// The deciding rule's reason, or that none holds.
   package var ruleReason: String {
     if isWithoutNetwork { return "no network" }
-    guard let rule else { return "no rule holds" }
+    guard let rule else { return "no rule matches" }
     // The trace may go on behind the rule that decides.
-    guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule holds" }
+    guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule matches" }
     return entry.holds == .unknown ? "waits for: \(entry.finding.reason)" : entry.finding.reason
   }
 

@@ -33,7 +33,8 @@ extension FactTable {
   static let gateway = CriterionKey<[IPAddress]>(
     "gateway", kind: nil, fact: gateways.key, "The default gateway.", example: "192.168.7.1",
     reading: .list(.gatewayAddress) { $0.compactMap { IPAddress($0) } }, write: { .list($0.map(\.description)) },
-    constants: { $0.map { .address($0) } }, holds: { wanted in { context in Truth(context.link.gateways.contains(where: wanted.contains)) } },
+    constants: { $0.map { .address($0) } },
+    holds: { wanted in { context in Truth(context.link.gateways.contains(where: wanted.contains)) } },
     found: { context, wanted, holds in
       let found = context.link.gateways
       return found.isEmpty ? "no gateway" : "gateway \(list(found)) \(relation(holds, to: wanted.map(\.description)))"

@@ -102,7 +102,7 @@ struct FactGathering: Sendable {
     let silent = SourceAnswer(source: "nl80211", said: "nothing: it is not a radio", isBelieved: false)
     guard isNamedByFile else { return Traced(.known(nil), FactOrigin([silent], confirmed: sources.lookedAt)) }
     let file = SourceAnswer(source: "SSID file", said: "nothing: it gives the name alone", isBelieved: false)
-    let reason = "the SSID file does not tell the \(what), and the kernel has no radio"
+    let reason = "the SSID file does not give the \(what), and the kernel has no radio"
     return Traced(.unknown(reason: reason), FactOrigin([silent, file]), isUnavailable: true)
   }
 

@@ -20,7 +20,8 @@ package struct SnapshotInputs: Hashable, Sendable {
   package var lookedAt: Int64?
 
   package init(
-    kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:], host: HostReports = HostReports(),
+    kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:],
+    host: HostReports = HostReports(),
     ssidFile: Fact<SSID?>? = nil, time: Fact<LocalTime> = .notNeeded,
     power: Fact<PowerSource> = .notNeeded, needed: Set<FactKind> = .all, lookedAt: Int64? = nil
   ) {

@@ -4,8 +4,8 @@ extension HostReports {
   /// Whether the link is paid for by volume. NetworkManager's own guesses count, and where it does not run the same evidence gives the same
   /// guess: the kind of link, and what a phone says in DHCP option 43.
   package func metered(_ link: LinkInQuestion, _ type: InterfaceType?, at now: Int64?) -> Traced<Bool> {
-    selectFact(from: 
-      [managerMetered(link), leaseMetered(link, now), mediumMetered(link, type, now)],
+    selectFact(
+      from: [managerMetered(link), leaseMetered(link, now), mediumMetered(link, type, now)],
       unknown:
         "nothing on this host knows whether \(link.name) is paid for by volume (cure: manage it by NetworkManager or systemd-networkd)",
       text: { $0 ? "yes" : "no" })
@@ -37,23 +37,23 @@ extension HostReports {
   private func mediumMetered(_ link: LinkInQuestion, _ type: InterfaceType?, _ now: Int64?) -> SourceReading<Bool> {
     switch type {
     case .cellular?, .usbTether?, .bluetooth?:
-      SourceReading("kind of link", .value(true), remark: "a guess: \(type?.rawValue ?? "") is paid for by volume as a rule", confirmed: now)
+      SourceReading(
+        "kind of link", .value(true), remark: "a guess: \(type?.rawValue ?? "") is paid for by volume as a rule", confirmed: now)
     case .ethernet? where networkd[link.index]?.isManaged == true, .wifi? where networkd[link.index]?.isManaged == true:
       SourceReading("kind of link", .value(false), remark: "a guess: \(type?.rawValue ?? "") seldom is", confirmed: now)
-    default: SourceReading("kind of link", .unavailable(reason: "it says nothing about that"))
+    default: SourceReading("kind of link", .unavailable(reason: "it does not say"))
     }
   }
 
   /// Whether a portal stands before the internet, as NetworkManager's check of this link found.
   package func captivePortal(_ link: LinkInQuestion) -> Traced<Bool> {
-    selectFact(from: 
-      [connectivity(link).map { $0 == .portal }], unknown: noCheck,
-      text: { $0 ? "a portal answered its check" : "no portal answered its check" })
+    selectFact(
+      from: [connectivity(link).map { $0 == .portal }], unknown: noCheck,
+      text: { $0 ? "its check found a portal" : "its check found no portal" })
   }
 
   package func internet(_ link: LinkInQuestion) -> Traced<Bool> {
-    selectFact(from: 
-      [connectivity(link).map { $0 == .full }], unknown: noCheck, text: { $0 ? "its check was answered" : "its check was not answered" })
+    selectFact(from: [connectivity(link).map { $0 == .full }], unknown: noCheck, text: { $0 ? "its check succeeded" : "its check failed" })
   }
 
   private var noCheck: String {

@@ -33,8 +33,9 @@ extension HostReports {
       resolvedTestimony(link), networkManagerTestimony(link), networkdTestimony(link, now), recordTestimony(link, now),
       leaseTestimony(link, now), resolvConfTestimony(link, now),
     ]
-    return selectFact(from: 
-      order.map { $0.map(\.servers) }, unknown: noSource("name servers", of: link), isConclusive: { !$0.isEmpty },
+    return selectFact(
+      from:
+        order.map { $0.map(\.servers) }, unknown: noSource("name servers", of: link), isConclusive: { !$0.isEmpty },
       text: { $0.isEmpty ? "no servers" : $0.map(\.description).joined(separator: ", ") })
   }
 
@@ -45,8 +46,9 @@ extension HostReports {
       networkManagerTestimony(link), networkdTestimony(link, now), resolvedTestimony(link), recordTestimony(link, now),
       leaseTestimony(link, now), resolvConfTestimony(link, now),
     ]
-    return selectFact(from: 
-      order.map { $0.map(\.domains) }, unknown: noSource("domains", of: link), isConclusive: { !$0.isEmpty },
+    return selectFact(
+      from:
+        order.map { $0.map(\.domains) }, unknown: noSource("domains", of: link), isConclusive: { !$0.isEmpty },
       text: { $0.isEmpty ? "no domains" : $0.map(\.text).joined(separator: ", ") })
   }
 
@@ -121,7 +123,7 @@ extension HostReports {
     }
     let records = resolvconf.filter { owner($0.key) == link.name }.sorted { $0.key < $1.key }
     guard !records.isEmpty else {
-      let reason = resolvconf.isEmpty ? "it keeps no records here" : "it has no record of \(link.name)"
+      let reason = resolvconf.isEmpty ? "it has no records here" : "it has no record of \(link.name)"
       return SourceReading("resolvconf", .unavailable(reason: reason))
     }
     let dns = LinkDNS(
@@ -133,7 +135,7 @@ extension HostReports {
   private func leaseTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
     guard let lease = lease(of: link) else {
       let reason =
-        leases.contains { $0.link == link.name } ? "its lease is not for an address that \(link.name) has" : "it keeps no lease here"
+        leases.contains { $0.link == link.name } ? "its lease is not for an address that \(link.name) has" : "it has no lease here"
       return SourceReading("dhclient", .unavailable(reason: reason))
     }
     return SourceReading("dhclient", .value(lease.dns), remark: "its lease for \(lease.address.map(\.description) ?? "?")", confirmed: now)

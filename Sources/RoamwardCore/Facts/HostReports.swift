@@ -154,5 +154,5 @@ package struct HostReports: Hashable, Sendable {
     self.resolvConf = resolvConf
   }
 
-  package static let notAsked = "nobody asked it"
+  package static let notAsked = "it was not asked"
 }

@@ -14,7 +14,9 @@ package struct FirewallRelease: Hashable, Sendable {
   /// A portal's window closes after this time at the latest.
   package static let longestPortal = Duration.seconds(600)
 
-  package init(since: Timestamp, lifetime: ManualOverride.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil) {
+  package init(
+    since: Timestamp, lifetime: ManualOverride.Lifetime, isPortal: Bool = false, programs: ControlGroup? = nil, reason: String? = nil
+  ) {
     self.since = since
     self.lifetime = lifetime
     self.isPortal = isPortal

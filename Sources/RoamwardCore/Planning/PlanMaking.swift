@@ -112,7 +112,7 @@ private struct Changes {
     case .open: if case .table = observed { unmake.append(.removeFirewall) }
     case .table(let table):
       if let reason = observed.refusal(of: table) {
-        conflicts.append(Remark(.firewallUnavailable, "nothing is held back by the firewall, which the policy asks for: \(reason)"))
+        conflicts.append(Remark(.firewallUnavailable, "the kill switch of the policy blocks nothing: \(reason)"))
       } else if !observed.isSatisfied(by: table) {
         make.insert(.replaceFirewall(table), at: 0)
       }

@@ -62,7 +62,7 @@ package struct RepairBackoff: Hashable, Sendable {
     let wait = records[subject]?.wait ?? .zero
     return "\(subject) by another program; "
       + (wait > .zero
-        ? "it is put right at most every \(wait.components.seconds) s, and more seldom as long as that goes on" : "it is put right")
+        ? "it is repaired at most every \(wait.components.seconds) s, and less often while this continues" : "it is repaired")
   }
 }
 

@@ -84,7 +84,7 @@ package struct ResolverBackoff: Hashable, Sendable {
   package mutating func failed(reason: String, isTakingBack: Bool = false, at now: Moment) {
     failures += 1
     lastFailure =
-      (isTakingBack ? "what stood before the tunnel's name servers is not put back: " : "name servers are not applied: ") + reason
+      (isTakingBack ? "the name servers from before the tunnel are not restored: " : "name servers are not applied: ") + reason
     notBefore = now + Self.backoff.pause(after: failures)
   }
 
@@ -113,6 +113,6 @@ package struct ResolverBackoff: Hashable, Sendable {
     guard isContested else { return nil }
     let rival = lastRival.map { ", last by \($0)" } ?? ""
     return "the tunnel's name servers have been taken away \(losses.count) times within \(Self.memory.components.seconds) s\(rival);"
-      + " they are set again more and more slowly: two programs keep the resolver (cure: let one of them leave it alone, or `dns: none`)"
+      + " they are set again at growing intervals: two programs manage the resolver (cure: stop one of them, or set `dns: none`)"
   }
 }

@@ -88,7 +88,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case policyLoaded = "policy-loaded"
   /// Policies have errors; those that were good last stay in force.
   case policyRefused = "policy-refused"
-  /// Policies on trial were not confirmed in time; the last set is back in force.
+  /// Policies on trial were not confirmed in time; the previous set is active again.
   case trialEnded = "trial-ended"
   /// The kill switch blocks traffic, because its tunnel is down.
   case trafficBlocked = "traffic-blocked"

@@ -35,10 +35,10 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
   ) -> String {
     if !policy.isEnabled { return "disabled by its policy" }
     if case .excluded? = decision?.inert, let inert = decision?.inert {
-      return inert.text + (override?.wantsUp ?? false ? ", though it is held up by hand" : "; " + (decision?.ownText ?? ""))
+      return inert.text + (override?.wantsUp ?? false ? ", despite the manual override (up)" : "; " + (decision?.ownText ?? ""))
     }
     if let override {
-      return "held \(override.wantsUp ? "up" : "down") by hand \(override.lifetime.text); `roamward resume` ends it"
+      return "manual override (\(override.wantsUp ? "up" : "down")) \(override.lifetime.text); `roamward resume` ends it"
     }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision else { return "not decided yet" }

@@ -37,7 +37,7 @@ package struct ResolverChoice: Hashable, Sendable {
 
   /// The plain file: what tests and simulations have.
   package static let file = ResolverChoice(
-    backend: .file, candidates: [Candidate("file", isChosen: true, reason: "nobody else keeps it")])
+    backend: .file, candidates: [Candidate("file", isChosen: true, reason: "no resolver service manages it")])
 
   package init(backend: Backend, candidates: [Candidate]) {
     self.backend = backend
@@ -109,9 +109,9 @@ package struct ResolverChoice: Hashable, Sendable {
   private static func judgeFile(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (isPossible: Bool, reason: String) {
     switch file {
     case .untouchable(let reason): return (false, reason)
-    case .absent: return (true, "there is none, so nobody keeps it")
+    case .absent: return (true, "there is none")
     case .file:
-      guard let writer = facts.original?.writer else { return (true, "nobody else keeps it") }
+      guard let writer = facts.original?.writer else { return (true, "no resolver service manages it") }
       return (true, "\(writer) writes it, and it is written again after \(writer)")
     }
   }
@@ -149,7 +149,7 @@ extension ResolverChoice.Backend: CustomStringConvertible {
 
 extension ResolverChoice {
   /// Why this one.
-  package var reason: String { obstacle ?? candidates.first(where: \.isChosen)?.reason ?? "nobody takes them" }
+  package var reason: String { obstacle ?? candidates.first(where: \.isChosen)?.reason ?? "no program takes them" }
 
   /// Whether some names can go to some servers, and the others elsewhere.
   package var splits: Bool { backend == .resolved }

@@ -258,7 +258,7 @@ package struct TunnelMachine: Hashable, Sendable {
     return effects
   }
 
-  private static let loss = TunnelFailure(.linkGone, "its link is gone: what ran it has ended, or somebody removed it")
+  private static let loss = TunnelFailure(.linkGone, "its link is gone: its engine has ended, or another program removed the link")
 
   /// Made anew at once, and the other side has to answer again; the second time within a minute only after a wait, which grows.
   private mutating func loseDevice(at now: Moment) -> [Effect] {

@@ -38,7 +38,7 @@ extension TunnelTimer.What {
     case .overrideEnd: "the manual override ends in \(time)"
     case .giveUp: "gives this attempt up in \(time)"
     case .retry: "tries again in \(time)"
-    case .restart: "starts anew in \(time), unless the peer answers before"
+    case .restart: "restarts in \(time) unless the peer answers"
     }
   }
 
@@ -46,7 +46,7 @@ extension TunnelTimer.What {
   package var textOfEnd: String? {
     switch self {
     case .settle: "the network did not last"
-    case .release: "does not go down after all"
+    case .release: "disconnect cancelled"
     case .decide, .overrideEnd, .giveUp, .retry, .restart: nil
     }
   }

@@ -168,7 +168,8 @@ import Testing
   }
 
   private func record(_ keys: TransportKeys, to index: UInt32, _ payload: [UInt8]) -> [UInt8] {
-    var session = SendingSession(key: UnsafeRawPointer(keys.sending.pointer), localIndex: 0, remoteIndex: index, createdAt: 0, isInitiator: true)
+    var session = SendingSession(
+      key: UnsafeRawPointer(keys.sending.pointer), localIndex: 0, remoteIndex: index, createdAt: 0, isInitiator: true)
     var buffer = [UInt8](repeating: 0, count: 64 + payload.count + 543)
     buffer.replaceSubrange(64..<64 + payload.count, with: payload)
     let length = withUnsafeMutablePointer(to: &session) { session in
