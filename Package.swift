@@ -146,7 +146,7 @@ let package = Package(
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["Doctor", "ControlProtocol", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     rim(
       "LinuxPlatform",
       uses: [
@@ -188,7 +188,7 @@ let package = Package(
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
+    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),

@@ -47,9 +47,9 @@ package final class EventLoop {
 
   /// Calls back with the `EPOLL*` bits that hold.
   ///
-  /// The source watches a duplicate of the descriptor, which is its own. So the open file lasts as long as the source, and it does not matter
-  /// which of the two goes first: epoll(7) keeps a watch on a closed number while a child that is being started shares the open file, and
-  /// would report it to a source that is no more.
+  /// The source watches a duplicate of its own, so the open file lasts as long as the source, and either may be closed first. Otherwise
+  /// epoll(7) would keep a watch on a closed number while a child that is being started shares the open file, and report it to a source
+  /// that is no more.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
     let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

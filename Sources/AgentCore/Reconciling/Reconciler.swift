@@ -207,7 +207,7 @@ final class Reconciler {
     }
   }
 
-  /// Carries steps out, or has another program do so. Gives those that failed. Steps of name servers are left out: no tunnel fails with them.
+  /// Carries steps out, or has another program do so. Gives those that failed, without steps of name servers: no tunnel fails with these.
   func carryOut(_ steps: [Step]) -> [StepFailure] {
     if steps.isEmpty { return [] }
     let outcome = runner.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)

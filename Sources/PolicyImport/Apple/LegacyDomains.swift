@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The lists of before there were rules. They apply where no rule matches, and beside `Allow` and an evaluation without parameters; the list
+/// Apple's lists from before rules. They apply where no rule matches, and beside `Allow` and an evaluation without parameters; the list
 /// of exceptions outranks everything.
 struct LegacyDomains {
   var never: [DomainPattern] = []
