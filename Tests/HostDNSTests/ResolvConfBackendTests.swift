@@ -282,7 +282,7 @@ struct ResolvConfBackendTests {
       count += 1
       try? host.put("nameserver 192.0.2.\(count % 200)\n")
     }
-    #expect(throws: ResolvConfError.untouchable(reason: "somebody else replaces \(host.path) again and again")) {
+    #expect(throws: ResolvConfError.untouchable(reason: "another program keeps replacing \(host.path)")) {
       try busy.write(tunnelServers)
     }
     #expect(host.backend.observe() == .file("nameserver 192.0.2.\(count)\n"))

@@ -196,7 +196,7 @@ struct ResolvedBackendTests {
       guard double?.calls.isEmpty == true else { return }
       backend.set(Self.wanted, link: "lo", then: done)
     }
-    #expect(try #require(problem).contains("systemd-networkd keeps lo; cure: a .network file"))
+    #expect(try #require(problem).contains("systemd-networkd manages lo; cure: a .network file"))
   }
 
   @Test("who is not needed is not asked") func frugal() throws {

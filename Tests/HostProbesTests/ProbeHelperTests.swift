@@ -195,9 +195,9 @@ struct ProbeHelperTests {
   /// What a program in its place says, and what comes of it. `hello` greets and waits for the first errand, whose
   /// number is 1; `say` sends a message.
   private static let rogues: [(script: String, reason: String)] = [
-    (#"hello; say '{"version":1,"message":"hello","trouble":null}'"#, "nobody has asked"),
+    (#"hello; say '{"version":1,"message":"hello","trouble":null}'"#, "an answer without a request"),
     ("hello; say garbage", "it is no JSON"), (#"hello; say '{"version":2,"message":"hello"}'"#, "version: it is not 1"),
-    (#"hello; say '{"version":1,"message":"answer","id":2,"answer":"unanswered","reason":""}'"#, "nobody has asked"),
+    (#"hello; say '{"version":1,"message":"answer","id":2,"answer":"unanswered","reason":""}'"#, "an answer without a request"),
     (
       #"hello; say '{"version":1,"message":"answer","id":1,"answer":"addresses","addresses":["192.0.2.1"]}'"#, "an answer to another errand"
     ), (#"hello; say '{"version":1,"message":"answer","id":1,"answer":"cancelled"}'"#, "an answer to another errand"),
@@ -212,7 +212,7 @@ struct ProbeHelperTests {
     // A flood, of what is allowed some times.
     ("hello; while wish tcp 127.0.0.1 $port; do :; done", "a socket that its errand does not lead to"),
     // Before the greeting; and longer than any message.
-    (#"say '{"version":1,"message":"answer","id":1,"answer":"unanswered","reason":""}'"#, "nobody has asked"),
+    (#"say '{"version":1,"message":"answer","id":1,"answer":"unanswered","reason":""}'"#, "an answer without a request"),
     ("hello; head -c 100000 /dev/zero | dd bs=100000 iflag=fullblock status=none >&3", "Message too long"),
   ]
 

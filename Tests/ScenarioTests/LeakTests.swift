@@ -157,7 +157,7 @@ struct LeakTests {
       NFT
       as=(); start_strays; plain=$strays
       sleep 1; say "rules and tables $(leaked)"
-      roamward status | grep -c 'rule 100: goes outside, because that rule looks up the main table before corp.s; the kill switch holds it back'
+      roamward status | grep -c 'rule 100: goes outside, because that rule looks up the main table before corp.s; the kill switch blocks it'
       for strays in $bound $forwarded $plain; do stop_strays; done
       """, limit: 90)
     #expect(
