@@ -20,7 +20,7 @@ struct DeadGatewayTests {
       pings=$!
       within 25 field_is corp state reasserting
       doubted=$(since)
-      field corp because | cut -c 1-35
+      field corp reason | cut -c 1-35
       dry doctor >doctor.txt && status=0 || status=$?
       say "doctor $status $(grep -c 'problem .*corp is reasserting: the peer has not answered for' doctor.txt) $(grep -c '^1 problem.* checks passed$' doctor.txt)"
       within 36 eval '[[ $(field corp failure) == "the peer stopped answering"* ]]'

@@ -23,15 +23,15 @@ struct LastGoodTests {
       babbling=$!
       echo 'nonsense: [' >>$policies/corp.yaml
       within 5 eval "roamward status | head -n 1 | grep -q '^policy: 1 error; the last known good stays active'"
-      roamward status | grep -o 'corp.yaml: broken at line [0-9]*; its last good version of 20' || true
-      roamward check $policies 2>&1 | grep -c 'note: .*its last good version of' || true
+      roamward status | grep -o 'corp.yaml: broken at line [0-9]*; its last known good version of 20' || true
+      roamward check $policies 2>&1 | grep -c 'note: .*its last known good version of' || true
       kill_agent
       start_agent
       tunnel_is corp connected
       within 5 eval 'routes >routes.after; diff routes.before routes.after'
       say 'as it was'
       roamward status --json | jq -c '.policy | [.generation, (."stand-ins" | length)]'
-      grep -c 'its last good version of' agent.log
+      grep -c 'its last known good version of' agent.log
       # As after a reboot: another agent, nothing of the kernel's left.
       stop_agent
       [[ $(stat -c '%a %u' state/policies) == '600 0' ]] && say 'for root alone'
@@ -49,7 +49,7 @@ struct LastGoodTests {
       """, limit: 120)
     #expect(
       seen.lines.prefix(11) == [
-        "[watched]", "corp.yaml: broken at line 16; its last good version of 20", "1", "[as it was]", "[1,1]", "2", "0", "[for root alone]",
+        "[watched]", "corp.yaml: broken at line 16; its last known good version of 20", "1", "[as it was]", "[1,1]", "2", "0", "[for root alone]",
         "[open]", "[guarded]", "0",
       ], "\(seen)")
   }

@@ -172,7 +172,7 @@ struct OperationsTests {
         roamward apply --confirm-within 4s new
         within 3 routed 10.78.1.1
         roamward status | grep -o '^trial' || say 'no word of it'
-        roamward apply new 2>&1 | grep -o 'on trial already' || true
+        roamward apply new 2>&1 | grep -o 'already on trial' || true
         within 20 not routed 10.78.1.1
         within 5 routed 10.77.1.1
         say 'back in time'
@@ -207,7 +207,7 @@ struct OperationsTests {
         """, limit: 120)
     #expect(
       seen.lines.filter { !$0.contains("active on trial") } == [
-        "trial", "on trial already", "[back in time]", "[nothing kept]", "[still on trial]", "[back after a crash]",
+        "trial", "already on trial", "[back in time]", "[nothing kept]", "[still on trial]", "[back after a crash]",
         "policies reverted: the previous set is active again", "policies confirmed", "corp.conf corp.yaml 0", "[kept]", "1",
         "no policies are on trial",
       ], "\(seen)")
@@ -246,7 +246,7 @@ struct OperationsTests {
         within 3 routed 10.77.1.1
         routed 10.78.1.1 || say 'the set before'
         roamward status | grep -c '^trial' || true
-        roamward status | grep -o 'its last good version' || true
+        roamward status | grep -o 'its last known good version' || true
         ls state | grep -c trial || true
         sed -i '$d' $policies/corp.yaml
         within 5 eval '! roamward status | grep -q "error"'
@@ -255,7 +255,7 @@ struct OperationsTests {
         """, limit: 120)
     #expect(
       seen.lines == [
-        "10.78.0.0/16", "10.77.0.0/16", "[the set before]", "0", "its last good version", "0", "0", "[resolv.conf is the host's own]",
+        "10.78.0.0/16", "10.77.0.0/16", "[the set before]", "0", "its last known good version", "0", "0", "[resolv.conf is the host's own]",
       ], "\(seen)")
   }
 

@@ -75,7 +75,7 @@ struct ResolverFileTests {
         within 15 ours && say 'noticed by itself'
         mount -o remount,bind,ro $laptop
         stop_agent
-        ours && (($(count_in_log 'is not put back: .*Read-only file system') >= 1)) && say 'told'
+        ours && (($(count_in_log 'are not restored: .*Read-only file system') >= 1)) && say 'told'
         mount -o remount,bind,rw $laptop
         cleanup_agent; file_as_before && say theirs
         umount $laptop
