@@ -15,7 +15,7 @@ extension PolicyFallback {
 }
 
 extension StatusReport.StandIn {
-  /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last good version of 2026-03-01 14:03:20 is in force`.
+  /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last known good version of 2026-03-01 14:03:20 is in force`.
   package func text(_ localTime: (Timestamp) -> String) -> String {
     let date = localTime(since ?? Timestamp(seconds: 0))
     guard let file else { return "all policies are active in their last known good version of \(date)" }

@@ -3,7 +3,7 @@ internal import RoamwardCore
 
 /// As `loadPolicies`, but what has errors now is as it was when it was good, as long as `kept` tells.
 ///
-/// Each broken file is replaced with its last good version; what was changed without errors, or removed, counts. Where that makes no
+/// Each broken file is replaced with its last known good version; what was changed without errors, or removed, counts. Where that makes no
 /// set, or one in which a tunnel is lost that may only have been moved into a broken file, all is as it was: a mistake in a file
 /// must not cost anybody a tunnel.
 package func loadPolicies(

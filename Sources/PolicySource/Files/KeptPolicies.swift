@@ -24,7 +24,7 @@ package struct ReadFile: Hashable, Sendable {
 package struct KeptPolicies: Hashable, Sendable {
   package struct File: Hashable, Sendable {
     package var file: ReadFile
-    /// Since when this is its last good version, in seconds since 1970.
+    /// Since when this is its last known good version, in seconds since 1970.
     package var since: Int64
 
     package init(_ file: ReadFile, since: Int64) {
@@ -56,7 +56,7 @@ package struct KeptPolicies: Hashable, Sendable {
 
 /// What is in force in the place of files with errors.
 package enum PolicyFallback: Hashable, Sendable {
-  /// Each by its last good version, or not at all where it never was good; all others as they are.
+  /// Each by its last known good version, or not at all where it never was good; all others as they are.
   case files([StandIn])
   /// All of them as they were.
   case wholeSet(since: Int64)
