@@ -26,8 +26,8 @@ package struct Evaluator: Sendable {
     self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
   }
 
-  /// Decides by the first rule that matches. Without a network no rule is evaluated and the tunnel is left as it is. To make text of findings
-  /// costs many times the evaluation, so it is made only for the requested rules.
+  /// Decides by the first rule that matches. Without a network no rule is evaluated and the tunnel is left as it is. Text of findings costs
+  /// many times the evaluation, so it is made only for the requested rules.
   ///
   /// While a decision waits, earlier probe results on this network may connect, and nothing else.
   package func decide(
