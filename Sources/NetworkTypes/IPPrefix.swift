@@ -21,7 +21,7 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
   /// 0.0.0.0/0 or ::/0.
   public static func everything(_ family: IPAddress.Family) -> IPPrefix { IPPrefix(unchecked: .unspecified(family), length: 0) }
 
-  /// The prefix that holds this address alone.
+  /// The prefix that contains this address alone.
   public static func host(_ address: IPAddress) -> IPPrefix { IPPrefix(unchecked: address, length: address.family.bitWidth) }
 
   /// Whether the address is of this family and in the block.
