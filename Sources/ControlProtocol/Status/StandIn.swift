@@ -2,13 +2,13 @@ internal import JSON
 package import NetworkTypes
 
 extension StatusReport {
-  /// What is in force in the place of policies with errors.
+  /// The last known good content that is active in place of a file with errors.
   package struct StandIn: Hashable, Sendable, Codable {
-    /// The broken file; `nil`: all files are as they were.
+    /// The file with errors; `nil`: all files are affected.
     package var file: String?
-    /// Where its first error is; `nil`: it is well, but goes with one that is not.
+    /// The line of its first error; `nil`: the file itself is correct, but depends on one that is not.
     package var line: Int?
-    /// Since when what is in force was the last that was good, in whole seconds; `nil`: nothing of the file ever was.
+    /// When the active content became the last known good, in whole seconds; `nil`: the file was never good.
     package var since: Timestamp?
 
     package init(file: String?, line: Int?, since: Timestamp?) {

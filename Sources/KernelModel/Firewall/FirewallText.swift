@@ -54,7 +54,7 @@ extension FirewallTable {
     "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }"
   }
 
-  // MARK: What leaves
+  // MARK: Outgoing packets
 
   private var output: [String] {
     ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules(of: portal?.programs) + between(outgoing: true)
@@ -190,7 +190,7 @@ extension FirewallTable {
     }
   }
 
-  // MARK: Words
+  // MARK: Text forms
 
   /// The excluded prefixes. An address that one tunnel excludes stays blocked if another tunnel's kill switch includes it.
   package var excluded: [IPPrefix] {

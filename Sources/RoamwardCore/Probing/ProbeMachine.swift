@@ -106,7 +106,7 @@ package struct ProbeMachine: Hashable, Sendable {
     }
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   /// Starts the requests that the decisions now depend on, as far as the host's own sources do not answer them; cancels the others.
   package mutating func want(_ evidence: Set<Evidence>, at now: Moment) -> [Effect] {

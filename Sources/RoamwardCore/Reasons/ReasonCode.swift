@@ -1,7 +1,7 @@
 /// The cause of an event, as a code that is stable across versions: in the journal (`ROAMWARD_REASON=`), in events and in `status --json`.
 /// It names no place and no person. docs/operations.md lists them all.
 package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
-  // MARK: What decides about a tunnel
+  // MARK: Decisions on a tunnel
 
   /// A rule matches.
   case ruleMatched = "rule-matched"
@@ -32,7 +32,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// A timer of the tunnel is pending (`timer`).
   case scheduled
 
-  // MARK: Why a tunnel that was connected has to be answered once more
+  // MARK: Why a connected tunnel needs a new answer from its peer
 
   /// The underlay has changed to another network.
   case networkChanged = "network-changed"
@@ -41,7 +41,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// Nothing was received from the peer though data was sent to it.
   case peerSilent = "peer-silent"
 
-  // MARK: Why an attempt, or a tunnel that was connected, has failed
+  // MARK: Failures of an attempt, or of a connected tunnel
 
   /// The peer has not answered in time.
   case peerTimeout = "peer-timeout"
@@ -66,7 +66,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// The machine is attached to a prefix of the tunnel, and `on-overlap` is `refuse`.
   case overlapRefused = "overlap-refused"
 
-  // MARK: What cannot be had as the policy says
+  // MARK: Limits on what a policy asks for
 
   /// The tunnel's name servers are not applied, or not as the policy says.
   case dnsLimited = "dns-limited"
@@ -82,7 +82,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// Programs or tunnels that had to end with the agent have not ended in time.
   case stopTimeout = "stop-timeout"
 
-  // MARK: What happened to all tunnels
+  // MARK: Events that concern all tunnels
 
   /// A new policy set is active.
   case policyLoaded = "policy-loaded"
@@ -99,7 +99,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// A person has opened the window for a captive portal.
   case portalOpened = "portal-opened"
 
-  // MARK: What another program did, and was repaired
+  // MARK: Repaired changes by other programs
 
   /// Another program changed or removed the kill switch's table.
   case killSwitchChanged = "kill-switch-changed"

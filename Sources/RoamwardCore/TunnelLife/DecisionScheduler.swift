@@ -94,7 +94,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     return (open + settling.values + releases.values.compactMap(\.releaseAt) + overrideEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
-  // MARK: Holds
+  // MARK: Manual overrides
 
   /// Sets a manual override. Returns the tunnels whose override it ends: only one enterprise tunnel can be up by hand.
   @discardableResult
