@@ -2,7 +2,8 @@ extension JSON {
   /// Encodes a value by its declaration: one member for each coding key, in their order, and `null` for `nil`. The members of a dictionary
   /// are in the order of their keys.
   ///
-  /// Encoding fails only for whole numbers beyond 64 bits with a sign. No declaration of ours contains one; such a value becomes `null`.
+  /// Encoding fails only for whole numbers beyond the range of signed 64-bit integers. No declaration of ours contains one; such a value
+  /// becomes `null`.
   package init(encoding value: some Encodable) {
     do {
       self = try Node.of(value).json

@@ -10,7 +10,7 @@ extension DescribedKey {
   package var values: [String]? { nil }
 }
 
-/// A type with a schema of its own, beyond the members that it decodes.
+/// A type that declares its own JSON Schema.
 package protocol SchemaDescribed {
   static var schema: JSON { get }
   /// Any value, used in place of a decoded one while a schema is made.

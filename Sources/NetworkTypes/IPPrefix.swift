@@ -5,7 +5,7 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
   /// 0 to 32 for IPv4, 0 to 128 for IPv6.
   public let length: Int
 
-  /// Clears the host bits. `nil` where the length does not fit the family.
+  /// Clears the host bits. `nil` if the length does not fit the family.
   public init?(_ address: IPAddress, length: Int) {
     guard (0...address.family.bitWidth).contains(length) else { return nil }
     self.init(unchecked: address, length: length)

@@ -3,7 +3,9 @@ internal import NetworkTypes
 
 /// The lifetime of an override or a suspension, as a person requests it.
 package enum Lifetime: Hashable, Sendable {
+  /// Until the network changes.
   case networkChange
+  /// Until it is resumed.
   case resume
   /// For this duration.
   case time(Duration)

@@ -2,6 +2,7 @@ package import JSON
 
 /// A client's request to the agent: one JSON object on a line, such as `{"version":2,"request":{"resume":{"tunnel":"corp"}}}`.
 package enum Request: Hashable, Sendable, Codable {
+  /// The state of the agent (`StatusReport`).
   case status
   /// The network as the last pass observed it, with the sources of its facts.
   case network
@@ -18,8 +19,9 @@ package enum Request: Hashable, Sendable, Codable {
   case reload
   /// Activates policies, permanently or on trial.
   case apply(ApplyRequest)
-  /// Confirms the policies on trial, or ends the trial.
+  /// Makes the policies on trial permanent.
   case confirm
+  /// Ends the trial: the previous policies are active again.
   case revert
 
   private enum OverrideCodingKeys: String, CodingKey {
@@ -71,11 +73,15 @@ package enum Request: Hashable, Sendable, Codable {
 /// The reason why a request was refused.
 package struct RequestError: Error, Hashable, Sendable, Codable {
   package enum Code: String, Hashable, Sendable, Codable {
+    /// The request is malformed or too long, or the agent is stopping.
     case badRequest = "bad-request"
     /// The client is of another release.
     case otherVersion = "other-version"
+    /// The caller has no permission for changes.
     case notAllowed = "not-allowed"
+    /// No policy describes this tunnel.
     case noSuchTunnel = "no-such-tunnel"
+    /// The tunnel is disabled by its policy.
     case disabled
     /// It would end a session that the caller asked to protect.
     case wouldCut = "would-cut"

@@ -4,11 +4,11 @@ package import NetworkTypes
 extension StatusReport {
   /// The last known good content that is active in place of a file with errors.
   package struct StandIn: Hashable, Sendable, Codable {
-    /// The file with errors; `nil`: all files are affected.
+    /// The file with errors; `nil`: the whole last known good set is active.
     package var file: String?
     /// The line of its first error; `nil`: the file itself is correct, but depends on one that is not.
     package var line: Int?
-    /// When the active content became the last known good, in whole seconds; `nil`: the file was never good.
+    /// The time of the last known good version, in whole seconds; `nil`: the file was never good, and is not active.
     package var since: Timestamp?
 
     package init(file: String?, line: Int?, since: Timestamp?) {

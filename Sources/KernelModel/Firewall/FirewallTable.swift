@@ -88,7 +88,7 @@ extension IPPrefix {
 }
 
 extension FirewallTable: CustomStringConvertible {
-  /// For people: `what corp includes flows through it or not at all; open to neighbours in 192.168.7.0/24`.
+  /// The text for people: `10.0.0.0/8 flows through corp or not at all; neighbours in 192.168.7.0/24 are reached`.
   package var description: String {
     var parts = guards.map { guarded in
       let what = guarded.prefixes.allSatisfy { $0.length == 0 } ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")

@@ -61,7 +61,7 @@ extension FirewallTable {
       + refusals(Self.refusal)
   }
 
-  /// 2.
+  /// 2: packets with our mark.
   private var ownMark: String {
     "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
   }
@@ -70,7 +70,7 @@ extension FirewallTable {
   /// WireGuard packets to the sender of the inner packet.
   private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
 
-  /// 9.
+  /// 9: packets to gateways, also without a kill switch.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
 
   private func toGateways(_ verdict: String) -> [String] {
@@ -103,7 +103,7 @@ extension FirewallTable {
     ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
   }
 
-  /// 3.
+  /// 3: packets into our tunnels that are up.
   private var intoTunnels: [String] { insides.isEmpty ? [] : ["oifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
 
   private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
@@ -113,7 +113,7 @@ extension FirewallTable {
     insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) ct state established,related accept"]
   }
 
-  /// 4. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
+  /// 4: packets that the network itself needs. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
   private var network: [String] {
     let servers = minimal(
       [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything })

@@ -1,5 +1,6 @@
 /// The observed state of our firewall table.
 package enum ObservedFirewall: Hashable, Sendable {
+  /// No table.
   case absent
   /// A table with this content (`FirewallTable.digest`). `isIntact`: it is known to be unchanged since. `isGuarding`: it blocks something.
   case table(digest: String, isIntact: Bool, isGuarding: Bool)

@@ -45,7 +45,9 @@ package struct ResolvConf: Hashable, Sendable {
 
 /// The observed state of the resolver's path.
 package enum ObservedResolvConf: Hashable, Sendable {
+  /// No file.
   case absent
+  /// A file with this text.
   case file(String)
   /// A file that we must not overwrite: a symbolic link, or a file that cannot be written.
   case untouchable(reason: String)

@@ -10,6 +10,7 @@ package struct RouteClaim: Hashable, Sendable {
   package enum Fate: String, Hashable, Sendable {
     /// The packets go past the tunnel.
     case outside
+    /// The packets go into the tunnel.
     case inside
     /// The packets are refused.
     case nowhere

@@ -156,7 +156,7 @@ extension Link {
 }
 
 extension OtherVPNs.VPN: CustomStringConvertible {
-  /// `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
+  /// The text for people: `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
   package var description: String {
     let what =
       prefixes.isEmpty

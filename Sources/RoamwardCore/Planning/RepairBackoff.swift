@@ -57,7 +57,7 @@ package struct RepairBackoff: Hashable, Sendable {
   /// When the first conflict ends, if no further repair is needed.
   package func endOfContests(at now: Moment) -> Moment? { contested(at: now).compactMap { records[$0]?.quietAt }.min() }
 
-  /// `the firewall's table keeps being changed by somebody; it is put right again at most every second`.
+  /// The text for people: `routing rules keep being taken away by another program; it is repaired`.
   package func text(for subject: Subject) -> String {
     let wait = records[subject]?.wait ?? .zero
     return "\(subject) by another program; "

@@ -156,6 +156,7 @@ extension TunnelPolicy {
 
 /// The kill switch of a tunnel: when the addresses that the tunnel includes may not flow outside it.
 package enum KillSwitch: String, Hashable, Sendable, CaseIterable {
+  /// No kill switch.
   case off
   /// Active while the rules, or a person, want the tunnel up.
   case on
@@ -196,6 +197,6 @@ package struct DNSPolicy: Hashable, Sendable {
 package enum NamesWhenDown: String, Hashable, Sendable, CaseIterable {
   /// They are resolved like all other names.
   case ask
-  /// They are refused, except on a network where a rule says `disconnect`: there the names need no tunnel.
+  /// They are refused, except on a network where a rule says `disconnect`: on it the names need no tunnel.
   case refuse
 }

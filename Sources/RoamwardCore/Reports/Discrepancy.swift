@@ -27,7 +27,7 @@ extension Plan {
 }
 
 extension Step {
-  /// The drift that a step would revert. Steps on an object in the place of another look up the present one.
+  /// The drift that the step would revert. Only steps that replace an object look up the present one.
   fileprivate func discrepancy(in observed: ObservedState, present: Set<String>) -> Discrepancy? {
     switch self {
     case .setAlias(let link, _):

@@ -4,8 +4,8 @@ package import NetworkTypes
 ///
 /// Only properties of the network itself count: the medium, the SSID, and per family the gateways with their hardware addresses. Left out
 /// on purpose are own addresses and leases (they renew), name servers, the MTU, and the access point (a machine roams among many). Also
-/// left out are links that are not primary (containers come and go), and the link's name and index (it may be renamed, or plugged in
-/// again).
+/// left out are links that are not primary (containers come and go). The link's name and index do not count either (it may be renamed, or
+/// plugged in again).
 ///
 /// The facts arrive one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `mayBeSame`:
 /// may both be the same network? A fact that is unknown on one side does not distinguish them. `isProvenSame`: are they the same, proven by

@@ -19,8 +19,11 @@ package struct Timeline: Hashable, Sendable {
 
   /// The lifetime of a manual override, as the timeline states it.
   package enum SaidLifetime: Hashable, Sendable {
+    /// Until the network changes.
     case networkChange
+    /// Until it is resumed.
     case resume
+    /// For this many seconds.
     case seconds(Int64)
   }
 

@@ -5,6 +5,7 @@ package import NetworkTypes
 /// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
 package struct TunnelMachine: Hashable, Sendable {
   package enum State: Hashable, Sendable {
+    /// The tunnel is down.
     case disconnected
     /// The provider is being started. `attempt` counts from 1.
     case preparing(attempt: Int, deadline: Moment)
@@ -12,22 +13,27 @@ package struct TunnelMachine: Hashable, Sendable {
     case awaitingPeer(attempt: Int, deadline: Moment)
     /// The peer has answered; routes and DNS are being applied.
     case applying(attempt: Int, deadline: Moment)
+    /// The tunnel is up, and everything is applied.
     case connected
     /// The tunnel was connected and may not be any more: another underlay, a sleep, or a silent peer. The peer has not answered since.
     /// Without a network there is no deadline: it waits for one.
     case reasserting(deadline: Moment?)
     /// The attempt failed; the next one is at `until`.
     case backingOff(attempt: Int, until: Moment)
+    /// The tunnel is going down.
     case disconnecting
   }
 
   package enum Event: Hashable, Sendable {
     /// The rules or the operator want the tunnel up (true) or down.
     case want(Bool)
+    /// The provider has started.
     case prepared
+    /// The peer has answered.
     case peerAnswered
     /// The kernel has everything that the level requires.
     case applied
+    /// The attempt, or the connected tunnel, has failed.
     case failed(TunnelFailure)
     /// The underlay has changed to another network.
     case underlayChanged
@@ -62,6 +68,7 @@ package struct TunnelMachine: Hashable, Sendable {
 
   /// The part of the tunnel that should be in the kernel.
   package enum Level: Int, Hashable, Sendable, Comparable {
+    /// Nothing of the tunnel.
     case nothing
     /// The link, configured and up, with addresses; no route leads into it.
     case link
