@@ -2,7 +2,7 @@ package import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-// How values of the core stand in JSON: each as one text.
+// The JSON forms of the core's values: each is one text.
 
 extension Timestamp: CodedAsText {
   package static let expected = "a moment such as 2026-11-22T14:03:07.412Z"

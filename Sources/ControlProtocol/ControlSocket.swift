@@ -1,7 +1,7 @@
-/// The local socket: its files, and the version of what is said there.
+/// The local socket: its files, and the version of its protocol.
 package enum ControlSocket {
-  /// Of requests and replies. Agent and command line are installed together; only after an upgrade, until the agent is restarted, they may
-  /// differ.
+  /// The version of requests and replies. Agent and command line are installed together; they may differ only after an upgrade, until the
+  /// agent is restarted.
   package static let version: Int64 = 2
 
   package static let standard = "/run/roamward/control.sock"

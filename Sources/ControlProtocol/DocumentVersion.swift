@@ -1,6 +1,6 @@
 package import JSON
 
-/// The version of the documents that people's programs read: 1. Members may be added to it; none goes or changes its meaning without
+/// The version of the documents for users' programs: 1. Members may be added to it; no member is removed or changes its meaning without
 /// another number.
 package struct DocumentVersion: Hashable, Sendable, Codable, SchemaDescribed {
   package static let current: Int64 = 1

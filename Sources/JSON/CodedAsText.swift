@@ -1,6 +1,6 @@
-/// A type whose `description` is its form in JSON too, and whose initializer reads it.
+/// A type whose `description` is also its JSON form, which its initializer parses.
 package protocol CodedAsText: Codable, CustomStringConvertible, SchemaDescribed {
-  /// For the error: `an address`.
+  /// The expected form, for the error: `an address`.
   static var expected: String { get }
 
   init?(_ text: String)

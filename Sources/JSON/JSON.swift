@@ -1,10 +1,10 @@
-/// A JSON value (RFC 8259) whose objects keep the order of their members, so that what is printed is the same every time.
+/// A JSON value (RFC 8259) whose objects keep the order of their members, so that the output is the same every time.
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
   /// A number without fraction and exponent.
   case integer(Int64)
-  /// Any other number. Infinities and what is no number have no JSON, and are printed as `null`.
+  /// Any other number. Infinities and NaN have no JSON form, and are printed as `null`.
   case real(Double)
   case string(String)
   case array([JSON])
@@ -27,7 +27,7 @@ package enum JSON: Hashable, Sendable {
   package var array: [JSON]? { if case .array(let items) = self { items } else { nil } }
   package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-  /// The number, where it is a whole one: `1e3` is 1000, `1.5` is none. Nothing is cut off.
+  /// The number if it is whole: `1e3` is 1000, `1.5` is `nil`. Nothing is rounded.
   package var integer: Int64? {
     switch self {
     case .integer(let number): number

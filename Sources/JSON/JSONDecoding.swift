@@ -1,5 +1,5 @@
 extension JSON {
-  /// The value of this JSON by its declaration. Members that it does not declare are passed over.
+  /// Decodes a value by its declaration. Members that it does not declare are ignored.
   package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws(JSONMismatch) -> Value {
     do {
       return try Reading(value: self, codingPath: []).read(type)
@@ -24,9 +24,9 @@ extension JSON: Decodable {
   }
 }
 
-/// Where a JSON value is not what its declaration says, for people: `tunnels[0].state: expected a text`.
+/// A mismatch between a JSON value and its declaration, for people: `tunnels[0].state: expected a text`.
 package struct JSONMismatch: Error, Hashable, Sendable, CustomStringConvertible {
-  /// `tunnels[0].state`; empty for the whole value.
+  /// The path to the value, such as `tunnels[0].state`; empty for the whole value.
   package let path: String
   package let reason: String
 

@@ -1,8 +1,9 @@
 extension JSON {
-  /// The JSON of a value by its declaration: one member for each coding key, in their order, and `null` for what is `nil`. The members of a
-  /// dictionary are in the order of their keys.
+  /// Encodes a value by its declaration: one member for each coding key, in their order, and `null` for `nil`. The members of a dictionary
+  /// are in the order of their keys.
   ///
-  /// Encoding fails for whole numbers beyond 64 bits with a sign alone. No declaration of ours holds one; such a value is `null`.
+  /// Encoding fails only for whole numbers beyond the range of signed 64-bit integers. No declaration of ours contains one; such a value
+  /// becomes `null`.
   package init(encoding value: some Encodable) {
     do {
       self = try Node.of(value).json
@@ -22,7 +23,7 @@ extension JSON: Encodable {
   }
 }
 
-/// A value on its way to JSON: several containers may write into the same object.
+/// A value during encoding: several containers may write into the same object.
 private final class Node {
   enum Content {
     case value(JSON)
@@ -82,7 +83,7 @@ private final class Node {
   var count: Int { if case .array(let items) = content { items.count } else { 0 } }
 }
 
-/// A dictionary whose keys are names of the user's own: it has an order in JSON, and an item for its schema.
+/// A dictionary whose keys are names from the user: it has an order in JSON, and its schema describes the items.
 package protocol KeyedByNames {
   static var item: any Decodable.Type { get }
 }
@@ -123,7 +124,7 @@ private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { node.put(try .of(value), for: key) }
 
-  // Without these an absent value would leave no member.
+  // Without these an absent value would have no member.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try put(value, key) }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try put(value, key) }
@@ -179,7 +180,7 @@ private struct Single: SingleValueEncodingContainer {
   func encode<Value: Encodable>(_ value: Value) throws { node.content = try Node.of(value).content }
 }
 
-/// The member that `superEncoder` and `superDecoder` are for.
+/// The key of the member for `superEncoder` and `superDecoder`.
 struct SuperKey: CodingKey {
   var stringValue: String { "super" }
   var intValue: Int? { nil }

@@ -1,8 +1,8 @@
-// The only file that knows jansson.
+// The only file that uses jansson.
 internal import CJansson
 
 extension JSON {
-  /// Reads one value. Refuses duplicate keys, trailing text, nesting beyond jansson's bound of 2048, whole numbers beyond 64 bits and
+  /// Parses one value. Rejects duplicate keys, trailing text, nesting beyond jansson's limit of 2048, whole numbers beyond 64 bits and
   /// others beyond a double's range.
   package init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
     var failure = json_error_t()
@@ -46,7 +46,7 @@ extension JSON {
     }
   }
 
-  /// Of jansson.h, which defines them as macros with casts.
+  /// Flags of jansson.h, which defines them as macros with casts.
   private enum Flag {
     static let rejectDuplicates = 0x1
     static let decodeAny = 0x4
@@ -54,7 +54,7 @@ extension JSON {
   }
 }
 
-/// Where a text stops being JSON. Lines count from 1.
+/// The position at which a text is not JSON any more. Lines count from 1.
 package struct JSONError: Error, Hashable, Sendable {
   package let line: Int
   package let column: Int

@@ -1,8 +1,8 @@
-/// A coding key with what its member means: the name, for encoding and decoding, and the sentence, for the published schema.
+/// A coding key with a description of its member: the name, for encoding and decoding, and the sentence, for the published schema.
 package protocol DescribedKey: CodingKey {
-  /// A sentence.
+  /// The description, a sentence.
   var about: String { get }
-  /// The only texts that the member may be; `nil`: any.
+  /// The only texts that the member may have; `nil`: any.
   var values: [String]? { get }
 }
 
@@ -10,10 +10,10 @@ extension DescribedKey {
   package var values: [String]? { nil }
 }
 
-/// A type that is more to a reader of JSON than the members that it decodes.
+/// A type that declares its own JSON Schema.
 package protocol SchemaDescribed {
   static var schema: JSON { get }
-  /// Any value, to decode in the place of one while a schema is made.
+  /// Any value, used in place of a decoded one while a schema is made.
   static var sample: Self { get }
 }
 
@@ -35,8 +35,8 @@ extension JSON: SchemaDescribed {
 }
 
 extension JSON {
-  /// The JSON Schema (draft 2020-12) of a type, made of what its decoding asks for: of each member its name, type, and sentence. Members
-  /// that it does not name are allowed, because later versions may add some.
+  /// The JSON Schema (draft 2020-12) of a type, made from its decoding: each member's name, type and description. Other members are
+  /// allowed, because later versions may add some.
   package static func schema<Value: Decodable>(of type: Value.Type) throws -> JSON {
     if let described = type as? any SchemaDescribed.Type { return described.schema }
     if let named = type as? any KeyedByNames.Type { return ["type": "object", "additionalProperties": try schema(of: named.item)] }
@@ -70,7 +70,7 @@ extension JSON {
   }
 }
 
-/// What the decoding of a type has asked for.
+/// The members that the decoding of a type has requested.
 private final class Shape {
   var properties: [JSON.Member] = []
   var item: JSON?
@@ -100,7 +100,7 @@ private final class Shape {
   }
 }
 
-/// Decodes a value out of nothing, to see what is asked for.
+/// A decoder without input that records the requested members.
 private struct Probing: Decoder {
   let shape: Shape
   var codingPath: [any CodingKey] { [] }

@@ -1,8 +1,8 @@
 internal import NetworkTypes
 
 extension JSON {
-  /// The value as text: on one line, or indented by two spaces for people, with short arrays on a line. What could steer a terminal is
-  /// escaped (`\u009b`), so the text may be printed as it is.
+  /// The value as text: on one line, or indented by two spaces for people, with short arrays on a line. Characters that can control a
+  /// terminal are escaped (`\u009b`), so the text is safe to print.
   package func text(indented: Bool = false) -> String {
     if indented { return indentedText(by: 0) }
     var text = ""
@@ -36,7 +36,7 @@ extension JSON {
     }
   }
 
-  /// The longest array that stays on one line.
+  /// The width of the longest array that stays on one line.
   private static let widestLine = 110
 
   private func indentedText(by indent: Int) -> String {

@@ -2,7 +2,7 @@
 package struct Backoff: Hashable, Sendable {
   package let first: Duration
   package let longest: Duration
-  /// In a row, up to now.
+  /// The number of failures in a row.
   private var failures = 0
 
   package init(first: Duration, longest: Duration) {
@@ -15,12 +15,12 @@ package struct Backoff: Hashable, Sendable {
     failures < 1 ? .zero : min(longest, first * (1 << min(failures - 1, 20)))
   }
 
-  /// Counts a failure. Gives the pause that follows it.
+  /// Counts a failure. Returns the pause that follows it.
   package mutating func fail() -> Duration {
     failures += 1
     return pause(after: failures)
   }
 
-  /// An attempt has worked.
+  /// Records a success.
   package mutating func reset() { failures = 0 }
 }

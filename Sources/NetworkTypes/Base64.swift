@@ -10,7 +10,7 @@ package func base64(_ bytes: [UInt8]) -> String {
   return text
 }
 
-/// Bytes of RFC 4648 base64; white space counts for nothing. `nil` for anything else.
+/// Decodes RFC 4648 base64, ignoring white space. `nil` for anything else.
 package func bytes(fromBase64 text: some StringProtocol) -> [UInt8]? {
   var result: [UInt8] = []
   var bits: UInt32 = 0

@@ -1,11 +1,11 @@
-/// Domains as a policy lists them, in its order. A long list is asked by hash, a short one entry by entry: same answers.
+/// The domains of a policy, in its order. A long list is searched by hash, a short one entry by entry: the results are the same.
 package struct DomainList: Sendable {
   private let patterns: [DomainPattern]
-  /// What names stand for themselves and all below them, where there are many.
+  /// The index of names that include all names below them, if there are many.
   private let index: DomainSet?
   private let holdsAll: Bool
 
-  /// Below this many entries, asking each is faster than hashing the name.
+  /// Below this many entries, comparing each is faster than hashing the name.
   private static let few = 8
 
   package init(_ patterns: [DomainPattern]) {

@@ -1,6 +1,6 @@
 /// A DNS name as a policy writes it or a network announces it: lower case, without the trailing dot.
 ///
-/// Letter case counts for nothing (RFC 4343). Names outside ASCII have to be written in their `xn--` form.
+/// Letter case is ignored (RFC 4343). Names outside ASCII have to be in their `xn--` form.
 package struct DomainName: Hashable, Sendable, Comparable {
   /// Never empty, never with a trailing dot.
   package let text: String
@@ -18,7 +18,8 @@ package struct DomainName: Hashable, Sendable, Comparable {
 }
 
 extension DomainName: LosslessStringConvertible {
-  /// Labels of 1 to 63 letters, digits, hyphens and underscores, 253 bytes in all (RFC 1035 section 2.3.4); one trailing dot is dropped.
+  /// Parses labels of 1 to 63 letters, digits, hyphens and underscores, 253 bytes in all (RFC 1035 section 2.3.4); one trailing dot is
+  /// dropped.
   package init?(_ text: String) {
     var bytes = Array(text.utf8)
     if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }

@@ -1,4 +1,4 @@
-/// What a policy may write where it names domains: a name, which stands for itself and all below it, or `*` for every name.
+/// A pattern for domains in a policy: a name, which includes all names below it, or `*` for every name.
 package enum DomainPattern: Hashable, Sendable {
   case any
   case within(DomainName)
@@ -12,7 +12,7 @@ package enum DomainPattern: Hashable, Sendable {
 }
 
 extension DomainPattern: LosslessStringConvertible {
-  /// `*`, `example.com`, or `*.example.com`, which means the same as `example.com`.
+  /// Parses `*`, `example.com`, or `*.example.com`, which means the same as `example.com`.
   package init?(_ text: String) {
     if text == "*" {
       self = .any

@@ -1,19 +1,19 @@
-/// Many domains, for the question whether a name is one of them or lies below one, by whole labels.
+/// A set of many domains, to find out whether a name is one of them or lies below one, by whole labels.
 ///
-/// The names lie one behind the other in one buffer. An open-addressing table holds where each begins; a byte of its hash beside it turns
-/// almost every miss away without a look at the buffer. A look-up hashes the name once, from its end, and asks at every label.
-/// Memory: the names with one byte each for the length, and 5 bytes a slot, of which half or less are taken. No more than 4 GiB of names.
+/// The names are stored one after the other in one buffer. An open-addressing table has the start of each; one byte of its hash beside it
+/// rejects almost every miss without access to the buffer. A look-up hashes the name once, from its end, and checks every label. Memory:
+/// the names with one byte each for the length, and 5 bytes a slot; at most half of the slots are used. At most 4 GiB of names.
 package struct DomainSet: Sendable {
   /// A length byte and the name, without dots at its ends, name after name.
   private var names: [UInt8] = []
-  /// Where a name begins in `names`; meaningful where the tag is not 0.
+  /// The start of a name in `names`; meaningful if the tag is not 0.
   private var places: [UInt32]
   /// 0: free. Otherwise a byte of the hash.
   private var tags: [UInt8]
   private let mask: Int
   package private(set) var count = 0
 
-  /// Names that occur twice count once.
+  /// Makes a set; names that occur twice count once.
   package init(_ domains: some Collection<DomainName>) {
     var size = 16
     while size < domains.count * 2 { size *= 2 }
@@ -44,7 +44,7 @@ package struct DomainSet: Sendable {
     return isThere(name, from: 0, hash.value)
   }
 
-  /// Whether the rest of the name, from a label's beginning, is one of the domains.
+  /// Whether the rest of the name, from a label's start, is one of the domains.
   private func isThere(_ name: Span<UInt8>, from start: Int, _ hash: UInt64) -> Bool {
     let tag = DomainHash.tag(of: hash)
     var slot = Int(truncatingIfNeeded: hash) & mask
@@ -95,6 +95,6 @@ private struct DomainHash {
     return z ^ (z >> 33)
   }
 
-  /// From 1 to 255, of bits that choose no slot.
+  /// The tag, from 1 to 255, of hash bits that select no slot.
   static func tag(of hash: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: hash >> 56) | 1 }
 }

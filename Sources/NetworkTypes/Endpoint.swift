@@ -1,4 +1,4 @@
-/// Where a tunnel's peer listens: a host, by address or by name, and a UDP or TCP port (1 to 65535).
+/// The endpoint of a peer: a host, by address or by name, and a UDP or TCP port (1 to 65535).
 package struct Endpoint: Hashable, Sendable {
   package enum Host: Hashable, Sendable, CustomStringConvertible {
     case address(IPAddress)
@@ -26,7 +26,7 @@ package struct Endpoint: Hashable, Sendable {
 }
 
 extension Endpoint: LosslessStringConvertible {
-  /// `192.0.2.1:51820`, `[2001:db8::1]:51820` or `vpn.example.com:51820`.
+  /// Parses `192.0.2.1:51820`, `[2001:db8::1]:51820` or `vpn.example.com:51820`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else { return nil }
     let host = String(text[..<colon])

@@ -1,5 +1,5 @@
-/// The hash FNV-1a of 64 bits (draft-eastlake-fnv), byte by byte. It is the same on every machine and in every version. It tells contents
-/// apart and keeps no secret: anyone can find two contents with one hash.
+/// The 64-bit hash FNV-1a (draft-eastlake-fnv), byte by byte. It is the same on every machine and in every version. It distinguishes
+/// contents and is not cryptographic: two contents with one hash are easy to find.
 package struct FNV1a: Sendable {
   /// The hash of the bytes added so far.
   package private(set) var value: UInt64

@@ -1,4 +1,4 @@
-/// Something about the machine that is known or, for a stated reason, is not. Unknown is not false.
+/// A property of the machine that is known or, for a stated reason, unknown. Unknown is not false.
 package enum Fact<Value: Hashable & Sendable>: Hashable, Sendable {
   case known(Value)
   case unknown(reason: String)
@@ -7,12 +7,12 @@ package enum Fact<Value: Hashable & Sendable>: Hashable, Sendable {
     if case .known(let value) = self { value } else { nil }
   }
 
-  /// Of a fact that nothing was asked about.
+  /// A fact that was not requested.
   package static var notNeeded: Self { .unknown(reason: notNeededReason) }
 
   package static var notNeededReason: String { "no policy asks for it" }
 
-  /// Nothing was asked about it.
+  /// Whether the fact was not requested.
   package var isNotNeeded: Bool { self == .notNeeded }
 }
 

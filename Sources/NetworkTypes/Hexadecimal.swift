@@ -1,13 +1,13 @@
 /// Two lower-case digits.
 package func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
-/// Exactly two hexadecimal digits, no sign.
+/// Parses exactly two hexadecimal digits, without a sign.
 func byte(fromHex text: Substring) -> UInt8? {
   guard text.utf8.count == 2, text.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0 | 0x20) }) else { return nil }
   return UInt8(text, radix: 16)
 }
 
-/// An even number of hexadecimal digits.
+/// Parses an even number of hexadecimal digits.
 package func bytes(fromHex text: Substring) -> [UInt8]? {
   guard text.utf8.count.isMultiple(of: 2) else { return nil }
   var bytes: [UInt8] = []

@@ -19,17 +19,17 @@ public struct IPAddress: Hashable, Sendable, Comparable {
   /// The last 64 bits of an IPv6 address; the 32 of an IPv4 address.
   public let low: UInt64
 
-  /// Of IPv4 only the lower 32 bits of `low` count.
+  /// Makes an address; for IPv4 only the lower 32 bits of `low` count.
   public init(family: Family, high: UInt64, low: UInt64) {
     self.family = family
     self.high = family == .v4 ? 0 : high
     self.low = family == .v4 ? low & 0xffff_ffff : low
   }
 
-  /// From 32 bits, the first octet in the uppermost: 0xc0000201 is 192.0.2.1.
+  /// Makes an IPv4 address from 32 bits, the first octet in the uppermost: 0xc0000201 is 192.0.2.1.
   public init(v4: UInt32) { self.init(family: .v4, high: 0, low: UInt64(v4)) }
 
-  /// From network-order bytes: 4 for IPv4, 16 for IPv6; any other count is `nil`.
+  /// Makes an address from network-order bytes: 4 for IPv4, 16 for IPv6; any other count is `nil`.
   public init?(bytes: some Collection<UInt8>) {
     func word(_ part: some Collection<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
     switch bytes.count {
@@ -68,7 +68,7 @@ public struct IPAddress: Hashable, Sendable, Comparable {
 }
 
 extension IPAddress: LosslessStringConvertible {
-  /// Reads RFC 4291 text for IPv6 and strict dotted quads for IPv4: no zone, no octal, no spaces.
+  /// Parses RFC 4291 text for IPv6 and strict dotted quads for IPv4: no zone, no octal, no spaces.
   public init?(_ text: String) {
     let parsed = text.utf8.contains(UInt8(ascii: ":")) ? Self.parseV6(text[...]) : Self.parseV4(text[...])
     guard let parsed else { return nil }
@@ -135,7 +135,7 @@ extension IPAddress: LosslessStringConvertible {
     return nil
   }
 
-  /// Colon-separated groups; the last may be a dotted quad, which counts as two.
+  /// Parses colon-separated groups; the last may be a dotted quad, which counts as two.
   private static func groups(_ text: Substring) -> [UInt16]? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     var groups: [UInt16] = []

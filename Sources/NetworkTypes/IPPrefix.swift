@@ -5,7 +5,7 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
   /// 0 to 32 for IPv4, 0 to 128 for IPv6.
   public let length: Int
 
-  /// Clears the host bits. `nil` where the length does not fit the family.
+  /// Clears the host bits. `nil` if the length does not fit the family.
   public init?(_ address: IPAddress, length: Int) {
     guard (0...address.family.bitWidth).contains(length) else { return nil }
     self.init(unchecked: address, length: length)
@@ -21,7 +21,7 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
   /// 0.0.0.0/0 or ::/0.
   public static func everything(_ family: IPAddress.Family) -> IPPrefix { IPPrefix(unchecked: .unspecified(family), length: 0) }
 
-  /// The prefix that holds this address alone.
+  /// The prefix that contains this address alone.
   public static func host(_ address: IPAddress) -> IPPrefix { IPPrefix(unchecked: address, length: address.family.bitWidth) }
 
   /// Whether the address is of this family and in the block.

@@ -1,4 +1,4 @@
-/// What kind of medium a link is, in the words of the policy language. Apple's on-demand rules know the first three.
+/// The medium of a link, as the policy language names it. Apple's on-demand rules know the first three.
 package enum InterfaceType: String, Hashable, Sendable, CaseIterable, Comparable {
   /// A wired network adapter (ARPHRD_ETHER with a device of its own).
   case ethernet
@@ -6,7 +6,7 @@ package enum InterfaceType: String, Hashable, Sendable, CaseIterable, Comparable
   case wifi
   /// A modem of a mobile network.
   case cellular
-  /// A telephone that shares its network by USB.
+  /// A phone that shares its network by USB.
   case usbTether = "usb-tether"
   /// A Bluetooth personal area network.
   case bluetooth
@@ -14,7 +14,7 @@ package enum InterfaceType: String, Hashable, Sendable, CaseIterable, Comparable
   case bridge
   /// A link without hardware: tunnels, virtual Ethernet, dummies.
   case virtual
-  /// Anything else.
+  /// Any other medium.
   case other
 
   package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }

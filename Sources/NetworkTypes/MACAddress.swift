@@ -13,7 +13,7 @@ package struct MACAddress: Hashable, Sendable, Comparable {
 }
 
 extension MACAddress: LosslessStringConvertible {
-  /// Six pairs of hexadecimal digits with `:` or `-` between them.
+  /// Parses six pairs of hexadecimal digits with `:` or `-` between them.
   package init?(_ text: String) {
     let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "-" }
     let bytes = parts.compactMap { $0.utf8.count == 2 ? byte(fromHex: $0) : nil }

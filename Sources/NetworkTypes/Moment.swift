@@ -1,25 +1,25 @@
 /// A reading of a clock that never steps and goes on while the machine sleeps (CLOCK_BOOTTIME of clock_gettime(2)).
 public struct Moment: Hashable, Sendable, Comparable {
-  /// Since the clock's own beginning, usually the machine's start.
+  /// Nanoseconds since the clock's own start, usually the machine's boot.
   public let nanoseconds: UInt64
 
   public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
-  /// Later by a duration; a negative one counts as 0.
+  /// The moment later by a duration; a negative one counts as 0.
   public static func + (a: Self, b: Duration) -> Moment {
     let (seconds, attoseconds) = b.components
     return Moment(nanoseconds: a.nanoseconds &+ UInt64(max(0, seconds)) &* 1_000_000_000 &+ UInt64(max(0, attoseconds) / 1_000_000_000))
   }
 
-  /// How much later `a` is than `b`; negative where it is earlier.
+  /// The duration from `b` to `a`; negative if `a` is earlier.
   public static func - (a: Self, b: Self) -> Duration {
     .nanoseconds(Int64(truncatingIfNeeded: a.nanoseconds) &- Int64(truncatingIfNeeded: b.nanoseconds))
   }
 }
 
 extension Duration {
-  /// In whole milliseconds, rounded towards zero.
+  /// Whole milliseconds, rounded towards zero.
   package var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -1,6 +1,6 @@
 /// The name of a Wi-Fi network: 1 to 32 bytes of any value (IEEE 802.11-2020, 9.4.2.2), compared exactly.
 ///
-/// As text it stands for itself where it is printable UTF-8; otherwise it is written `hex:` and its bytes.
+/// Its text form is the name itself if that is printable UTF-8; otherwise `hex:` and its bytes.
 package struct SSID: Hashable, Sendable, Comparable {
   package let bytes: [UInt8]
 
@@ -13,7 +13,8 @@ package struct SSID: Hashable, Sendable, Comparable {
 }
 
 extension SSID: LosslessStringConvertible {
-  /// Text stands for its UTF-8 bytes; `hex:4361666501` for bytes that are not text, or for a name that begins with `hex:`.
+  /// Parses the text form: the UTF-8 bytes of the text, or `hex:4361666501` for bytes that are not text, or for a name that begins with
+  /// `hex:`.
   package init?(_ text: String) {
     if text.hasPrefix("hex:") {
       guard let raw = NetworkTypes.bytes(fromHex: text.dropFirst(4)) else { return nil }

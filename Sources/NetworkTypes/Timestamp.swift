@@ -1,17 +1,16 @@
-/// A reading of the clock on the wall, in milliseconds since 1970 (UTC, without leap seconds). It steps when somebody
-/// sets the clock; `Moment` does not.
+/// A reading of the wall clock, in milliseconds since 1970 (UTC, without leap seconds). It steps when the clock is set; `Moment` does not.
 package struct Timestamp: Hashable, Sendable, Comparable {
   package let milliseconds: Int64
 
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// `seconds` since 1970, held to what milliseconds can say.
+  /// Makes a timestamp from `seconds` since 1970, clamped to the range of milliseconds.
   package init(seconds: Int64) {
     let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1000)
     milliseconds = isTooLarge ? (seconds < 0 ? .min : .max) : product
   }
 
-  /// Later than any other.
+  /// A timestamp later than any other.
   package static let distantFuture = Timestamp(milliseconds: .max)
 
   /// Whole seconds since 1970, rounded down.
@@ -33,8 +32,8 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 }
 
 extension Timestamp: CustomStringConvertible {
-  /// RFC 3339 in UTC, always with milliseconds: `2026-11-22T14:03:07.412Z`. What is before the year 0 or after the year 9999, which that
-  /// form cannot say, is held to its ends.
+  /// RFC 3339 in UTC, always with milliseconds: `2026-11-22T14:03:07.412Z`. Times before the year 0 or after the year 9999 are clamped,
+  /// because the format cannot express them.
   package var description: String {
     let held = min(max(milliseconds, Self.first), Self.last)
     let (days, time) = Self.floored(held, by: Self.day)
@@ -47,7 +46,7 @@ extension Timestamp: CustomStringConvertible {
       + "\(digits(time / 3_600_000, 2)):\(digits(time / 60_000 % 60, 2)):\(digits(time / 1000 % 60, 2)).\(digits(time % 1000, 3))Z"
   }
 
-  /// Reads the form of `description`, and no other.
+  /// Parses the form of `description`, and no other.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 24 else { return nil }

@@ -1,4 +1,4 @@
-/// How a Wi-Fi network protects its air, as its beacon says.
+/// The security of a Wi-Fi network, as its beacon announces it.
 package enum WiFiSecurity: String, Hashable, Sendable, CaseIterable {
   case open, owe, wep, wpa, wpa2, wpa3
   case wpa2Enterprise = "wpa2-enterprise"

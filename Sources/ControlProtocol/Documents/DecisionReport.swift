@@ -2,7 +2,7 @@ internal import JSON
 internal import NetworkTypes
 package import RoamwardCore
 
-/// What the rules of one tunnel want on one network, and why: an element of `decisions` in `roamward evaluate --json`.
+/// The decision on one tunnel on one network, with the reason: an element of `decisions` in `roamward evaluate --json`.
 package struct DecisionReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var action: Decision.Outcome
@@ -46,7 +46,7 @@ package struct DecisionReport: Hashable, Sendable, Codable {
 }
 
 extension DecisionReport {
-  /// What a decision waits for.
+  /// The wait of a pending decision.
   package struct Pending: Hashable, Sendable, Codable {
     package var waitsFor: String
     package var decideWithinMilliseconds: Int64?
@@ -73,7 +73,7 @@ extension DecisionReport {
     }
   }
 
-  /// What is decided without the fact.
+  /// The decision without the fact.
   package struct Then: Hashable, Sendable, Codable {
     package var action: Decision.Outcome
     package var rule: RuleReport?
@@ -95,7 +95,7 @@ extension DecisionReport {
     }
   }
 
-  /// Why a decision is not acted on.
+  /// The reason why a decision is not acted on.
   package struct Inert: Hashable, Sendable, Codable {
     package var code: ReasonCode
     package var by: String?
@@ -120,7 +120,7 @@ extension DecisionReport {
     }
   }
 
-  /// One rule, and what was found.
+  /// One rule, with its findings.
   package struct Entry: Hashable, Sendable, Codable {
     package var rule: RuleReport
     package var action: String

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What `roamward doctor --json` prints.
+/// The output of `roamward doctor --json`.
 package struct DoctorReport: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var findings: [Finding]
@@ -25,7 +25,7 @@ package struct DoctorReport: Hashable, Sendable, Codable {
 }
 
 extension DoctorReport {
-  /// Something that would go wrong, and what to do about it.
+  /// A problem, with the remedy.
   package struct Finding: Hashable, Sendable, Codable {
     package var check: String
     package var severity: String

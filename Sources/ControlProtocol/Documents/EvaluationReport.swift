@@ -2,7 +2,7 @@ package import JSON
 internal import NetworkTypes
 package import RoamwardCore
 
-/// What `roamward evaluate --json` prints.
+/// The output of `roamward evaluate --json`.
 package struct EvaluationReport: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var decisions: [DecisionReport]
@@ -29,7 +29,7 @@ package struct EvaluationReport: Hashable, Sendable, Codable {
   }
 }
 
-/// What a look-up of a name would do to a tunnel.
+/// The effect of a name look-up on a tunnel.
 package struct HostReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var host: String

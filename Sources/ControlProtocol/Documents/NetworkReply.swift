@@ -1,7 +1,7 @@
 package import JSON
 package import NetworkTypes
 
-/// What `network`, and `monitor` with snapshots, are answered: the network in the form of a snapshot file, as it was seen then.
+/// The reply to `network`, and to `monitor` with snapshots: the observed network in the form of a snapshot file.
 package struct NetworkReply: Hashable, Sendable, Codable {
   package var network: JSON
   package var time: Timestamp

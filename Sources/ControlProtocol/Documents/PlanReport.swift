@@ -2,7 +2,7 @@ internal import JSON
 internal import KernelModel
 package import RoamwardCore
 
-/// What `roamward plan --json` prints.
+/// The output of `roamward plan --json`.
 package struct PlanReport: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var steps: [Step]
@@ -61,7 +61,7 @@ extension PlanReport {
   }
 }
 
-/// A route or rule of somebody else's that would lead past a tunnel what the tunnel includes.
+/// A route or rule of another program that would lead included addresses past a tunnel.
 package struct RouteReport: Hashable, Sendable, Codable {
   package var tunnel: String
   package var what: String

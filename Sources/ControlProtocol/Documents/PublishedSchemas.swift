@@ -1,7 +1,7 @@
 package import JSON
 
-/// The JSON Schemas of the documents that people's programs read: docs/schema/NAME.schema.json. They are made of the declarations by which
-/// the documents are encoded and decoded.
+/// The JSON Schemas of the documents for users' programs: docs/schema/NAME.schema.json. They are made from the declarations that encode and
+/// decode the documents.
 package enum PublishedSchema: String, CaseIterable, Sendable {
   case status, monitor, evaluate, plan, state, doctor
 

@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// What `roamward state --json` prints: everything on the machine that is Roamward's.
+/// The output of `roamward state --json`: everything on the machine that is Roamward's.
 package struct StateReport: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var agent: Agent?
@@ -27,7 +27,7 @@ package struct StateReport: Hashable, Sendable, Codable {
 }
 
 extension StateReport {
-  /// The agent that runs.
+  /// The running agent.
   package struct Agent: Hashable, Sendable, Codable {
     package var process: Int
 
@@ -46,7 +46,7 @@ extension StateReport {
     }
   }
 
-  /// One thing of Roamward's.
+  /// One object of Roamward's.
   package struct Object: Hashable, Sendable, Codable {
     package var kind: String
     package var what: String

@@ -2,30 +2,30 @@ package import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// Something that happened, in the agent's own terms. `EventReport` is its form for others.
+/// An event in the agent's own terms. `EventReport` is its external form.
 package struct Event: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// The rules' verdict on a tunnel is another one, or has another reason.
+    /// The decision on a tunnel, or its reason, has changed.
     case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, code: ReasonCode, reason: String)
-    /// The tunnel has come to another state.
+    /// A tunnel has changed its state.
     case state(tunnel: String, from: String, to: String, code: ReasonCode, reason: String)
-    /// An attempt to bring a tunnel up, or one that was up, has failed. When it is tried again is told as a timer.
+    /// An attempt to start a tunnel, or a connected tunnel, has failed. The time of the next attempt is reported as a timer.
     case failure(tunnel: String, TunnelFailure)
-    /// What a person said; `nil`: nothing any more, or that it is over. `isSaid`: by a person just now.
+    /// A manual override has been set or has changed; `nil`: it was ended or is over. `isSaid`: by a person just now.
     case override(tunnel: String, OverrideRequest?, isSaid: Bool)
-    /// Something will happen to a tunnel by itself at this time; `nil`: it will not any more.
+    /// A timer of a tunnel: an action that will follow at this time; `nil`: it will not follow any more.
     case timer(tunnel: String, String, at: Timestamp?, inMilliseconds: Int64?)
-    /// The primary link is another one, or its network; `nil`: there is none.
+    /// The primary link or its network has changed; `nil`: there is none.
     case network(link: String?, type: String?, ssid: String?)
-    /// A new set is in force, or (with errors) was refused.
+    /// A new policy set is active, or was rejected (with errors).
     case policy(generation: Int, errors: Int, warnings: Int)
-    /// What the firewall holds back is something else.
+    /// The kill switch blocks something else than before.
     case firewall(FirewallStatus)
-    /// What another program had changed of ours was repaired, so often in a burst; with the tunnel where it was a tunnel's link.
+    /// Changes by another program were repaired, this many in a burst; with the tunnel if a tunnel's link was changed.
     case repair(tunnel: String?, reason: ReasonCode, count: Int)
-    /// What people should know; told once, while it lasts.
+    /// A note for people; sent once, while it lasts.
     case warning(Remark)
-    /// The network as it was seen, in the form of a snapshot file.
+    /// The observed network, in the form of a snapshot file.
     case snapshot(JSON)
   }
 
@@ -41,7 +41,7 @@ package struct Event: Hashable, Sendable {
 }
 
 extension Event.Kind {
-  /// Why it happened; `nil` where nothing but a look has.
+  /// The reason; `nil` if only an observation caused the event.
   package var code: ReasonCode? {
     switch self {
     case .decision(_, _, _, _, let code, _), .state(_, _, _, let code, _), .repair(_, let code, _): code
@@ -56,7 +56,7 @@ extension Event.Kind {
     }
   }
 
-  /// The tunnel that it happened to; `nil`: none alone.
+  /// The tunnel that the event is about; `nil`: no single one.
   package var tunnel: String? {
     switch self {
     case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .override(let tunnel, _, _),

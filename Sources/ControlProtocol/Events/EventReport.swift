@@ -2,24 +2,24 @@ package import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// What happened, as one kind of event tells it: its members stand beside those that all events have.
+/// The content of one kind of event: its members are added to those that all events have.
 package protocol Happening: Hashable, Sendable, Codable {
-  /// The word of `event`.
+  /// The value of `event`.
   static var event: String { get }
-  /// One line for people; `code` is the event's.
+  /// The line for people; `code` is the event's.
   func line(_ code: ReasonCode?) -> String
 }
 
-/// Something that happened, as `roamward monitor --json` tells it: an object on a line.
+/// An event, as `roamward monitor --json` prints it: an object on a line.
 package struct EventReport: Sendable {
-  /// Every kind of event. A new one is a type and an entry of this list.
+  /// Every kind of event. A new kind is a type and an entry of this list.
   package static let kinds: [any Happening.Type] = [
     DecisionEvent.self, StateEvent.self, FailureEvent.self, OverrideEvent.self, TimerEvent.self, NetworkEvent.self, PolicyEvent.self,
     FirewallEvent.self, RepairEvent.self, WarningEvent.self, SnapshotEvent.self,
   ]
 
   package var time: Timestamp
-  /// Why it happened; `nil` where nothing but a look has.
+  /// The reason; `nil` if only an observation caused the event.
   package var code: ReasonCode?
   package var happening: any Happening
 
@@ -29,7 +29,7 @@ package struct EventReport: Sendable {
     self.happening = happening
   }
 
-  /// One line for people.
+  /// The line for people.
   package var line: String { happening.line(code) }
 }
 
@@ -40,7 +40,7 @@ extension EventReport: Equatable {
 }
 
 extension EventReport: Codable {
-  /// What every event has beside `event` and its own members.
+  /// The members of every event besides `event` and its own members.
   private struct Envelope: Codable {
     var version = DocumentVersion()
     var time: Timestamp
@@ -84,7 +84,7 @@ extension EventReport: Codable {
 extension EventReport: SchemaDescribed {
   package static let sample = EventReport(time: .sample, code: nil, happening: PolicyEvent(generation: 1, errors: 0, warnings: 0))
 
-  /// Any one kind of event, with the members that all have.
+  /// The schema of any one kind of event, with the members that all have.
   package static let schema: JSON = ["anyOf": .array(kinds.map { schema(of: $0) })]
 
   private static func schema(of kind: any Happening.Type) -> JSON {

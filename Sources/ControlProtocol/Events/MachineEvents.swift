@@ -1,7 +1,7 @@
 package import JSON
 package import RoamwardCore
 
-/// The primary link is another one, or its network.
+/// The primary link or its network has changed.
 package struct NetworkEvent: Happening {
   package static let event = "network"
 
@@ -29,7 +29,7 @@ package struct NetworkEvent: Happening {
   }
 }
 
-/// A new set of policies is in force, or was refused for its errors.
+/// A new policy set is active, or was rejected for its errors.
 package struct PolicyEvent: Happening {
   package static let event = "policy"
 
@@ -56,7 +56,7 @@ package struct PolicyEvent: Happening {
   }
 }
 
-/// What the firewall holds back is something else.
+/// The kill switch blocks something else than before.
 package struct FirewallEvent: Happening {
   package static let event = "firewall"
 
@@ -78,7 +78,7 @@ package struct FirewallEvent: Happening {
   }
 }
 
-/// What another program had changed was repaired.
+/// Changes by another program were repaired.
 package struct RepairEvent: Happening {
   package static let event = "repair"
 
@@ -102,7 +102,7 @@ package struct RepairEvent: Happening {
   }
 }
 
-/// What people should know; told once, while it lasts.
+/// A note for people; sent once, while it lasts.
 package struct WarningEvent: Happening {
   package static let event = "warning"
 
@@ -126,7 +126,7 @@ package struct WarningEvent: Happening {
   }
 }
 
-/// The network as it was seen. `monitor --record` alone asks for it.
+/// The observed network. Only `monitor --record` asks for it.
 package struct SnapshotEvent: Happening {
   package static let event = "snapshot"
 

@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// The rules' verdict on a tunnel is another one, or has another reason.
+/// The decision on a tunnel, or its reason, has changed.
 package struct DecisionEvent: Happening {
   package static let event = "decision"
 
@@ -43,7 +43,7 @@ package struct DecisionEvent: Happening {
   }
 }
 
-/// The tunnel has come to another state.
+/// A tunnel has changed its state.
 package struct StateEvent: Happening {
   package static let event = "state"
 
@@ -80,7 +80,7 @@ package struct StateEvent: Happening {
   }
 }
 
-/// An attempt to bring a tunnel up, or one that was up, has failed.
+/// An attempt to start a tunnel, or a connected tunnel, has failed.
 package struct FailureEvent: Happening {
   package static let event = "failure"
 
@@ -104,7 +104,7 @@ package struct FailureEvent: Happening {
   }
 }
 
-/// A person has said that a tunnel is to be up or down, or that is over.
+/// A manual override of a tunnel was set, or is over.
 package struct OverrideEvent: Happening {
   package static let event = "override"
 
@@ -155,7 +155,7 @@ package struct OverrideEvent: Happening {
   }
 }
 
-/// Something will happen to a tunnel by itself, or will not any more.
+/// A timer of a tunnel was set, or was cancelled.
 package struct TimerEvent: Happening {
   package static let event = "timer"
 

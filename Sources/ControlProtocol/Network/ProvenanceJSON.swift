@@ -3,14 +3,14 @@ internal import NetworkTypes
 package import RoamwardCore
 
 extension SnapshotWithSources {
-  /// The snapshot file's form, with a section `facts` beside it: where each fact comes from, which readers of the snapshot pass over.
+  /// The snapshot file's form with a section `facts` beside it: the source of each fact. Readers of the snapshot ignore the section.
   package var json: JSON {
     guard case .object(var members) = snapshot.json else { return snapshot.json }
     members.append(.init(key: "facts", value: JSON(encoding: FactReports(of: self))))
     return .object(members)
   }
 
-  /// Gives unknown facts the reasons that `facts` has, and takes the sources from there; what cannot be read is left out.
+  /// Takes the reasons of unknown facts, and the sources, from `facts`; unreadable parts are left out.
   package mutating func takeFacts(from json: JSON) {
     guard let reports = try? json["facts"]?.decoded(as: FactReports.self) else { return }
     for i in snapshot.links.indices {
@@ -29,7 +29,7 @@ extension SnapshotWithSources {
   }
 }
 
-/// By link, and of the machine: for each fact that was asked for, the sources in order, and why it is unknown where it is.
+/// The facts by link, and of the machine: for each requested fact, its sources in order, and the reason if it is unknown.
 private struct FactReports: Codable {
   var links: [String: [String: FactReport]]
   var machine: [String: FactReport]
@@ -55,7 +55,7 @@ private struct FactReports: Codable {
   }
 }
 
-/// Where one fact comes from.
+/// The origin of one fact.
 private struct FactReport: Codable {
   struct Answer: Codable {
     var source: String
@@ -70,11 +70,11 @@ private struct FactReport: Codable {
     }
   }
 
-  /// The one that is believed.
+  /// The selected source.
   var source: String?
-  /// When it last said so, in whole seconds.
+  /// When it last confirmed the fact, in whole seconds.
   var confirmed: Timestamp?
-  /// Why it is not known.
+  /// The reason why the fact is unknown.
   var unknown: String?
   var asked: [Answer]
 

@@ -3,8 +3,8 @@ internal import NetworkTypes
 package import RoamwardCore
 
 extension NetworkSnapshot {
-  /// The snapshot file's form: what `roamward network --json` prints and `evaluate --network` reads, to the same snapshot but for the
-  /// reasons of what is unknown. What a file says by silence is not printed.
+  /// The snapshot file's form: `roamward network --json` prints it and `evaluate --network` reads it, to the same snapshot except for the
+  /// reasons of unknown facts. Facts with their default value are not printed.
   package var json: JSON {
     var members: [JSON.Member] = [.init(key: "version", value: 1), .init(key: "primary", value: JSON(primary))]
     func add(_ key: String, _ value: JSON) { members.append(JSON.Member(key: key, value: value)) }
@@ -25,7 +25,7 @@ extension NetworkSnapshot {
 }
 
 extension LinkFacts {
-  /// Keys whose value is not known are listed under `unknown`; an absent key is known to be absent.
+  /// The link as JSON. Keys of unknown facts are listed under `unknown`; an absent key is known to be absent.
   fileprivate var json: JSON {
     var members: [JSON.Member] = []
     var unknown: [String] = []
@@ -43,7 +43,7 @@ extension LinkFacts {
 }
 
 extension FactDeclaration {
-  /// A fact of the machine as a member of a snapshot; `nil` for what silence says.
+  /// A fact of the machine as a member of a snapshot; `nil` for its default value.
   fileprivate func member(of snapshot: NetworkSnapshot) -> JSON.Member? {
     guard case .machine(let access) = place else { return nil }
     switch access.value(snapshot) {

@@ -1,10 +1,10 @@
 package import NetworkTypes
 
-/// What `apply` asks for: these files over the policies in force.
+/// The request of `apply`: these files replace active policies.
 package struct ApplyRequest: Hashable, Sendable, Codable {
   /// A policy, or a file that a policy beside it names.
   package struct File: Hashable, Sendable, Codable {
-    /// Without a folder.
+    /// The file's name, without a folder.
     package var name: String
     package var text: String
 
@@ -15,12 +15,12 @@ package struct ApplyRequest: Hashable, Sendable, Codable {
   }
 
   package var files: [File]
-  /// Milliseconds after which the last set comes back unless `confirm` was said; `nil`: in force for good.
+  /// Milliseconds after which the previous set is active again unless `confirm` was called; `nil`: active permanently.
   private var confirmWithinMilliseconds: Int64?
-  /// Where sessions come from that must not be cut.
+  /// The client addresses of sessions that must not be cut.
   package var sessions: [IPAddress]
 
-  /// The time after which the last set comes back unless `confirm` was said; `nil`: in force for good.
+  /// The time after which the previous set is active again unless `confirm` was called; `nil`: active permanently.
   package var confirmWithin: Duration? { confirmWithinMilliseconds.map { .milliseconds($0) } }
 
   package init(files: [File], confirmWithin: Duration? = nil, sessions: [IPAddress] = []) {
@@ -37,7 +37,7 @@ package struct ApplyRequest: Hashable, Sendable, Codable {
     case sessions
   }
 
-  /// Refuses what is no list of files, or no time: the names become paths.
+  /// Rejects an invalid list of files, or an invalid time: the names become paths.
   func check() throws(RequestError) {
     for file in files {
       let name = file.name

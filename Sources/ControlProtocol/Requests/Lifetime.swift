@@ -1,19 +1,21 @@
 internal import JSON
 internal import NetworkTypes
 
-/// How long something that a person asks for is to last.
+/// The lifetime of an override or a suspension, as a person requests it.
 package enum Lifetime: Hashable, Sendable {
+  /// Until the network changes.
   case networkChange
+  /// Until it is resumed.
   case resume
-  /// This long.
+  /// For this duration.
   case time(Duration)
 
   package static func seconds(_ seconds: Int64) -> Lifetime { .time(.seconds(seconds)) }
 
-  /// An override is not for ever: a year at most.
+  /// The maximum lifetime of an override: a year.
   package static let longest = Duration.seconds(366 * 86_400)
 
-  /// What ends it, in the word that reports have too.
+  /// The kind of lifetime, as reports name it too.
   package enum Word: String, Hashable, Sendable, JSONEnum {
     case network, time, resume
   }

@@ -1,11 +1,11 @@
 package import NetworkTypes
 
-/// What `up` and `down` ask for.
+/// The request of `up` and `down`.
 package struct OverrideRequest: Hashable, Sendable, Codable {
   package var wantsUp: Bool
   package var until: Lifetime
   package var reason: String?
-  /// Where sessions come from that must not be cut.
+  /// The client addresses of sessions that must not be cut.
   package var sessions: [IPAddress]
 
   package init(wantsUp: Bool, until: Lifetime = .networkChange, reason: String? = nil, sessions: [IPAddress] = []) {

@@ -1,7 +1,7 @@
-/// What `release` asks for: the firewall open, wholly or for a captive portal.
+/// The request of `release`: suspend the kill switch, or open a portal window.
 package struct ReleaseRequest: Hashable, Sendable, Codable {
   package var isPortal: Bool
-  /// The control group (/proc/PID/cgroup, version 2) of the only programs that a portal is opened to.
+  /// The control group (/proc/PID/cgroup, version 2) of the only programs that a portal window is for.
   package var programs: String?
   package var until: Lifetime
   package var reason: String?

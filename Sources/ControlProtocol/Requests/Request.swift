@@ -1,25 +1,27 @@
 package import JSON
 
-/// What a client asks of the agent: one JSON object on a line, such as `{"version":2,"request":{"resume":{"tunnel":"corp"}}}`.
+/// A client's request to the agent: one JSON object on a line, such as `{"version":2,"request":{"resume":{"tunnel":"corp"}}}`.
 package enum Request: Hashable, Sendable, Codable {
+  /// The state of the agent (`StatusReport`).
   case status
-  /// The network as the last pass saw it, with where its facts come from.
+  /// The network as the last pass observed it, with the sources of its facts.
   case network
-  /// A reply, and then events, a line each, for as long as the client stays.
-  /// With `snapshots`, also every network that is seen, whole: what `simulate` can live through again.
+  /// A reply, and then events, a line each, as long as the client stays connected. With `snapshots`, also every observed network, whole:
+  /// `simulate` can replay them.
   case monitor(snapshots: Bool = false)
-  /// Holds the tunnel up or down.
+  /// Sets a manual override for the tunnel.
   case override(tunnel: String, OverrideRequest)
-  /// Ends the hold on one tunnel, or all of them.
+  /// Ends the override of one tunnel, or of all.
   case resume(tunnel: String?)
-  /// Opens the firewall, wholly or for a portal.
+  /// Suspends the kill switch, or opens a portal window.
   case release(ReleaseRequest)
   /// Reads the policies again, as SIGHUP does.
   case reload
-  /// Puts policies in force, for good or on trial.
+  /// Activates policies, permanently or on trial.
   case apply(ApplyRequest)
-  /// Keeps the policies on trial, or takes them back.
+  /// Makes the policies on trial permanent.
   case confirm
+  /// Ends the trial: the previous policies are active again.
   case revert
 
   private enum OverrideCodingKeys: String, CodingKey {
@@ -35,7 +37,7 @@ package enum Request: Hashable, Sendable, Codable {
     case _0 = "policies"
   }
 
-  /// Whether it changes anything, and so needs the right to.
+  /// Whether the request changes anything, and so requires the permission for changes.
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
@@ -68,24 +70,28 @@ package enum Request: Hashable, Sendable, Codable {
   }
 }
 
-/// Why a request was refused.
+/// The reason why a request was refused.
 package struct RequestError: Error, Hashable, Sendable, Codable {
   package enum Code: String, Hashable, Sendable, Codable {
+    /// The request is malformed or too long, or the agent is stopping.
     case badRequest = "bad-request"
     /// The client is of another release.
     case otherVersion = "other-version"
+    /// The caller has no permission for changes.
     case notAllowed = "not-allowed"
+    /// No policy describes this tunnel.
     case noSuchTunnel = "no-such-tunnel"
+    /// The tunnel is disabled by its policy.
     case disabled
-    /// It would end a session that the caller has said must not end.
+    /// It would end a session that the caller asked to protect.
     case wouldCut = "would-cut"
     /// Policies have errors.
     case badPolicy = "bad-policy"
-    /// The policies have not been read yet: the agent still ends what another has left.
+    /// The policies have not been read yet: the agent still removes leftover state.
     case starting
-    /// There is no trial, or there is one already.
+    /// There is no trial to confirm, or a trial is active already.
     case trial
-    /// The machine would not do it.
+    /// The machine could not execute it.
     case failed
   }
 
@@ -110,7 +116,7 @@ package enum Reply: Hashable, Sendable {
     }
   }
 
-  /// Fails for what is no answer of this version of the protocol; the error says so to people.
+  /// Parses a reply. Throws if it is not a reply of this version of the protocol; the error says so to people.
   package init(_ json: JSON) throws(JSONMismatch) {
     let envelope = try json.decoded(as: Envelope.self)
     if envelope.version != ControlSocket.version {

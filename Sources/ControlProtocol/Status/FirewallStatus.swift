@@ -2,32 +2,32 @@ internal import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// What the firewall holds back, in the terms of docs/security.md.
+/// The state of the kill switch, in the terms of docs/security.md.
 package struct FirewallStatus: Hashable, Sendable, Codable {
   package enum Situation: String, Hashable, Sendable, JSONEnum {
     /// No kill switch is active.
     case open
     /// A kill switch blocks what its tunnels include, except through them.
     case guarded
-    /// The same, with a window for a captive portal.
+    /// The same, with a portal window.
     case portal
     /// A person has suspended the kill switch.
     case released
   }
 
   package let situation: Situation
-  /// Why it is as it is; `reason` is what a person gave.
+  /// The reason for the state; `reason` is a person's text.
   package let code: ReasonCode
-  /// Tunnels that guard what they include.
+  /// Tunnels whose kill switch is active.
   package let guards: [String]
-  /// Those of them that are not up: what they include does not flow at all.
+  /// Those of them that are down: the addresses that they include are blocked completely.
   package let blocking: [String]
-  /// When a suspension ends by the clock.
+  /// The end of a suspension by the wall clock.
   package let until: Timestamp?
-  /// The control group of the only programs that a portal is open to.
+  /// The control group of the only programs that a portal window is for.
   package let programs: String?
   package let reason: String?
-  /// How a suspension ends.
+  /// The kind of lifetime of a suspension.
   package let lifetime: Lifetime.Word?
 
   package init(
@@ -71,7 +71,7 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     }
   }
 
-  /// For people; `nil` where there is nothing to say.
+  /// The text for people; `nil` if there is nothing to report.
   package var text: String? {
     let why = reason.map { " (\($0))" } ?? ""
     switch situation {

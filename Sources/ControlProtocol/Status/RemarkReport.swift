@@ -1,10 +1,10 @@
 internal import JSON
 package import RoamwardCore
 
-/// What people should know, in words and as a code.
+/// A note for people, as text and as a code.
 package struct RemarkReport: Hashable, Sendable, Codable {
   package var code: ReasonCode
-  /// `nil`: it concerns no single tunnel.
+  /// The tunnel; `nil`: the note concerns no single tunnel.
   package var tunnel: String?
   package var text: String
 

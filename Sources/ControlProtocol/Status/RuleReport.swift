@@ -1,7 +1,7 @@
 internal import JSON
 package import RoamwardCore
 
-/// Which rule of a policy: its place in the list, counted from 1, its name, and where it is written.
+/// The reference to a rule of a policy: its place in the list, counted from 1, its name, and its location in the file.
 package struct RuleReport: Hashable, Sendable, Codable {
   package var index: Int
   package var name: String?

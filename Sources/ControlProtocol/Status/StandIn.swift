@@ -2,13 +2,13 @@ internal import JSON
 package import NetworkTypes
 
 extension StatusReport {
-  /// What is in force in the place of policies with errors.
+  /// The last known good content that is active in place of a file with errors.
   package struct StandIn: Hashable, Sendable, Codable {
-    /// The broken file; `nil`: all files are as they were.
+    /// The file with errors; `nil`: the whole last known good set is active.
     package var file: String?
-    /// Where its first error is; `nil`: it is well, but goes with one that is not.
+    /// The line of its first error; `nil`: the file itself is correct, but depends on one that is not.
     package var line: Int?
-    /// Since when what is in force was the last that was good, in whole seconds; `nil`: nothing of the file ever was.
+    /// The time of the last known good version, in whole seconds; `nil`: the file was never good, and is not active.
     package var since: Timestamp?
 
     package init(file: String?, line: Int?, since: Timestamp?) {

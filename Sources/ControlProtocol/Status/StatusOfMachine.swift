@@ -3,7 +3,7 @@ package import NetworkTypes
 internal import RoamwardCore
 
 extension StatusReport {
-  /// What is wrong with a policy file.
+  /// An error or a warning in a policy file.
   package struct Problem: Hashable, Sendable, Codable {
     package var file: String
     package var line: Int
@@ -42,16 +42,16 @@ extension StatusReport {
     }
   }
 
-  /// The policies, and what is wrong with them.
+  /// The policies, and their errors and warnings.
   package struct Policies: Hashable, Sendable, Codable {
-    /// Counts the policy sets that took force since the agent started.
+    /// The number of policy sets that became active since the agent started.
     package var generation: Int
     package var files: Int
-    /// With an error among them, what was good last is in force.
+    /// The errors and warnings. With an error among them, the last known good policies are active.
     package var problems: [Problem]
-    /// What that is.
+    /// The last known good policies that are active instead of files with errors.
     package var standIns: [StandIn]
-    /// Until when the policies on trial may be confirmed; `nil`: none are on trial.
+    /// The time until which the policies on trial may be confirmed; `nil`: none are on trial.
     package var trialUntil: Timestamp?
 
     package init(generation: Int, files: Int, problems: [Problem] = [], standIns: [StandIn] = [], trialUntil: Timestamp? = nil) {
@@ -79,7 +79,7 @@ extension StatusReport {
     }
   }
 
-  /// What stands for a network in each family (`NetworkIdentity.digest`).
+  /// A digest of the network for each address family (`NetworkIdentity.digest`).
   package struct Digests: Hashable, Sendable, Codable {
     package var v4: String?
     package var v6: String?
@@ -102,7 +102,7 @@ extension StatusReport {
     }
   }
 
-  /// The link that the machine is on its network by. `nil` fields: no network, not on Wi-Fi, not known.
+  /// The primary link. `nil` fields: no network, not on Wi-Fi, not known.
   package struct Primary: Hashable, Sendable, Codable {
     package var link: String?
     package var type: String?
@@ -130,23 +130,23 @@ extension StatusReport {
     }
   }
 
-  /// What the agent has done since it started.
+  /// Counters since the agent started.
   package struct Counters: Hashable, Sendable, Codable {
-    /// Announcements of the kernel that reached it; those that its filter dropped are not counted, by anybody.
+    /// Kernel notifications received; those that the kernel-side filter dropped are not counted anywhere.
     package var events: Int
-    /// How often announcements were lost, and everything was read anew.
+    /// The number of times that notifications were lost and everything was read again.
     package var overflows: Int
-    /// Looks at the machine; a `status` makes one.
+    /// Observations of the machine; a `status` makes one.
     package var observations: Int
-    /// How often the rules were judged.
+    /// The number of rule evaluations.
     package var evaluations: Int
-    /// How often what is was compared with what should be.
+    /// The number of comparisons of the observed with the desired state.
     package var plans: Int
     /// Steps that changed the machine.
     package var steps: Int
-    /// Steps that repaired what another program had changed.
+    /// Steps that repaired changes by other programs.
     package var repairs: Int
-    /// How often a WireGuard device alone was asked whether its peer has answered.
+    /// The number of reads of a single WireGuard device that check whether its peer answered.
     package var polls: Int
 
     package init(
@@ -181,9 +181,9 @@ extension StatusReport {
     }
   }
 
-  /// Why the agent woke, or will wake by itself.
+  /// The reason why the agent woke, or will wake without an event.
   package struct Wake: Hashable, Sendable, Codable {
-    /// Such as `network-event`, `tunnel` or `sample`; docs/operations.md lists them.
+    /// The reason, such as `network-event`, `tunnel` or `sample`; docs/operations.md lists them.
     package var reason: String
     package var tunnel: String?
     package var at: Timestamp

@@ -2,15 +2,15 @@ internal import JSON
 package import NetworkTypes
 
 extension StatusReport {
-  /// By which way name servers are set on this host, and why not by the others.
+  /// The DNS backend of this host, and the reasons against the others.
   package struct Resolver: Hashable, Sendable, Codable {
     /// `systemd-resolved`, `resolvconf`, `openresolv`, `file` or `none`.
     package var backend: String
     package var reason: String
-    /// Some names can go to some servers, and the others elsewhere.
+    /// Whether the backend supports split DNS.
     package var splits: Bool
     package var candidates: [Candidate]
-    /// Domains whose names are asked nowhere, because their tunnel is not up.
+    /// Domains whose names are refused, because their tunnel is down.
     package var refused: [String]
 
     package init(backend: String, reason: String, splits: Bool, candidates: [Candidate], refused: [String] = []) {
@@ -65,16 +65,16 @@ extension StatusReport {
     }
   }
 
-  /// A question that was put to the network.
+  /// A request to the network, as evidence for a fact.
   package struct Probe: Hashable, Sendable, Codable {
     package var name: String
-    /// `ok`, `fail` or `unknown`; of a captive portal also `open` or `closed`.
+    /// `ok`, `fail` or `unknown`; for a captive portal also `open` or `closed`.
     package var answer: String
     package var reason: String
     package var answeredAt: Timestamp?
-    /// When it is asked again though nothing happens.
+    /// The time of the next request without an event.
     package var nextAt: Timestamp?
-    /// Whether a decision hangs on it now.
+    /// Whether a decision depends on it now.
     package var isWanted: Bool
 
     package init(name: String, answer: String, reason: String, answeredAt: Timestamp?, nextAt: Timestamp?, isWanted: Bool) {

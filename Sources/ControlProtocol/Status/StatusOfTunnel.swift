@@ -3,7 +3,7 @@ package import NetworkTypes
 package import RoamwardCore
 
 extension StatusReport {
-  /// One tunnel: what it does, and why.
+  /// One tunnel: its state, and the reason.
   package struct Tunnel: Hashable, Sendable, Codable {
     package var name: String
     /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
@@ -11,44 +11,44 @@ extension StatusReport {
     /// When the state was entered.
     package var since: Timestamp
     package var isEnabled: Bool
-    /// What the rules say, whatever a hold says.
+    /// The decision of the rules, ignoring a manual override.
     package var decision: Decision.Outcome
     package var rule: RuleReport?
-    /// Why it is as it is, in a line.
+    /// The reason for the state, in one line.
     package var reason: String
     /// The code of `reason`.
     package var code: ReasonCode
-    /// `up` or `down`.
+    /// The manual override: `up` or `down`.
     package var override: String?
     package var overrideSince: Timestamp?
-    /// When it ends, in words: `when the network changes`.
+    /// The end of the override, in words: `when the network changes`.
     package var overrideEnds: String?
-    /// When it ends by the clock.
+    /// The end of the override by the wall clock.
     package var overrideUntil: Timestamp?
     package var overrideReason: String?
-    /// What ends it.
+    /// The kind of lifetime of the override.
     package var overrideLifetime: Lifetime.Word?
-    /// Rules or a person have wanted it up, and nothing has wanted it down since.
+    /// Whether rules or a person have wanted it up, and nothing has wanted it down since.
     package var isWanted: Bool
-    /// The routing table that is its own while it is anything but down.
+    /// The tunnel's own routing table while it is not down.
     package var table: UInt32?
-    /// What will happen by itself, the next first.
+    /// The pending timers, the next first.
     package var timers: [Timer]
     package var link: String?
     package var engine: String?
     package var endpoint: String?
-    /// In whole seconds.
+    /// The last handshake, in whole seconds.
     package var lastHandshake: Timestamp?
     package var receivedBytes: Int64?
     package var sentBytes: Int64?
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     package var failure: String?
     /// The code of `failure`.
     package var failureCode: ReasonCode?
     package var notes: [RemarkReport]
     /// Attached prefixes that stay outside the tunnel though it includes them.
     package var outside: [Outside]
-    /// For how many milliseconds nothing has been received, though data was sent; `nil` while the peer is not known to be silent.
+    /// Milliseconds since anything was received, though data was sent; `nil` while the peer is not known to be silent.
     package var peerSilenceMilliseconds: Int64?
 
     package init(
@@ -154,7 +154,7 @@ extension StatusReport {
     }
   }
 
-  /// Something that will happen by itself, unless something else happens before.
+  /// A timer: an action that will follow without an event, unless another event comes before.
   package struct Timer: Hashable, Sendable, Codable {
     /// `settle`, `decide`, `release`, `override-end`, `give-up`, `retry` or `restart`.
     package var what: String
@@ -190,7 +190,7 @@ extension StatusReport {
     package var prefix: String
     package var reason: String
 
-    /// For people.
+    /// The text for people.
     package var text: String { "\(prefix), because \(reason)" }
 
     package init(prefix: String, reason: String) {

@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 internal import RoamwardCore
 
-/// What the agent knows at one moment, as `roamward status --json` prints it.
+/// The agent's state at one moment, as `roamward status --json` prints it.
 package struct StatusReport: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   /// When the report was made.
@@ -13,19 +13,19 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
   package var probes: [Probe]
-  /// What could not be done as wanted.
+  /// Requests of policies that could not be fulfilled, and other notes.
   package var notes: [RemarkReport]
-  /// Other VPNs of the machine, and what they route.
+  /// Other VPNs of the machine, and the prefixes that they route.
   package var others: [String]
   package var counters: Counters
-  /// `nil`: no tunnel brings name servers, and nobody was asked.
+  /// The DNS backend; `nil`: no tunnel brings name servers, and no backend was queried.
   package var resolver: Resolver?
-  /// Why the agent last did something.
+  /// The last reason why the agent acted.
   package var lastWake: Wake?
-  /// The first thing that it waits for though nothing happens.
+  /// The next deadline without an event.
   package var nextWake: Wake?
 
-  /// The policies have not been read yet: the agent still ends what another has left. No tunnel is known meanwhile.
+  /// Whether the policies have not been read yet: the agent still removes leftover state. No tunnel is known meanwhile.
   package var isStarting: Bool { policy.generation == 0 && policy.problems.isEmpty }
 
   package init(

@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// What `roamward status --json` prints where no agent answers and a kill switch blocks traffic.
+/// The output of `roamward status --json` if no agent answers and a kill switch blocks traffic.
 package struct StatusWithoutAgent: Hashable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var time: Timestamp
@@ -32,7 +32,7 @@ package struct StatusWithoutAgent: Hashable, Sendable, Codable {
 }
 
 extension StatusWithoutAgent {
-  /// What the kill switch blocks; `nil` where no record says for which tunnels.
+  /// The kill switch's state; `nil` if no record names its tunnels.
   package struct Firewall: Hashable, Sendable, Codable {
     package var situation: FirewallStatus.Situation
     package var code: ReasonCode

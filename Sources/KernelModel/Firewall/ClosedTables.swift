@@ -1,7 +1,6 @@
-/// Others' tables of nftables that drop what leaves this machine unless they know it: the kill switches of other
-/// products, and hardened servers.
+/// nftables tables of other programs that drop outgoing packets by default: kill switches of other products, and hardened servers.
 package struct ClosedTable: Hashable, Sendable {
-  /// As nft(8) has it: `inet mullvad`.
+  /// The name as nft(8) writes it: `inet mullvad`.
   package var name: String
   package var chain: String
 
@@ -10,7 +9,7 @@ package struct ClosedTable: Hashable, Sendable {
     self.chain = chain
   }
 
-  /// From what `nft list chains` prints. Ours are not among them: they accept by default.
+  /// Parses the output of `nft list chains`. Our tables are not included: they accept by default.
   package static func all(in listing: String) -> [ClosedTable] {
     var (table, chain) = ("", "")
     return listing.split(separator: "\n").compactMap { line in

@@ -1,15 +1,16 @@
 package import NetworkTypes
 
-/// What the firewall has to hold back: the situation that docs/security.md calls guarded (or portal). No value of it: open.
+/// The content of the kill switch's firewall table: the situation that docs/security.md calls guarded (or portal). Without a table the
+/// situation is open.
 package struct FirewallTable: Hashable, Sendable {
-  /// A tunnel whose traffic flows through it, or not at all.
+  /// A tunnel whose included addresses may only flow through it.
   package struct Guard: Hashable, Sendable {
     package var tunnel: String
-    /// What may not flow elsewhere.
+    /// The prefixes that may not flow outside the tunnel.
     package var prefixes: [IPPrefix]
-    /// What may flow elsewhere all the same.
+    /// The prefixes that may flow outside the tunnel all the same.
     package var excluded: [IPPrefix]
-    /// It brings name servers that answer every name.
+    /// Whether the tunnel brings name servers that answer every name.
     package var hasDNS: Bool
 
     package init(tunnel: String, prefixes: [IPPrefix], excluded: [IPPrefix] = [], hasDNS: Bool = false) {
@@ -20,7 +21,7 @@ package struct FirewallTable: Hashable, Sendable {
     }
   }
 
-  /// A tunnel's link and its own addresses, for which nothing may come in by another link.
+  /// A tunnel's link and its own addresses; packets to them may not arrive by another link.
   package struct Inside: Hashable, Sendable {
     package var link: String
     package var addresses: [IPAddress]
@@ -33,16 +34,16 @@ package struct FirewallTable: Hashable, Sendable {
 
   package var guards: [Guard]
   package var insides: [Inside]
-  /// Private prefixes that the machine is attached to, where every guarding tunnel lets its neighbours be reached.
+  /// Attached private prefixes that every tunnel with a kill switch allows on the LAN.
   package var neighbours: [IPPrefix]
   package var allowsLAN: Bool
-  /// Every prefix that the machine is attached to: where a DHCP server may be asked.
+  /// All attached prefixes, where a DHCP server may be reached.
   package var attached: [IPPrefix] = []
-  /// For a captive portal; `nil`: closed.
+  /// The window for a captive portal; `nil`: closed.
   package var portal: PortalWindow?
-  /// Gateways' addresses that nothing but the tunnels' own packets may go to outside, though routes lead there.
+  /// Gateway addresses that outside the tunnel only the tunnels' own packets may reach, though routes lead there.
   package var gateways: [IPAddress] = []
-  /// The kernel's WireGuard carries a tunnel that has a link. Its packets keep the socket, and so the user, of what is inside them.
+  /// Whether the kernel's WireGuard runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner packets.
   package var hasKernelTunnel = false
 
   package init(
@@ -55,38 +56,39 @@ package struct FirewallTable: Hashable, Sendable {
     self.portal = portal
   }
 
-  /// The table's family and name, as nft(8) has them.
+  /// The table's family and name, as nft(8) writes them.
   package static let name = "inet roamward"
 
-  /// Where neighbours are looked for, under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router passes on. In
-  /// IPv4 only where there is a local network.
+  /// The addresses of service discovery under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router forwards.
+  /// In IPv4 only with a local network.
   package var discovery: [IPPrefix] {
     let hasNeighbours = neighbours.contains { $0.family == .v4 }
     return ((hasNeighbours ? ["224.0.0.0/24", "239.255.255.250/32", "255.255.255.255/32"] : []) + ["ff02::/16"]).compactMap { IPPrefix($0) }
   }
 
-  /// Everything of a family is guarded by somebody.
+  /// Whether the kill switch covers all addresses of a family.
   package func guardsAll(_ family: IPAddress.Family) -> Bool { guards.contains { $0.prefixes.contains(.everything(family)) } }
 
-  /// Everything there is.
+  /// Whether the kill switch covers all addresses of both families.
   package var guardsAll: Bool { IPAddress.Family.allCases.allSatisfy(guardsAll) }
 }
 
 extension IPPrefix {
-  /// Prefixes that no network can claim from somebody else (RFC 1918, 3927, 4193, 4291): what LAN traffic may be.
+  /// The prefixes of private networks (RFC 1918, 3927, 4193, 4291), the only ones that LAN traffic may use. No network can claim them from
+  /// another.
   package static let privatePrefixes: [IPPrefix] = [
     "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10",
   ].compactMap { IPPrefix($0) }
 
   package var isPrivate: Bool { Self.privatePrefixes.contains { $0.contains(self) } }
 
-  /// A policy that includes everything, or everything but some networks, may list it in pieces this wide. A
-  /// narrower prefix is named for itself.
+  /// Whether the prefix may be a piece of a policy that includes everything, or everything but some networks. A narrower prefix is named
+  /// for itself.
   package var isPieceOfEverything: Bool { length < (family == .v4 ? 8 : 16) }
 }
 
 extension FirewallTable: CustomStringConvertible {
-  /// For people: `what corp includes flows through it or not at all; open to neighbours in 192.168.7.0/24`.
+  /// The text for people: `10.0.0.0/8 flows through corp or not at all; neighbours in 192.168.7.0/24 are reached`.
   package var description: String {
     var parts = guards.map { guarded in
       let what = guarded.prefixes.allSatisfy { $0.length == 0 } ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")

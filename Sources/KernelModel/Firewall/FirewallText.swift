@@ -1,16 +1,16 @@
 package import NetworkTypes
 
 extension FirewallTable {
-  /// The transaction that puts the table in place of whatever table of this name there is, as nft(8) reads it. Numbers in comments
-  /// are those of docs/security.md.
+  /// The nft(8) transaction that replaces any existing table of this name. Numbers in comments are those of docs/security.md.
   package var transaction: String {
     "table \(Self.name)\ndelete table \(Self.name)\n" + text
   }
 
   package static let removal = "table \(name)\ndelete table \(name)\n"
 
-  /// A second table beside it, for what nftables keeps apart: nobody on the local network is told that a tunnel's address is here. In a
-  /// transaction of its own, because a kernel without it shall still have the other one. Removes it where there is nothing to hide.
+  /// The nft(8) transaction for a second table, in a family that nftables keeps separate. It hides from the local network that a tunnel's
+  /// address is on this machine. It is a transaction of its own, so that a kernel without this family still gets the first table. Removes
+  /// the table if there is nothing to hide.
   package var neighbourTransaction: String {
     let rules = insideAddresses.compactMap { links, addresses -> String? in
       let own = addresses.filter { $0.family == .v4 }
@@ -25,7 +25,7 @@ extension FirewallTable {
   package static let neighbourName = "arp roamward"
   package static let neighbourRemoval = "table \(neighbourName)\ndelete table \(neighbourName)\n"
 
-  /// Tells this content from any other. Stands in the table as its comment.
+  /// A digest that identifies this content. The table carries it as its comment.
   package var digest: String {
     String(FNV1a(chains.joined(separator: "\n")).value, radix: 16)
   }
@@ -54,23 +54,23 @@ extension FirewallTable {
     "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }"
   }
 
-  // MARK: What leaves
+  // MARK: Outgoing packets
 
   private var output: [String] {
     ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules(of: portal?.programs) + between(outgoing: true)
       + refusals(Self.refusal)
   }
 
-  /// 2.
+  /// 2: packets with our mark.
   private var ownMark: String {
     "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
   }
 
-  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which no user has. What the kernel's WireGuard
-  /// sends is still said to be of whoever sent what is inside.
+  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which have no user. The kernel still attributes its
+  /// WireGuard packets to the sender of the inner packet.
   private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
 
-  /// 9.
+  /// 9: packets to gateways, also without a kill switch.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
 
   private func toGateways(_ verdict: String) -> [String] {
@@ -82,9 +82,9 @@ extension FirewallTable {
 
   private static let refusal = "counter reject with icmpx admin-prohibited"
 
-  /// What leaves in the end, whoever has sent it: in the hook `output` a packet is still seen on the way that it was to go at first, and
-  /// another table may change its destination, or its mark and so its route, before ours is asked. Nothing can be refused here, only
-  /// dropped. Which programs a portal's window is for has been asked before.
+  /// The chain at the hook `postrouting`, for all outgoing packets. At the hook `output` a packet still has its first route; another table
+  /// may then change its destination, or its mark and so its route. Nothing can be refused here, only dropped. The programs of a portal
+  /// window were checked before.
   private var postrouting: [String] {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
@@ -94,7 +94,7 @@ extension FirewallTable {
   }
 
   private var forward: [String] {
-    // What is forwarded has no program here.
+    // Forwarded packets have no program on this host.
     intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
       + refusals(Self.refusal)
   }
@@ -103,17 +103,17 @@ extension FirewallTable {
     ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
   }
 
-  /// 3.
+  /// 3: packets into our tunnels that are up.
   private var intoTunnels: [String] { insides.isEmpty ? [] : ["oifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
 
   private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
 
-  /// Of what is forwarded. Nobody inside begins a conversation with the network that the machine is on.
+  /// For forwarded packets. Hosts inside a tunnel cannot open connections to the network that the machine is on.
   private var answersOutOfTunnels: [String] {
     insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) ct state established,related accept"]
   }
 
-  /// 4. A DHCP server is asked by broadcast, and as a neighbour when a lease is renewed.
+  /// 4: packets that the network itself needs. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
   private var network: [String] {
     let servers = minimal(
       [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything })
@@ -142,7 +142,7 @@ extension FirewallTable {
     return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + (portal.resolver.map { ["\($0.match) \(dns)"] } ?? [])
   }
 
-  /// 5 and 6, and what 6 leaves out.
+  /// 5 and 6, with the exceptions of 6.
   private func between(outgoing: Bool) -> [String] {
     var rules: [String] = []
     rules += addresses(excluded, outgoing: outgoing)
@@ -155,7 +155,7 @@ extension FirewallTable {
     return rules
   }
 
-  /// What is guarded, after everything that may flow. Quickly told, so that programs need not wait; but see 7 for DNS.
+  /// The blocked addresses, after everything that may flow. A refusal is immediate, so that programs need not wait; but see 7 for DNS.
   private func refusals(_ verdict: String) -> [String] {
     var rules: [String] = []
     for family in IPAddress.Family.allCases {
@@ -171,7 +171,7 @@ extension FirewallTable {
 
   // MARK: The tunnels' own addresses
 
-  /// The addresses, by the links that have them: two tunnels of one provider may have the same.
+  /// The addresses, grouped by the links that have them: two tunnels of one provider may have the same addresses.
   private var insideAddresses: [(links: [String], addresses: [IPAddress])] {
     var links: [IPAddress: [String]] = [:]
     for inside in insides {
@@ -181,7 +181,7 @@ extension FirewallTable {
       .map { ($0.key, $0.value.sorted()) }.sorted { $0.links.lexicographicallyPrecedes($1.links) }
   }
 
-  /// 8: nothing to them but what comes out of the tunnel, nothing from them but into it.
+  /// 8: packets to these addresses have to come from the tunnel, and packets from them have to go into it.
   private func addressed(_ by: String, _ links: [String], _ end: String, _ addresses: [IPAddress]) -> [String] {
     IPAddress.Family.allCases.compactMap { family in
       let own = addresses.filter { $0.family == family }
@@ -190,9 +190,9 @@ extension FirewallTable {
     }
   }
 
-  // MARK: Words
+  // MARK: Text forms
 
-  /// What one tunnel excludes stays guarded where another one guards it.
+  /// The excluded prefixes. An address that one tunnel excludes stays blocked if another tunnel's kill switch includes it.
   package var excluded: [IPPrefix] {
     let all = guards.flatMap(\.excluded).uniqued().sorted()
     return all.filter { one in
@@ -209,10 +209,10 @@ extension FirewallTable {
     }
   }
 
-  /// nft refuses intervals of one set that overlap.
+  /// The prefixes without those inside another: nft refuses intervals of one set that overlap.
   private func minimal(_ prefixes: [IPPrefix]) -> [String] {
     var kept: [IPPrefix] = []
-    // In this order a prefix comes right before those that it holds.
+    // In this order a prefix comes right before those that it contains.
     for prefix in prefixes.sorted() where kept.last.map({ !$0.contains(prefix) }) ?? true { kept.append(prefix) }
     return kept.map(\.description)
   }

@@ -1,10 +1,10 @@
-/// What there is of our table.
+/// The observed state of our firewall table.
 package enum ObservedFirewall: Hashable, Sendable {
+  /// No table.
   case absent
-  /// Of this content (`FirewallTable.digest`); `isIntact`: and it is known that nobody has changed it since.
-  /// `isGuarding`: it holds something back.
+  /// A table with this content (`FirewallTable.digest`). `isIntact`: it is known to be unchanged since. `isGuarding`: it blocks something.
   case table(digest: String, isIntact: Bool, isGuarding: Bool)
-  /// The kernel has refused a table of this content, and would again.
+  /// The kernel has refused a table of this content, and would refuse it again.
   case refused(digest: String, reason: String)
   case unknown(reason: String)
 
@@ -12,7 +12,7 @@ package enum ObservedFirewall: Hashable, Sendable {
     if case .table(let digest, let isIntact, _) = self { isIntact && digest == table.digest } else { false }
   }
 
-  /// Why it would be no use to try.
+  /// The reason why a new attempt would fail too.
   package func refusal(of table: FirewallTable) -> String? {
     switch self {
     case .refused(let digest, let reason): digest == table.digest ? reason : nil

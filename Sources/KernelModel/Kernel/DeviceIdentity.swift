@@ -1,10 +1,10 @@
 package import NetworkTypes
 
-/// Which network device, as far as can be told: its index, and which of the devices that have had the index. A name is a label: it may be
-/// given to another device, and a device may be given another one. Means nothing after the agent has ended.
+/// The identity of a network device, as far as it can be told: its index and generation. A name is only a label: another device may get it,
+/// and a device may get another one. Valid only while the agent runs.
 package struct DeviceIdentity: Hashable, Sendable {
   package let index: InterfaceIndex
-  /// Differs from that of every other device of the same index.
+  /// The generation, different for every device of the same index.
   package let generation: UInt32
 
   package init(index: InterfaceIndex, generation: UInt32) {
@@ -13,12 +13,12 @@ package struct DeviceIdentity: Hashable, Sendable {
   }
 }
 
-/// Tells devices of one index apart. The kernel may give an index to another device (`ip link add index`, a move between namespaces), and
-/// says so only by announcing that the first one has gone.
+/// Distinguishes devices of one index. The kernel may give an index to another device (`ip link add index`, a move between namespaces). It
+/// reports that only by announcing that the first one is gone.
 package struct LinkGenerations: Hashable, Sendable {
   private struct Device: Hashable {
     var generation: UInt32
-    /// What a device keeps all its life.
+    /// The properties that a device never changes.
     var kind: String?
     var hardwareType: UInt16
   }
@@ -28,10 +28,10 @@ package struct LinkGenerations: Hashable, Sendable {
 
   package init() {}
 
-  /// The kernel has announced that the device of this index is gone, or has left the namespace. Another one may be there already.
+  /// Records the kernel's report that the device of this index is gone, or has left the namespace. Another one may have the index already.
   package mutating func linkIsGone(_ index: InterfaceIndex) { devices[index] = nil }
 
-  /// Writes down of every link which device it is. Those that are not among `links` are gone.
+  /// Sets the generation of every link. Devices that are not among `links` are gone.
   package mutating func identify(_ links: inout [Link]) {
     var present: [InterfaceIndex: Device] = [:]
     present.reserveCapacity(links.count)

@@ -38,11 +38,11 @@ package struct Link: Hashable, Sendable {
   package var alias: String?
   /// `IFLA_LINK`: the link that a VLAN or MACVLAN lies on, in the same namespace.
   package var lower: InterfaceIndex?
-  /// Of a bond in a mode with one: the port that carries its packets (`IFLA_BOND_ACTIVE_SLAVE`).
+  /// The active port of a bond in a mode with one (`IFLA_BOND_ACTIVE_SLAVE`).
   package var activePort: InterfaceIndex?
-  /// Of a bond's port: it is not used now (`IFLA_BOND_SLAVE_STATE`).
+  /// Whether a bond's port is not used now (`IFLA_BOND_SLAVE_STATE`).
   package var isBackup = false
-  /// Tells it from other devices of the same index (`LinkGenerations`); 0 where nobody has looked.
+  /// Distinguishes it from other devices of the same index (`LinkGenerations`); 0 if it was not determined.
   package var generation: UInt32 = 0
 
   package init(
@@ -62,11 +62,11 @@ package struct Link: Hashable, Sendable {
 
   package var device: DeviceIdentity { DeviceIdentity(index: index, generation: generation) }
 
-  /// `IFF_UP`: the administrator wants it up.
+  /// `IFF_UP`: the administrator has set it up.
   package var isUp: Bool { flags & 0x1 != 0 }
   /// `IFF_LOWER_UP`: it has carrier. (A TUN link's operstate is UNKNOWN when it is fully up, so that is not asked.)
   package var hasCarrier: Bool { flags & 0x10000 != 0 }
-  /// Not `IFF_NOARP`: a neighbour's hardware address can be asked for.
+  /// Not `IFF_NOARP`: the link resolves hardware addresses of neighbours.
   package var resolvesNeighbours: Bool { flags & 0x80 == 0 }
   package var isLoopback: Bool { flags & 0x8 != 0 }
 }

@@ -1,11 +1,11 @@
 package import NetworkTypes
 
-/// What kind of link it is, and why.
+/// The medium of a link, with the reason.
 package struct Medium: Hashable, Sendable {
   package var type: InterfaceType
-  /// In words: the driver, or the port that decided.
+  /// The reason in words: the driver, or the port that decided.
   package var reason: String
-  /// The link that carries it: itself, or the port or lower link by which it is judged.
+  /// The link that determines the medium: itself, or its port or lower link.
   package var carrier: InterfaceIndex
 
   package init(_ type: InterfaceType, reason: String, carrier: InterfaceIndex) {

@@ -1,22 +1,22 @@
-/// How the kernel's objects are marked as ours. Whatever carries these marks is kept as wanted or removed; nothing else is ever touched.
+/// The marks of our kernel objects. Objects with these marks are kept as wanted or removed; no other object is ever changed.
 ///
-/// The numbers keep clear of known tenants: Tailscale (rules 5210 to 5270, mark bits 0xff0000, table 52), wg-quick (tables and marks from
+/// The numbers avoid those of known products: Tailscale (rules 5210 to 5270, mark bits 0xff0000, table 52), wg-quick (tables and marks from
 /// 51820), NetBird (rules 105 and 110, table 7120), Mullvad (mark 0x6d6f6c65), sing-box (rules 9000 to 9010, table 2022); see `KnownVPN`.
 package enum Ownership {
   /// `rtm_protocol` of our routes and `FRA_PROTOCOL` of our rules; 82 is the letter R, unassigned in linux/rtnetlink.h.
   package static let routeProtocol: UInt8 = 82
 
-  /// Tunnel number n routes by table `tables.lowerBound + n`, and by a rule of the same priority.
+  /// The routing tables of tunnels: tunnel number n has the table `tables.lowerBound + n`, and a rule of the same priority.
   package static let tables: ClosedRange<UInt32> = 21_000...21_999
 
-  /// Priorities of our rules: those of the tunnels, and before them those that leave other VPNs' own packets alone.
+  /// The priorities of our rules: those of the tunnels, and before them those for other VPNs' own packets.
   package static let rules: ClosedRange<UInt32> = 20_900...21_999
 
   /// The firewall mark of the tunnels' own packets, which stay outside every tunnel.
   package static let mark: UInt32 = 0x5200_0000
   package static let markMask: UInt32 = 0xff00_0000
 
-  /// A link's alias (`IFLA_IFALIAS`) says whose it is: this, and the tunnel's name.
+  /// The prefix of a link's alias (`IFLA_IFALIAS`), before the tunnel's name.
   package static let aliasPrefix = "roamward:"
 
   package static func alias(ofTunnel name: String) -> String { aliasPrefix + name }
@@ -27,8 +27,8 @@ package enum Ownership {
     return String(alias.dropFirst(aliasPrefix.count))
   }
 
-  /// The link that the names of tunnels are led to that are not up, where their policies say `when-down: refuse`; and what its alias says
-  /// in place of a tunnel, which no tunnel can be called.
+  /// The link for the names of tunnels that are down, if their policies say `when-down: refuse`; and the text in its alias in place of a
+  /// tunnel, which no tunnel can have as a name.
   package static let refusalLink = "roamward-refuse"
   package static let refusalOwner = "(refused names)"
 

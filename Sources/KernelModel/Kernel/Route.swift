@@ -1,7 +1,6 @@
 package import NetworkTypes
 
-/// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). Names a link by its name, as people do;
-/// the applier looks up the index.
+/// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). It refers to a link by name; the applier looks up the index.
 package struct Route: Hashable, Sendable {
   /// `RTN_*` of linux/rtnetlink.h: what happens to a packet that takes the route.
   package enum Kind: UInt8, Hashable, Sendable {
@@ -13,13 +12,13 @@ package struct Route: Hashable, Sendable {
   package var gateway: IPAddress?
   package var link: String?
   package var table: UInt32
-  /// Lower wins. The kernel gives IPv6 routes 1024 where none is asked for.
+  /// The metric; the lower one wins. The kernel gives IPv6 routes 1024 by default.
   package var metric: UInt32
-  /// `rtm_protocol`: who made it.
+  /// `rtm_protocol`: the program that made it.
   package var routeProtocol: UInt8
   /// The kernel has marked its next hop dead or its link down.
   package var isDead: Bool
-  /// `RTA_PREFSRC`: the address that packets leave with, where the route names one.
+  /// `RTA_PREFSRC`: the source address of packets, if the route names one.
   package var preferredSource: IPAddress?
 
   package init(
@@ -54,21 +53,21 @@ extension Route: CustomStringConvertible {
   }
 }
 
-/// A rule of the routing policy database (`struct fib_rule_hdr`), as far as we make or judge them.
+/// A rule of the routing policy database (`struct fib_rule_hdr`), with the properties that we set or evaluate.
 package struct RoutingRule: Hashable, Sendable {
   package var family: IPAddress.Family
   package var priority: UInt32
   package var table: UInt32
-  /// Packets with this mark, under this mask.
+  /// The mark of matching packets, under the mask.
   package var mark: UInt32
   package var mask: UInt32
   /// `FIB_RULE_INVERT`: packets that do *not* match.
   package var isInverted: Bool
-  /// `FRA_PROTOCOL`: who made it.
+  /// `FRA_PROTOCOL`: the program that made it.
   package var routeProtocol: UInt8
-  /// `FRA_SUPPRESS_PREFIXLEN`: routes of the table that are no longer than this do not count.
+  /// `FRA_SUPPRESS_PREFIXLEN`: routes of the table with a prefix no longer than this are ignored.
   package var suppressedLength: UInt8?
-  /// It asks for more than a mark: addresses, links, users, ports.
+  /// Whether it matches more than a mark: addresses, links, users, ports.
   package var isSelective = false
 
   package init(

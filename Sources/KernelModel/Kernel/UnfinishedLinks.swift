@@ -1,8 +1,8 @@
 extension KernelState {
-  /// Of the links whose making a dead agent had noted, those that it left without the alias that says whose they are.
+  /// The links that a dead agent had noted and left without the alias that marks them as ours.
   ///
-  /// The note is written before the link is made, so by itself it proves nothing: somebody else may have made a link of that name since.
-  /// But between the making and the alias there is no other step, so a link of ours still is as it was made.
+  /// The note is written before the link is made, so by itself it proves nothing: another program may have made a link of that name since.
+  /// But there is no other step between making the link and setting the alias, so a link of ours is still unchanged.
   package func unfinished(among noted: Set<String>) -> Set<String> {
     if noted.isEmpty { return [] }
     let used = Set(addresses.map(\.link))

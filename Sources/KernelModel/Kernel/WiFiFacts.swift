@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// What a radio says about the network that it is on; known and `nil` for one that is on none.
+/// The facts of a radio about its network; known and `nil` without a network.
 package struct WiFiFacts: Hashable, Sendable {
   package var ssid: Fact<SSID?>
   package var bssid: Fact<MACAddress?>

@@ -1,11 +1,11 @@
 package import NetworkTypes
 
-/// What systemd-resolved is told about one link (org.freedesktop.resolve1(5)): which servers, for which names.
+/// The settings of one link in systemd-resolved (org.freedesktop.resolve1(5)): servers, and the names that they resolve.
 package struct LinkResolver: Hashable, Sendable {
   package struct Domain: Hashable, Sendable {
-    /// `nil` is the root: every name that no other domain claims.
+    /// The domain; `nil` is the root: every name that no other domain claims.
     package var name: DomainName?
-    /// It only leads queries to the link's servers; else it is also tried for short names.
+    /// Whether it only routes queries to the link's servers; else it is also a search domain for short names.
     package var isRoutingOnly: Bool
 
     package init(_ name: DomainName?, isRoutingOnly: Bool = false) {
@@ -13,15 +13,15 @@ package struct LinkResolver: Hashable, Sendable {
       self.isRoutingOnly = isRoutingOnly
     }
 
-    /// Every name.
+    /// The domain of every name.
     package static let root = Domain(nil, isRoutingOnly: true)
   }
 
   package var servers: [IPAddress]
   package var domains: [Domain]
-  /// Names that no link claims go to this link's servers too.
+  /// Whether names that no link claims go to this link's servers too.
   package var isDefaultRoute: Bool
-  /// Of all the servers; `nil`: the usual one.
+  /// The port of all the servers; `nil`: the default.
   package var port: UInt16?
 
   package init(servers: [IPAddress] = [], domains: [Domain] = [], isDefaultRoute: Bool = false, port: UInt16? = nil) {
@@ -31,10 +31,10 @@ package struct LinkResolver: Hashable, Sendable {
     self.port = port
   }
 
-  /// Nothing was ever set, or all of it was taken back.
+  /// Whether nothing was ever set, or everything was reverted.
   package var isEmpty: Bool { servers.isEmpty && domains.isEmpty }
 
-  /// Whether what the resolver shows is what was asked for; the order of domains means nothing to it.
+  /// Whether the settings that the resolver reports are the requested ones; it ignores the order of domains.
   package func isSame(as other: LinkResolver) -> Bool {
     servers == other.servers && Set(domains) == Set(other.domains) && isDefaultRoute == other.isDefaultRoute
   }
@@ -49,6 +49,6 @@ extension LinkResolver: CustomStringConvertible {
 }
 
 extension LinkResolver.Domain: CustomStringConvertible {
-  /// As resolvectl(1) takes it: `corp.example`, `~corp.example`, `~.`.
+  /// The domain as resolvectl(1) takes it: `corp.example`, `~corp.example`, `~.`.
   package var description: String { (isRoutingOnly ? "~" : "") + (name?.text ?? ".") }
 }

@@ -5,7 +5,7 @@ package struct ResolvConf: Hashable, Sendable {
   package var nameServers: [IPAddress]
   package var searchDomains: [DomainName]
 
-  /// glibc reads no more than this many servers (`MAXNS` of resolv.h).
+  /// The maximum number of servers that glibc reads (`MAXNS` of resolv.h).
   package static let maximumNameServers = 3
 
   package init(nameServers: [IPAddress] = [], searchDomains: [DomainName] = []) {
@@ -13,7 +13,7 @@ package struct ResolvConf: Hashable, Sendable {
     self.searchDomains = searchDomains
   }
 
-  /// Reads what glibc would: the last `search` or `domain` line counts, unreadable entries are passed over, a zone (`%eth0`) is dropped.
+  /// Parses the text as glibc does: the last `search` or `domain` line counts, unreadable entries are skipped, a zone (`%eth0`) is dropped.
   package init(parsing text: String) {
     self.init()
     for line in text.split(whereSeparator: \.isNewline) {
@@ -39,15 +39,17 @@ package struct ResolvConf: Hashable, Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Whether a file with this text is one that we wrote.
+  /// Whether we wrote a file with this text.
   package static func isOurs(_ text: String) -> Bool { text.hasPrefix(Ownership.resolvConfMarker) }
 }
 
-/// What stands at the resolver's path.
+/// The observed state of the resolver's path.
 package enum ObservedResolvConf: Hashable, Sendable {
+  /// No file.
   case absent
+  /// A file with this text.
   case file(String)
-  /// Belongs to somebody whom we must not write over: a symbolic link, or a file that cannot be written.
+  /// A file that we must not overwrite: a symbolic link, or a file that cannot be written.
   case untouchable(reason: String)
 
   package var isOurs: Bool {

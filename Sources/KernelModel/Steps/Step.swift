@@ -1,18 +1,18 @@
 package import NetworkTypes
 
-/// One change to the machine. Reads like the command an administrator would type, and knows how to take itself back.
+/// One change to the machine. Its text is the command that an administrator would type, and it knows its inverse.
 package enum Step: Hashable, Sendable {
-  /// Makes a WireGuard device: of the kernel, or by starting the userspace engine.
+  /// Makes a WireGuard device: in the kernel, or by starting the userspace engine.
   case addWireGuardLink(String, WireGuardEngine)
-  /// Makes a link that leads nowhere, for names that are refused.
+  /// Makes a dummy link, for refused names.
   case addDummyLink(String)
   /// Marks the link as ours, with the tunnel's name.
   case setAlias(link: String, alias: String)
   /// Sets the device's key, port, mark and peers, all of them.
   case configureWireGuard(link: String, WireGuardDevice)
-  /// Sets the same from nothing, so that every peer gets a new session and has to answer once more.
+  /// Sets the same from scratch, so that every peer gets a new session and has to complete a handshake again.
   case renewSessions(link: String, WireGuardDevice)
-  /// Sets the link's MTU in bytes; `was` takes it back.
+  /// Sets the link's MTU in bytes; `was` is the previous value.
   case setMTU(link: String, mtu: UInt32, was: UInt32)
   /// Gives the link an address.
   case addAddress(InterfaceAddress, link: String)
@@ -30,26 +30,26 @@ package enum Step: Hashable, Sendable {
   case addRule(RoutingRule)
   /// Removes a routing rule.
   case removeRule(RoutingRule)
-  /// Puts our table of the firewall in the place of whatever there is of it, in one transaction.
+  /// Replaces our firewall table, in one transaction.
   case replaceFirewall(FirewallTable)
-  /// Removes our table of the firewall.
+  /// Removes our firewall table.
   case removeFirewall
-  /// Keeps the file that stands there, and puts ours in its place.
+  /// Saves the existing file, and replaces it with ours.
   case writeResolvConf(ResolvConf)
-  /// Puts the kept file back.
+  /// Restores the saved file.
   case restoreResolvConf
-  /// Tells systemd-resolved what the link's servers are, and which names they answer for.
+  /// Sets the link's servers in systemd-resolved, and the names that they resolve.
   case setLinkResolver(LinkResolver, link: String)
   /// Reverts the link's settings in systemd-resolved.
   case revertLinkResolver(link: String)
   /// Gives resolvconf(8) the tunnel's record.
   case setRecord(ResolverRecord)
-  /// Takes a record of ours back, whichever resolvconf(8) has it.
+  /// Removes a record of ours, from either resolvconf(8).
   case removeRecord(String)
 }
 
 extension Step {
-  /// What may be asked of a step's declaration. Texts and the inverse are made for who asks for them alone: a plan may have 100,000 routes.
+  /// A part of a step's declaration. Texts and the inverse are made only on request: a plan may have 100,000 routes.
   enum Part {
     case traits, words, undo, object, before
   }
@@ -60,9 +60,9 @@ extension Step {
     case step(Step?)
   }
 
-  /// All that is said about each step, once. `device`: the link that has to be there. `words`: the command that an administrator would
-  /// type. `undo`: what takes it back, `nil` where removing the link does. `object`: what there is once it is made, or what it takes away.
-  /// `before`: what is there in the object's place, where its link is.
+  /// The declaration of each step. `device`: the link that has to exist. `words`: the command that an administrator would type. `undo`: the
+  /// inverse, `nil` if removing the link reverts the step. `object`: the object that the step makes or removes. `before`: the object in the
+  /// same place before the step, if its link exists.
   func declaration(_ part: Part) -> Answer {
     func declared(
       _ stage: StepStage, _ executor: StepExecutor, link: String? = nil, device: String? = nil, table: UInt32? = nil,
@@ -130,7 +130,7 @@ extension Step {
         words: "ip \(Self.family(route.destination.family))route add \(route)", undo: .removeRoute(route),
         object: "route \(route)")
     case .removeRoute(let route):
-      // One that makes room for another travels with it.
+      // A route that makes room for another is in the same batch.
       return declared(
         .routes, .kernelInBatches, device: route.link, table: route.table, takesAway: true,
         words: "ip \(Self.family(route.destination.family))route del \(route)", undo: .addRoute(route),
@@ -178,7 +178,7 @@ extension Step {
 
   private static func family(_ family: IPAddress.Family) -> String { family == .v6 ? "-6 " : "" }
 
-  /// As wg(8) takes it, with the keys left out: public keys identify people.
+  /// The device as wg(8) takes it, without the keys: public keys identify people.
   private static func words(_ device: WireGuardDevice) -> String {
     var words = ["private-key (hidden)"]
     if let port = device.listenPort { words.append("listen-port \(port)") }

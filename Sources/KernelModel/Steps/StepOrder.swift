@@ -1,18 +1,19 @@
-/// What a plan is carried out by, in turn: nothing is led anywhere before all that it needs is there (docs/security.md, "Order").
+/// The stages of a plan, in order: no route leads to a link before everything that it needs exists (docs/security.md, "Order").
 package enum StepStage: Int, Hashable, Sendable, Comparable {
+  /// The firewall table.
   case firewall
-  /// Links, with the alias that says whose they are: one that could not be given it is not touched again.
+  /// Links, with the alias that marks the owner: a link without its alias is not touched again.
   case links
   case settings, routes, rules, resolver
-  /// What takes away: tried whatever has failed before.
+  /// Removals: executed even if earlier steps failed.
   case removal
 
   package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension Step {
-  /// Whether the step is not to be made where the other one, of an earlier stage, has failed. A firewall that is refused bars nothing:
-  /// without the tunnel even more would be outside.
+  /// Whether the step must be left out if the other one, of an earlier stage, has failed. A refused firewall step blocks nothing: without
+  /// the tunnel even more traffic would flow outside.
   package func builds(on failed: Step) -> Bool {
     if case .removeRoute = self { return false }
     if case .removeRoute = failed { return false }

@@ -1,7 +1,7 @@
 package import KeyMemory
 package import NetworkTypes
 
-/// The public key of a peer or of a device, of Curve25519: 32 bytes. Private and preshared keys are a `SecretKey`.
+/// A Curve25519 public key of a peer or of a device: 32 bytes. Private and preshared keys are a `SecretKey`.
 package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package let bytes: [UInt8]
 
@@ -16,7 +16,7 @@ package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, Custom
 }
 
 extension SecretKey {
-  /// The public key of this private key; `nil` where there is none.
+  /// The public key of this private key; `nil` without one.
   package var publicKey: WireGuardKey? { publicBytes.flatMap { WireGuardKey(bytes: $0) } }
 }
 
@@ -46,7 +46,7 @@ package struct WireGuardDevice: Hashable, Sendable {
   package var engine: WireGuardEngine
   package var privateKey: SecretKey
   package var publicKey: WireGuardKey
-  /// `nil`: any free port.
+  /// The UDP port; `nil`: any free port.
   package var listenPort: UInt16?
   package var firewallMark: UInt32
   package var peers: [WireGuardPeer]
@@ -63,8 +63,8 @@ package struct WireGuardDevice: Hashable, Sendable {
     self.peers = peers
   }
 
-  /// Whether a device reported as `state` needs no change. Endpoints are left out where the peer may have roamed:
-  /// a running session's endpoint is the engine's affair; the agent sets it again by `refresh` when the underlay changes.
+  /// Whether a device reported as `state` needs no change. Endpoints are ignored if the peer may have roamed: the engine manages a running
+  /// session's endpoint. The agent sets it again by `refresh` when the underlay changes.
   package func isSatisfied(by state: WireGuardState) -> Bool {
     guard state.publicKey == publicKey, state.firewallMark == firewallMark, listenPort == nil || listenPort == state.listenPort,
       state.peers.count == peers.count

@@ -1,10 +1,10 @@
 package import KeyMemory
 package import NetworkTypes
 
-/// What runs a WireGuard device.
+/// The implementation that runs a WireGuard device.
 package enum WireGuardEngine: String, Hashable, Sendable {
   case kernel
-  /// Our own, `roamward-wireguard`.
+  /// Our own implementation, `roamward-wireguard`.
   case userspace = "roamward-wireguard"
 }
 
@@ -37,7 +37,7 @@ package struct WireGuardState: Hashable, Sendable {
   }
 
   package var engine: WireGuardEngine
-  /// `nil` while no private key is set.
+  /// The public key; `nil` without a private key.
   package var publicKey: WireGuardKey?
   package var listenPort: UInt16
   package var firewallMark: UInt32

@@ -2,7 +2,7 @@ package import KernelModel
 import NetworkTypes
 
 extension DesiredState {
-  /// What the tunnels, at their levels, want of the machine on this underlay.
+  /// The desired state of the tunnels, at their levels, on this underlay.
   package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
     self.init()
     firewall = FirewallTable(of: tunnels, on: underlay, portal: portal).map { .table($0) } ?? .open
@@ -29,7 +29,8 @@ extension DesiredState {
     refuseNames(of: ordered, down: ordered.filter { !up.contains($0) }, on: underlay)
   }
 
-  /// Other VPNs' own packets go by the main table, as they would without our tunnels; but not where a tunnel has to keep everything inside.
+  /// Adds rules for other VPNs' own packets: they take the main table, as without our tunnels, unless a kill switch has to keep everything
+  /// inside.
   private mutating func addRulesForOthers(_ tunnels: [TunnelSetup], _ others: OtherVPNs) {
     let routing = tunnels.filter { $0.level == .full }
     guard routing.allSatisfy(\.yieldsToOthers) else { return }

@@ -1,14 +1,14 @@
-/// What is wanted of every tunnel: the one builder of `TunnelSetup`s, for the agent, `plan`, `diff` and the check of SSH sessions.
+/// The desired state of every tunnel: the only builder of `TunnelSetup`s, for the agent, `plan`, `diff` and the check of SSH sessions.
 ///
-/// It is a value: policies, decisions, overrides and kill switches, and how the tunnels stand. `setups` is what the agent makes true now;
-/// `atRest` is the same when every tunnel has done what rules and overrides want of it.
+/// It is a value: policies, decisions, overrides, kill switches and the tunnels' current states. `setups` is the state to apply now.
+/// `atRest` is the state after every tunnel has done what rules and overrides want.
 package struct DesiredTunnels: Hashable, Sendable {
-  /// One tunnel as it stands.
+  /// The current state of one tunnel.
   package struct Standing: Hashable, Sendable {
     package var setup: TunnelSetup
-    /// Rules or a person have wanted it up, and nothing has wanted it down since.
+    /// Whether rules or a person have wanted it up, and nothing has wanted it down since.
     package var isWanted: Bool
-    /// It is anything but down: its slot is its own.
+    /// Whether it is in any state but down: its slot is reserved.
     package var isRunning: Bool
 
     package init(_ setup: TunnelSetup, isWanted: Bool, isRunning: Bool) {
@@ -21,7 +21,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var policies: PolicySet
   package var decisions: [String: Decision]
   package var overrides: [String: ManualOverride]
-  /// Kill switches, and their suspension.
+  /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
   package var standings: [Standing]
   /// Slots whose rule or table another program uses.
@@ -44,10 +44,10 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.isStopping = isStopping
   }
 
-  /// Slots of tunnels that run, and those that another program uses.
+  /// Slots of running tunnels, and those that another program uses.
   package var usedSlots: Set<UInt32> { Set(standings.lazy.filter(\.isRunning).map(\.setup.slot)).union(takenSlots) }
 
-  /// What is wanted now, in the order of slots and names.
+  /// The setups for now, in the order of slots and names.
   package var setups: [TunnelSetup] {
     let evaluator = Evaluator(networks: policies.networks)
     return standings.map { standing in
@@ -62,19 +62,19 @@ package struct DesiredTunnels: Hashable, Sendable {
     .sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
   }
 
-  /// A tunnel's names are not asked elsewhere while it is down, unless a rule says that this network needs no tunnel.
+  /// Whether the tunnel's names are refused while it is down; they are not if a rule says that this network needs no tunnel.
   private func refusesNames(_ policy: TunnelPolicy) -> Bool {
     policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
   }
 
-  /// The same when nothing is left to do: facts are no longer waited for, delays are over, and every tunnel is up or down. A
-  /// tunnel without a policy is gone.
+  /// The same when nothing is left to do: no fact is awaited, delays are over, and every tunnel is up or down. A tunnel without a policy is
+  /// gone.
   package var atRest: DesiredTunnels {
     let evaluator = Evaluator(networks: policies.networks)
     var rest = self
     rest.decisions = [:]
     rest.standings = []
-    // To have no network is to have just left one.
+    // Having no network is the same as having just left one.
     if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, overrides: overrides) }
     var used = usedSlots
     let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
@@ -90,7 +90,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       let standing = known[name]
       let isLoser = losers[name] != nil
       let isUp = !isLoser && (claim.intent == .up || claim.intent == .unchanged && claim.isRunning)
-      // A tunnel that gives way is guarded while its rules want it.
+      // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
       let guarding = isUp ? .up : isLoser && claim.intent != .up ? .down : claim.intent
       rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let setup = self.setup(of: policy, isUp: isUp, standing, &used)
@@ -99,7 +99,8 @@ package struct DesiredTunnels: Hashable, Sendable {
     return rest
   }
 
-  /// A tunnel that runs keeps its slot and its device; another one is given the first free slot, as it is when it starts.
+  /// The setup of one tunnel. A running tunnel keeps its slot and its device; another one gets the first free slot, as it does when it
+  /// starts.
   private func setup(of policy: TunnelPolicy, isUp: Bool, _ standing: Standing?, _ used: inout Set<UInt32>) -> TunnelSetup {
     let slots = TunnelSetup.slots(for: policy.precedence)
     guard isUp else { return TunnelSetup(policy: policy, level: .nothing, slot: slots.lowerBound, link: policy.linkName, device: .foreign) }
@@ -113,7 +114,7 @@ package struct DesiredTunnels: Hashable, Sendable {
 }
 
 extension TunnelPolicy {
-  /// The link that carries it; `nil` for a command that names none.
+  /// The tunnel's link; `nil` for a command that names none.
   package var linkName: String? {
     switch provider {
     case .wireGuard: TunnelSetup.linkName(forTunnel: name)
@@ -123,7 +124,7 @@ extension TunnelPolicy {
 }
 
 extension TunnelPolicy {
-  /// Whether it differs in nothing that the tunnel is made of, beside its provider.
+  /// Whether all tunnel settings are the same, without the provider's.
   package func isSameSetup(as other: TunnelPolicy) -> Bool {
     routes == other.routes && dns == other.dns && mtu == other.mtu && proxy == other.proxy && killSwitch == other.killSwitch
       && includesAllNetworks == other.includesAllNetworks && precedence == other.precedence
@@ -131,7 +132,7 @@ extension TunnelPolicy {
 }
 
 extension ProviderConfiguration {
-  /// Whether it differs in nothing but where it is written.
+  /// Whether all settings are the same except the location of the file.
   package func isSameTunnel(as other: ProviderConfiguration) -> Bool {
     if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
     return self == other

@@ -2,9 +2,9 @@ package import KernelModel
 import NetworkTypes
 
 extension FirewallTable {
-  /// What the tunnels want held back on this underlay; `nil`: nothing.
+  /// The addresses that the tunnels' kill switches block on this underlay; `nil`: none.
   package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
-    // The order of slots is that of starts; the same wishes make the same table.
+    // The order of slots is that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
     self.init(
@@ -34,7 +34,7 @@ extension FirewallTable.Guard {
 }
 
 extension FirewallTable.Inside {
-  /// A command's link has addresses that only the command knows.
+  /// Only the command knows the addresses of its link.
   fileprivate init?(_ tunnel: TunnelSetup) {
     guard let link = tunnel.link else { return nil }
     guard case .wireGuard(let provider) = tunnel.policy.provider else {

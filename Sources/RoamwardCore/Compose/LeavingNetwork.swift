@@ -1,8 +1,8 @@
 package import KernelModel
 
 extension DesiredTunnels {
-  /// The table for the moment in which the machine leaves the network that it is on: what rules may want elsewhere is held back, and
-  /// nothing is attached. `nil` where nothing that is open now has to be closed then.
+  /// The table for the moment when the machine leaves its network: it blocks the tunnels that rules may want elsewhere, and has no attached
+  /// prefixes. `nil` if nothing that is open now has to be blocked then.
   package func tableOnLeaving(portal: PortalWindow? = nil) -> FirewallTable? {
     guard !isStopping, killSwitch.isOpenHereAlone(policies, overrides: overrides) else { return nil }
     var left = self

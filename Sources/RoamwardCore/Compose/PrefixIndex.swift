@@ -1,9 +1,9 @@
 import NetworkTypes
 
-/// Many prefixes, to be asked which of them hold another one: at most one look for each length that occurs.
+/// An index of many prefixes, to find those that contain another one: at most one look-up for each length that occurs.
 struct PrefixIndex {
   private let prefixes: Set<IPPrefix>
-  /// The longest first.
+  /// The lengths that occur, the longest first.
   private var lengths: [IPAddress.Family: [Int]] = [:]
 
   init(_ prefixes: some Sequence<IPPrefix>) {
@@ -16,7 +16,7 @@ struct PrefixIndex {
 
   func contains(_ prefix: IPPrefix) -> Bool { prefixes.contains(prefix) }
 
-  /// The longest that holds the whole of it, itself counted.
+  /// The longest prefix that contains all of this one, including the prefix itself.
   func longest(holding prefix: IPPrefix) -> IPPrefix? {
     for length in lengths[prefix.family] ?? [] where length <= prefix.length {
       if let key = IPPrefix(prefix.address, length: length), prefixes.contains(key) { return key }

@@ -1,10 +1,10 @@
 import KernelModel
 package import NetworkTypes
 
-/// What becomes of a prefix that the machine is attached to, under a tunnel that would take it.
+/// The decision for an attached prefix, under a tunnel that would include it.
 struct PrefixStay: Hashable, Sendable {
   let isOutside: Bool
-  /// For people, to follow "because".
+  /// The reason for people, to follow "because".
   let reason: String
 
   static func outside(reason: String) -> PrefixStay { PrefixStay(isOutside: true, reason: reason) }
@@ -14,17 +14,17 @@ struct PrefixStay: Hashable, Sendable {
 /// An attached prefix that stays outside a tunnel which includes it.
 package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
   package let prefix: IPPrefix
-  /// For people, to follow "because".
+  /// The reason for people, to follow "because".
   package let reason: String
 
   package var description: String { "\(prefix) stays outside, because \(reason)" }
 }
 
 extension TunnelSetup {
-  /// Whether an attached prefix stays outside this tunnel; `nil` where the tunnel includes no prefix that holds the whole of it.
+  /// Whether an attached prefix stays outside this tunnel; `nil` if no included prefix contains all of it.
   ///
   /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy
-  /// names, or one inside it, is never the local network; and the local network is private and of a usual size.
+  /// names, or one inside it, is never the local network. The local network is private and of a usual size.
   func stay(of attached: IPPrefix, on underlay: UnderlayFit) -> PrefixStay? {
     guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
     let isOwn = underlay.ownPrefixes.contains(attached)
@@ -53,7 +53,7 @@ extension TunnelSetup {
     return .outside(reason: "this machine is attached to it, and on-overlap is prefer-local")
   }
 
-  /// Why no local network is reached outside; `nil` where credible ones are.
+  /// The reason why no local network is reachable outside; `nil` if credible ones are.
   private var lanRefusal: String? {
     if lan == .allow { return nil }
     guard let routes = policy.routes else { return "include-all-networks is set" }
@@ -61,13 +61,13 @@ extension TunnelSetup {
     return routes.lanNetworks.isEmpty ? "include-all-networks is set" : "this is none of the networks in lan-networks"
   }
 
-  /// A prefix that the policy, or else the provider's own configuration, names, and that has addresses in common with this one.
-  /// Pieces of everything name nothing.
+  /// A prefix that the policy, or else the provider's own configuration, names, and that overlaps with this one. Pieces of everything name
+  /// nothing.
   private func namedPrefix(overlapping prefix: IPPrefix) -> IPPrefix? {
     (includedPrefixes + (policy.routes?.include ?? [])).first { !$0.isPieceOfEverything && $0.overlaps(prefix) }
   }
 
-  /// Whether the firewall lets this attached prefix be reached although the tunnel guards.
+  /// Whether the firewall allows this attached prefix although the tunnel's kill switch is active.
   func letsThrough(_ attached: IPPrefix, on underlay: UnderlayFit) -> Bool {
     if let stay = stay(of: attached, on: underlay) { return stay.isOutside }
     guard lan == .allow, namedPrefix(overlapping: attached) == nil else { return false }
@@ -81,9 +81,9 @@ extension TunnelSetup {
     }
   }
 
-  /// Why the tunnel may not come up on this underlay: the machine is attached to a prefix that overlaps with a named one, and the policy
-  /// says `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts where it holds the whole named
-  /// prefix: a bridge for containers inside 172.16.0.0/12 is no conflict with another place.
+  /// The reason why the tunnel may not start on this underlay: an attached prefix overlaps with a named one, and the policy says
+  /// `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts only if it contains the whole named
+  /// prefix. A bridge for containers inside 172.16.0.0/12 is no conflict with another network.
   func refusal(on underlay: UnderlayFit) -> String? {
     guard let routes = policy.routes, routes.onOverlap == .refuse else { return nil }
     for attached in underlay.attachedPrefixes where !routes.exclude.contains(where: { $0.contains(attached) }) {
@@ -95,11 +95,11 @@ extension TunnelSetup {
     return nil
   }
 
-  /// What other VPNs of this machine route stays theirs, unless the policy takes or holds back everything.
+  /// Whether the tunnel leaves the routes of other VPNs alone: it does, unless the policy includes or blocks everything.
   var yieldsToOthers: Bool { !(policy.routes?.isEnforced ?? false) && !isGuarding && !policy.includesAllNetworks }
 }
 
 extension IPPrefix {
-  /// Of a size that local networks have: /16 to /30, in IPv6 /48 to /64.
+  /// Whether the prefix has a size of local networks: /16 to /30, in IPv6 /48 to /64.
   fileprivate var isNeighbourhood: Bool { family == .v4 ? (16...30).contains(length) : (48...64).contains(length) }
 }

@@ -2,8 +2,8 @@ import KernelModel
 package import NetworkTypes
 
 extension DesiredState {
-  /// The names of tunnels that are not up (`down`) go nowhere where their policies say so: to a link of ours with a name server that nobody
-  /// is. It stays as long as such a policy does, so that in the moment when a tunnel goes nothing has to be made first.
+  /// Refuses the names of tunnels that are down (`down`) if their policies say so: a dummy link of ours claims them, with an unused name
+  /// server. The link stays as long as such a policy exists, so that a tunnel can go down without delay.
   mutating func refuseNames(of tunnels: [TunnelSetup], down: [TunnelSetup], on underlay: UnderlayFit) {
     let refusing = tunnels.filter { $0.policy.isEnabled && $0.policy.dnsInForce.refusesWhenDown }
     if refusing.isEmpty { return }
@@ -22,7 +22,7 @@ extension DesiredState {
     resolvedLinks[Ownership.refusalLink] = .refusing(domains)
   }
 
-  /// Leaves what an earlier agent refused as it is: nobody knows yet what is wanted.
+  /// Keeps the names that an earlier agent refused: no decision exists yet.
   package mutating func keepRefusal(of observed: ObservedState) {
     guard observed.kernel.link(named: Ownership.refusalLink).map({ Ownership.tunnel(ofAlias: $0.alias) != nil }) ?? false else { return }
     links.append(.refusal)
@@ -34,10 +34,10 @@ extension DesiredState {
 }
 
 extension DNSPolicy {
-  /// Whether its names are not to be asked elsewhere while the tunnel is not up.
+  /// Whether the tunnel's names must not be resolved elsewhere while it is down.
   package var refusesWhenDown: Bool { whenDown == .refuse && isSplit && !servers.isEmpty }
 
-  /// The domains that are the tunnel's own.
+  /// The domains that belong to the tunnel.
   package var ownDomains: [DomainName] {
     let matched = matchDomains.compactMap { if case .within(let domain) = $0 { domain } else { nil } }
     return (searchDomains + matched).uniqued()
@@ -45,7 +45,7 @@ extension DNSPolicy {
 }
 
 extension ResolverChoice {
-  /// Why names cannot be kept from the network's servers by whoever keeps the resolver; `nil` where they can.
+  /// The reason why this DNS backend cannot keep names from the network's servers; `nil` if it can.
   package var reasonNotToRefuse: String? {
     obstacle
       ?? (splits
@@ -59,13 +59,13 @@ extension DesiredLink {
 }
 
 extension [InterfaceAddress] {
-  /// The address for what has none (RFC 7600): systemd-resolved asks no link without one.
+  /// The dummy address of RFC 7600: systemd-resolved ignores a link without an address.
   fileprivate static let ofNobody = [InterfaceAddress("192.0.0.8/32")].compactMap { $0 }
 }
 
 extension LinkResolver {
-  /// Leads these names to where nobody answers: the machine itself, at the port "discard" (RFC 863), where no name server listens, not even
-  /// one that listens at every address. The refusal comes back at once.
+  /// Routes these names to a closed port: the machine itself, at the port "discard" (RFC 863), where no name server listens, not even one
+  /// on every address. The refusal is immediate.
   static func refusing(_ domains: [DomainName]) -> LinkResolver {
     LinkResolver(servers: [InterfaceAddress].ofNobody.map(\.address), domains: domains.map { Domain($0, isRoutingOnly: true) }, port: 9)
   }

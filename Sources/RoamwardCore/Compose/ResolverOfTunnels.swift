@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 
 extension DesiredState {
-  /// Name servers of the tunnels, which come in the order in which they win conflicts, by the way that this host takes them.
+  /// Applies the tunnels' name servers by this host's DNS backend. The tunnels are in the order in which they win conflicts.
   mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
     let tunnels = tunnels.filter { !$0.dns.servers.isEmpty }
     guard !tunnels.isEmpty else { return }
@@ -20,7 +20,7 @@ extension DesiredState {
     }
   }
 
-  /// A server that no route of the tunnel covers is asked past the tunnel, in clear.
+  /// Notes servers outside the tunnel: without a route of the tunnel, queries to them are sent in clear text.
   private mutating func noteServersOutside(_ tunnel: TunnelSetup) {
     let included = tunnel.includedPrefixes
     guard tunnel.link != nil, !included.isEmpty else { return }
@@ -38,8 +38,8 @@ extension DesiredState {
 
   // MARK: systemd-resolved
 
-  /// Each link has its own servers. Of two tunnels that claim the same names the first has them: the resolver would ask both, and
-  /// believe whoever answers first.
+  /// Sets each link's own servers. Of two tunnels that claim the same names only the first gets them: the resolver would query both, and
+  /// take the first answer.
   private mutating func applyLinks(of tunnels: [TunnelSetup], beside rivals: [String]) {
     var claims: [LinkResolver.Domain: String] = [:]
     for tunnel in tunnels {
@@ -84,7 +84,7 @@ extension DesiredState {
 
   // MARK: One list for all names
 
-  /// The first tunnel that brings servers gets the list: it knows no names apart.
+  /// The first tunnel with servers gets the list: one list has no split DNS.
   private mutating func only(_ tunnels: [TunnelSetup], of keeper: String, cure: String) -> TunnelSetup? {
     for tunnel in tunnels.dropFirst() {
       notes.append(

@@ -1,26 +1,27 @@
 package import KernelModel
 import NetworkTypes
 
-/// A route or rule of somebody else's that would lead past a tunnel what the tunnel includes, and what comes of it.
+/// A route or rule of another program that would lead included addresses past a tunnel, and its effect.
 ///
-/// A DHCP server, a router advertisement or a program put it there; who meant it is not asked. A tunnel's table is asked before the main
-/// one, so most of them come to nothing; this says of each why, or why not.
+/// It comes from a DHCP server, a router advertisement or a program; the intention is not considered. The tunnel's table comes before the
+/// main one, so most claims have no effect. `fate` and `reason` describe the effect of each.
 package struct RouteClaim: Hashable, Sendable {
-  /// Where packets go that it is about.
+  /// The fate of the packets that the claim is about.
   package enum Fate: String, Hashable, Sendable {
-    /// Past the tunnel.
+    /// The packets go past the tunnel.
     case outside
+    /// The packets go into the tunnel.
     case inside
-    /// They are refused.
+    /// The packets are refused.
     case nowhere
   }
 
   package var tunnel: String
-  /// What is claimed: `10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)`.
+  /// The claimed route or rule: `10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)`.
   package var what: String
   package var fate: Fate
   package var reason: String
-  /// Worth telling unasked: a route that came from the network though the machine is not attached to it, or a rule that takes everything.
+  /// Whether to report it without a request: a route to a prefix that is not attached, pushed by the network, or a rule for everything.
   package var isNews = false
 }
 
@@ -28,8 +29,8 @@ extension RouteClaim: CustomStringConvertible {
   package var description: String { "\(tunnel): \(what): goes \(fate.rawValue), because \(reason)" }
 }
 
-/// Every claim on what these tunnels include, by what the kernel holds: rules that are asked before theirs first, then routes, in order of
-/// destination. Of very many routes (a router's) the first are told.
+/// All claims on the addresses that these tunnels include: rules before the tunnels' own first, then routes, in order of destination. Of
+/// very many routes (a router's) only the first are reported.
 package func routeClaims(
   on tunnels: [TunnelSetup], in kernel: KernelState, _ underlay: UnderlayFit, limit: Int = 20
 ) -> [RouteClaim] {
@@ -112,7 +113,7 @@ extension RouteClaim {
 }
 
 extension RoutingRule {
-  /// Whether ordinary packets to one of these families come to this rule before the tunnel's own, and it may lead them somewhere.
+  /// Whether packets without a mark, of one of these families, meet this rule before the tunnel's own, and it may route them.
   fileprivate func isAsked(before tunnel: TunnelSetup, for included: [IPPrefix]) -> Bool {
     guard routeProtocol != Ownership.routeProtocol, priority < tunnel.table, table != 255, !isSelective else { return false }
     return (mask == 0 || isInverted) && included.contains { $0.family == family }
@@ -120,7 +121,7 @@ extension RoutingRule {
 }
 
 extension Route {
-  /// In words, from `rtm_protocol` (linux/rtnetlink.h).
+  /// The name of the route's origin, from `rtm_protocol` (linux/rtnetlink.h).
   fileprivate var routeProtocolName: String {
     switch routeProtocol {
     case 2: "the kernel"
@@ -133,6 +134,7 @@ extension Route {
     }
   }
 
-  /// Made by what listens to the network, or by who cannot be told from it (`RTPROT_BOOT`: scripts of DHCP clients).
+  /// Whether the network may have pushed the route: by a program that listens to it, or one like it (`RTPROT_BOOT`: scripts of DHCP
+  /// clients).
   fileprivate var isPushed: Bool { [3, 9, 16].contains(routeProtocol) && gateway != nil }
 }

@@ -1,11 +1,11 @@
 package import KernelModel
 import NetworkTypes
 
-/// The routes of one tunnel's own table, and what people should know about them.
+/// The routes of one tunnel's own table, and notes about them for people.
 ///
-/// The table is asked before the main one, so what it does not want it has to let through: `throw` goes on with the next rule. Excluded
-/// prefixes, the prefixes that the machine is attached to and those of other VPNs are let through; where the tunnel has no address of a
-/// family, that family's included prefixes are `unreachable` rather than outside.
+/// The table comes before the main one, so it has to pass on other packets explicitly: `throw` continues with the next rule. It passes on
+/// excluded prefixes, attached prefixes and those of other VPNs. If the tunnel has no address of a family, that family's included prefixes
+/// are `unreachable` rather than outside.
 func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [Remark]) {
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
@@ -53,7 +53,7 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
       metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
   }
   if policy.isEnforced {
-    // The last word, should the link go or not be the one that a program insists on: then nothing follows from the main table.
+    // Final routes in case the link is gone, or is not the one that a program requires: then no packet continues to the main table.
     routes += kinds.filter { $0.value == .unicast }.map { prefix, _ in
       Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)
     }
@@ -62,11 +62,11 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
 }
 
 extension TunnelSetup {
-  /// What goes into the tunnel or nowhere: what is named, and the other family too where everything of one is named and the tunnel has no
-  /// address of the other. Nobody means half of the internet by "everything".
+  /// The prefixes that go into the tunnel or nowhere. If everything of one family is named and the tunnel has no address of the other, the
+  /// other family is included too. A policy that says "everything" does not mean half of the internet.
   var includedPrefixes: [IPPrefix] { namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
 
-  /// The policy's prefixes, else what the provider's own configuration routes.
+  /// The policy's prefixes, else those of the provider's own configuration.
   private var namedPrefixes: [IPPrefix] {
     if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = policy.routes?.include, !include.isEmpty { return include }
@@ -81,21 +81,21 @@ extension TunnelSetup {
     }
   }
 
-  /// Where its peers listen.
+  /// The addresses of the tunnel's peers.
   var endpoints: [IPAddress] {
     guard case .wireGuard(let device) = device else { return [] }
     return device.peers.compactMap { $0.endpoint?.address }.uniqued()
   }
 
-  /// Endpoints that everything reaches outside the tunnel: where the kernel checks return paths strictly, it would drop the answers of
-  /// one that its tables send inside.
+  /// The endpoints that all packets reach outside the tunnel. With strict reverse path filtering, the kernel would drop answers from an
+  /// endpoint that its tables send inside.
   func endpointsPastTheTunnel(on underlay: UnderlayFit) -> [IPAddress] {
     guard underlay.isReversePathStrict else { return [] }
     let wanted = includedPrefixes
     return endpoints.filter { endpoint in endpoint.family == .v4 && wanted.contains { $0.contains(endpoint) } }
   }
 
-  /// Whether the tunnel has an address of the family; a command's link is taken to have both.
+  /// Whether the tunnel has an address of the family; a command's link is assumed to have both.
   fileprivate func carries(_ family: IPAddress.Family) -> Bool {
     guard case .wireGuard(let provider) = policy.provider else { return true }
     return provider.configuration.addresses.contains { $0.address.family == family }
@@ -103,13 +103,13 @@ extension TunnelSetup {
 }
 
 extension [IPPrefix] {
-  /// In one piece or in two halves, as some write it to be more specific than a default route.
+  /// Whether the prefixes include the whole family: in one prefix, or in two halves, a common way to be more specific than a default route.
   fileprivate func holdsEverything(of family: IPAddress.Family) -> Bool {
     contains(.everything(family)) || Set(lazy.filter { $0.family == family && $0.length == 1 }).count == 2
   }
 }
 
 extension Route {
-  /// `IP6_RT_PRIO_USER`: what the kernel gives an IPv6 route for which no metric is asked.
+  /// `IP6_RT_PRIO_USER`: the kernel's metric for an IPv6 route without one.
   package static let defaultIPv6Metric: UInt32 = 1024
 }

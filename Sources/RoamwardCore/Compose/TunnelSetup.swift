@@ -1,22 +1,22 @@
 import KernelModel
 package import NetworkTypes
 
-/// One tunnel on its way to the kernel: its policy, how much of it is wanted, and what the provider has found out.
+/// The input for one tunnel's desired state: its policy, its level, and the result of its provider.
 package struct TunnelSetup: Hashable, Sendable {
   package var policy: TunnelPolicy
   package var level: TunnelMachine.Level
-  /// Its place in `Ownership.tables`.
+  /// The tunnel's index in `Ownership.tables`.
   package var slot: UInt32
-  /// The link that carries it; `nil` for a command that names none.
+  /// The tunnel's link; `nil` for a command that names none.
   package var link: String?
   package var device: DesiredLink.Device
-  /// What it includes flows through it, or not at all, whatever its level (docs/security.md).
+  /// Whether the kill switch blocks the included addresses outside the tunnel, at every level (docs/security.md).
   package var isGuarding: Bool
-  /// The machine is on one of the networks that `lan-networks` names. What is not known counts as no.
+  /// Whether the machine is on one of the networks in `lan-networks`. An unknown fact counts as no.
   package var isOnLANNetwork = false
-  /// Its names are not to be asked elsewhere while it is not up.
+  /// Whether the tunnel's names must not be resolved elsewhere while it is down.
   package var refusesNames = false
-  /// Peers of its WireGuard device are to be given new sessions, so that each has to answer once more.
+  /// Whether peers of the WireGuard device get new sessions, so that each has to complete a handshake again.
   package var renewsSessions = false
 
   package init(
@@ -30,27 +30,27 @@ package struct TunnelSetup: Hashable, Sendable {
     self.isGuarding = isGuarding
   }
 
-  /// The routing table, and the priority of the rule that leads to it.
+  /// The number of the routing table, and the priority of the rule that selects it.
   package var table: UInt32 { Ownership.tables.lowerBound + slot }
 
-  /// What becomes of attached prefixes on the network that the machine is on now.
+  /// The LAN policy on the current network.
   package var lan: LANPolicy {
     let routes = policy.routes ?? RoutePolicy()
-    // Who sends everything through the tunnel wants nothing outside it, unless he says otherwise.
+    // A tunnel that includes all networks allows nothing outside it, unless the policy says otherwise.
     let said = routes.lan ?? (policy.includesAllNetworks && routes.lanNetworks.isEmpty ? .block : .allow)
     return routes.lanNetworks.isEmpty || isOnLANNetwork ? said : .block
   }
 
-  /// Enterprise tunnels come before personal ones in the order of the rules, and so win where both want a destination.
+  /// Enterprise tunnels come before personal ones in the order of the rules, and so win if both include a destination.
   package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
 
-  /// The lowest slot of its class that nobody has; with 500 running tunnels of a class the last one is shared.
+  /// The lowest free slot of the class; with 500 running tunnels of a class, the last slot is shared.
   package static func freeSlot(for precedence: TunnelClass, used: Set<UInt32>) -> UInt32 {
     let all = slots(for: precedence)
     return all.first { !used.contains($0) } ?? all.upperBound - 1
   }
 
-  /// The link's name for a tunnel: its own name where the kernel takes that, else a short form that stays the same.
+  /// The link name for a tunnel: the tunnel's name if the kernel accepts it, else a short form that stays the same.
   package static func linkName(forTunnel name: String) -> String {
     if InterfaceName(name) != nil, name != Ownership.refusalLink { return name }
     let hash = name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
@@ -58,20 +58,21 @@ package struct TunnelSetup: Hashable, Sendable {
   }
 }
 
-/// The underlay as far as tunnels have to fit in.
+/// The properties of the underlay that tunnels depend on.
 package struct UnderlayFit: Hashable, Sendable {
   package var mtu: UInt32
-  /// What the machine reaches without a gateway, and so without a tunnel.
+  /// The prefixes that the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]
-  /// Those of them that no other network can have given out: of bridges without a hardware port, as containers
-  /// and virtual machines have them.
+  /// The attached prefixes that no other network can have assigned: those of bridges without a hardware port, as container and virtual
+  /// machine managers create them.
   package var ownPrefixes: Set<IPPrefix>
   package var searchDomains: [DomainName]
-  /// The gateway's packets carry no mark when they come in, so a strict check expects them from the tunnel and drops them.
+  /// Whether reverse path filtering is strict. Packets from the gateway carry no mark when they arrive, so a strict check expects them from
+  /// the tunnel and drops them.
   package var isReversePathStrict: Bool
-  /// What other VPNs of this machine route.
+  /// The routes and rules of other VPNs on this machine.
   package var others: OtherVPNs
-  /// By which way name servers are set here.
+  /// The DNS backend of this host.
   package var resolver: ResolverChoice
 
   package init(
@@ -87,7 +88,7 @@ package struct UnderlayFit: Hashable, Sendable {
     searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
   }
 
-  /// What the policy asks for, on this underlay.
+  /// The MTU of the policy, on this underlay.
   func mtu(_ policy: MTUPolicy) -> UInt32 {
     switch policy {
     case .fixed(let bytes): bytes
@@ -95,16 +96,17 @@ package struct UnderlayFit: Hashable, Sendable {
     }
   }
 
-  /// Never below 1280, the least that IPv6 works with.
+  /// The MTU minus the overhead, but at least 1280, the minimum of IPv6.
   func mtu(afterOverhead bytes: UInt32) -> UInt32 { max(mtu, bytes &+ 1280) - bytes }
 }
 
 extension LinkFacts {
-  /// IPv6 link-local addresses never leave their link; those of IPv4 (RFC 3927) are routed as any others.
+  /// The attached prefixes of the link. IPv6 link-local addresses never leave their link; those of IPv4 (RFC 3927) are routed like any
+  /// others.
   fileprivate var attachedPrefixes: [IPPrefix] {
     addresses.map(\.onLinkPrefix).filter { !($0.family == .v6 && $0.address.isLinkLocal) && !$0.address.isLoopback }
   }
 
-  /// A bridge without a hardware port, by which nothing else is reached. One that leads further is somebody's network.
+  /// Whether the link is a bridge without a hardware port and without a gateway. A bridge with a gateway belongs to a real network.
   fileprivate var isOfThisMachineAlone: Bool { type == .known(.bridge) && gateways.isEmpty }
 }

@@ -2,23 +2,23 @@ package import KernelModel
 import KeyMemory
 package import NetworkTypes
 
-/// What there ought to be: every object of ours, and nothing of anybody else's.
+/// The desired state: every object of ours, and no object of other programs.
 package struct DesiredState: Hashable, Sendable {
   package var links: [DesiredLink]
   package var routes: [Route]
   package var rules: [RoutingRule]
-  /// `nil`: leave resolv.conf alone, or give it back.
+  /// The wanted resolv.conf; `nil`: leave the file alone, or restore it.
   package var resolvConf: ResolvConf?
-  /// What systemd-resolved is to know of our links, by their names.
+  /// The wanted settings of our links in systemd-resolved, by link name.
   package var resolvedLinks: [String: LinkResolver] = [:]
-  /// What resolvconf(8) is to know.
+  /// The wanted record with resolvconf(8).
   package var record: ResolverRecord?
   /// The tunnel whose servers `resolvConf` or `record` names.
   package var listOwner: String?
   package var firewall = DesiredFirewall.open
-  /// What a policy asks for and this host cannot give, for people.
+  /// Requests of policies that this host cannot fulfil, for people.
   package var notes: [Remark]
-  /// Tunnels that may not come up on this underlay, and why.
+  /// Tunnels that may not start on this underlay, with the reason.
   package var refusals: [String: String] = [:]
 
   package init(
@@ -32,12 +32,12 @@ package struct DesiredState: Hashable, Sendable {
   }
 }
 
-/// What there ought to be of our firewall table.
+/// The desired state of our firewall table.
 package enum DesiredFirewall: Hashable, Sendable {
-  /// None.
+  /// No table.
   case open
   case table(FirewallTable)
-  /// Whatever there is: nobody knows yet what is wanted, and what an earlier agent holds back stays held back.
+  /// The table that exists, if any, unchanged: no decision exists yet, and the kill switch of an earlier agent keeps blocking.
   case asItIs
 }
 
@@ -45,9 +45,9 @@ package enum DesiredFirewall: Hashable, Sendable {
 package struct DesiredLink: Hashable, Sendable {
   package enum Device: Hashable, Sendable {
     case wireGuard(WireGuardDevice)
-    /// Made and removed by somebody else (a command): only settings are ours.
+    /// A link that another program (a command) makes and removes: only settings are ours.
     case foreign
-    /// Nothing is behind it.
+    /// A dummy link, which leads nowhere.
     case dummy
   }
 
@@ -56,7 +56,7 @@ package struct DesiredLink: Hashable, Sendable {
   package var device: Device
   package var mtu: UInt32?
   package var addresses: [InterfaceAddress]
-  /// Peers of a WireGuard device that is there get new sessions.
+  /// Whether peers of an existing WireGuard device get new sessions.
   package var renewsSessions = false
 
   package init(name: String, tunnel: String, device: Device, mtu: UInt32? = nil, addresses: [InterfaceAddress] = []) {
@@ -69,7 +69,7 @@ package struct DesiredLink: Hashable, Sendable {
 }
 
 extension DesiredLink {
-  /// The step that makes it; `nil`: somebody else does.
+  /// The step that makes the link; `nil`: another program makes it.
   package var creation: Step? {
     switch device {
     case .wireGuard(let device): .addWireGuardLink(name, device.engine)

@@ -1,16 +1,17 @@
 package import KernelModel
 
-/// What there is: the machine as far as plans change it.
+/// The observed state: the part of the machine that plans change.
 package struct ObservedState: Hashable, Sendable {
   package var kernel: KernelState
   /// WireGuard devices by the names of their links.
   package var wireGuard: [String: WireGuardState]
   package var resolvConf: ObservedResolvConf
-  /// Who keeps the resolver beside it, and what of ours they have.
+  /// The DNS backend's state besides resolv.conf, with our settings in it.
   package var resolver = ObservedResolver()
-  /// Names of links that the journal says we were making when an agent died: ours, though they may not carry the alias yet.
+  /// Names of links that an agent was making when it died, according to its notes: ours, though they may not carry the alias yet.
   package var unfinishedLinks: Set<String>
-  /// The kernel drops IPv4 packets that come in by another way than an answer would go out (`rp_filter` 1, RFC 3704 strict).
+  /// Whether strict reverse path filtering is on: the kernel drops IPv4 packets that arrive by another link than an answer would take
+  /// (`rp_filter` 1, RFC 3704 strict).
   package var isReversePathStrict = false
   package var firewall = ObservedFirewall.absent
 

@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// What the rules of one tunnel want on one network, and why.
+/// The result of one tunnel's rules on one network, with the reason.
 package struct Decision: Hashable, Sendable {
   package enum Outcome: String, Hashable, Sendable {
     /// The tunnel is wanted up.
@@ -17,15 +17,15 @@ package struct Decision: Hashable, Sendable {
 
   package var tunnel: String
   package var outcome: Outcome
-  /// The rule that decided, or whose fact is awaited; `nil` where no rule matches.
+  /// The rule that decided, or whose fact is awaited; `nil` if no rule matches.
   package var rule: RuleReference?
-  /// Rules that were looked at, in order, as far as was asked for; the last is the one that decided, where one did.
+  /// The evaluated rules, in order, as far as requested; the last is the one that decided, if one did.
   package var trace: [RuleTrace]
-  /// Of a pending decision, when the trace was asked for.
+  /// The wait of a pending decision, if the trace was requested.
   package var pending: Pending?
-  /// There was no network to judge, so no rule was looked at.
+  /// Whether there was no network, and so no rule was evaluated.
   package var isWithoutNetwork = false
-  /// Why nothing comes of it; `nil`: it is acted on.
+  /// The reason why the decision is not acted on; `nil`: it is acted on.
   package var inert: Inert?
 
   package init(tunnel: String, outcome: Outcome, rule: RuleReference? = nil, trace: [RuleTrace] = []) {
@@ -36,19 +36,19 @@ package struct Decision: Hashable, Sendable {
   }
 }
 
-/// Why a decision is not acted on.
+/// The reason why a decision is not acted on.
 package enum Inert: Hashable, Sendable {
   /// `enabled: false`: nothing starts the tunnel.
   case disabled
   /// `on-demand: { enabled: false }`: the rules do not act; the tunnel obeys `up` and `down`.
   case onDemandOff
-  /// Only one enterprise tunnel runs at a time, and this one comes first.
+  /// Only one enterprise tunnel runs at a time, and this one has precedence.
   case excluded(by: String)
   /// `evaluate-connection`: this version does not watch look-ups.
   case unsupported
 }
 
-/// How long a pending decision waits, from when the network came, and what it is without the fact.
+/// The time limit of a pending decision, counted from the network's arrival, and the decision without the fact.
 package struct Pending: Hashable, Sendable {
   package var decideWithin: Duration
   package var then: Decision.Outcome
@@ -61,7 +61,7 @@ package struct Pending: Hashable, Sendable {
   }
 }
 
-/// Which rule: its place in the list, counted from 1, its name, and where it is written.
+/// The reference to a rule: its place in the list, counted from 1, its name, and its location in the file.
 package struct RuleReference: Hashable, Sendable {
   package var index: Int
   package var name: String?
@@ -74,7 +74,7 @@ package struct RuleReference: Hashable, Sendable {
   }
 }
 
-/// One rule's verdict.
+/// The verdict of one rule.
 package struct RuleTrace: Hashable, Sendable {
   package var rule: RuleReference
   package var action: Action
@@ -89,9 +89,9 @@ package struct RuleTrace: Hashable, Sendable {
   }
 }
 
-/// What was found at one node of a condition. Plain data; `reason` puts it in words.
+/// The finding at one node of a condition. Plain data; `reason` is its text.
 package indirect enum Finding: Hashable, Sendable {
-  /// A key of a match: what was found, in words that hold whatever the verdict.
+  /// A key of a match: its finding as text that suits every verdict.
   case key(String, Truth, found: String)
   case all(Truth, [Finding])
   case any(Truth, [Finding])

@@ -1,22 +1,22 @@
 import NetworkTypes
 
-/// Decides what policies want on a network. The one place where rules are judged: the agent, the dry run and every explanation use it.
+/// Decides what policies want on a network. All rule evaluation happens here: for the agent, the dry run and every explanation.
 package struct Evaluator: Sendable {
-  /// What an unknown fact does.
+  /// The treatment of an unknown fact.
   package enum Patience: Hashable, Sendable {
     /// The decision waits for it.
     case waits
-    /// It counts as the rule's action wants: ignorance connects, and never disconnects.
+    /// It counts as the rule's action prescribes: an unknown fact connects, and never disconnects.
     case isOver
   }
 
-  /// How much of what was found a decision carries.
+  /// The amount of explanation that a decision carries.
   package enum Explanation: Hashable, Sendable {
     /// The verdict alone.
     case none
-    /// What was found for the rule that decides, or whose fact is awaited: the reason in words, and no more.
+    /// The findings of the deciding rule, or of the rule whose fact is awaited: the reason as text, and no more.
     case ofDecidingRule
-    /// What was found for every rule up to that one.
+    /// The findings of every rule up to that one.
     case whole
   }
 
@@ -26,10 +26,10 @@ package struct Evaluator: Sendable {
     self.networks = Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first }
   }
 
-  /// The first rule that holds decides. Without a network nothing is judged and the tunnel is left as it is. To put into words what was
-  /// found costs many times what judging does, so it is done for as many rules as are asked for.
+  /// Decides by the first rule that matches. Without a network no rule is evaluated and the tunnel is left as it is. Text of findings costs
+  /// many times the evaluation, so it is made only for the requested rules.
   ///
-  /// While a decision waits, what probes found on this network before may connect, and nothing else.
+  /// While a decision waits, earlier probe results on this network may connect, and nothing else.
   package func decide(
     _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
   ) -> Decision {
@@ -49,7 +49,7 @@ package struct Evaluator: Sendable {
     }
     var trace: [RuleTrace] = []
     let rules = tunnel.onDemand.rules
-    // By place: a copy of each rule would cost more than judging it.
+    // By index: a copy of each rule would cost more than its evaluation.
     for i in rules.indices {
       var holds: Truth
       if explanation == .whole {
@@ -76,13 +76,13 @@ package struct Evaluator: Sendable {
     return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
   }
 
-  /// What was found for every rule, also for those after the one that decides. Empty without a network.
+  /// The findings of every rule, including those after the deciding one. Empty without a network.
   package func trace(_ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> [RuleTrace] {
     guard let context = EvaluationContext(snapshot) else { return [] }
     return tunnel.onDemand.rules.enumerated().map { i, rule in RuleTrace(of: rule, at: i, explain(rule.match, on: context)) }
   }
 
-  /// Whether the machine is on one of the named networks. Without a network it is on none; what is not known counts as no.
+  /// Whether the machine is on one of the named networks. Without a network it is on none; unknown counts as no.
   package func isOn(anyOf names: [String], _ snapshot: NetworkSnapshot) -> Bool {
     guard !names.isEmpty, let context = EvaluationContext(snapshot) else { return false }
     return evaluate(.network(names), on: context) == .yes
@@ -99,7 +99,7 @@ package struct Evaluator: Sendable {
     }
   }
 
-  /// Whether a fact that the condition lacks may still come; what no source of this host can give is not waited for.
+  /// Whether a missing fact of the condition may still arrive; facts that no source of this host can provide are not awaited.
   private func isAwaitingFact(_ condition: Condition, on context: EvaluationContext) -> Bool {
     switch condition {
     case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: context) }
@@ -110,7 +110,7 @@ package struct Evaluator: Sendable {
     }
   }
 
-  /// The verdict with everything that was found on the way.
+  /// The verdict with all findings on the way.
   private func explain(_ condition: Condition, on context: EvaluationContext) -> Finding {
     switch condition {
     case .all(let parts):
@@ -144,7 +144,7 @@ package struct Evaluator: Sendable {
     return result
   }
 
-  /// An empty list is an absent key: it always holds.
+  /// An empty list is an absent key: it always matches.
   private func any<Part>(_ parts: [Part], _ truth: (Part) -> Truth) -> Truth {
     var result = Truth(parts.isEmpty)
     for part in parts {

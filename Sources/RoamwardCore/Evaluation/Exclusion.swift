@@ -1,16 +1,16 @@
-/// One enterprise tunnel at a time, as on Apple's systems: the others give way (docs/policy-reference.md, "class").
-/// Personal tunnels run beside it.
+/// The limit of one enterprise tunnel at a time, as on Apple's systems: the others give way (docs/policy-reference.md, "class"). Personal
+/// tunnels run beside it.
 ///
-/// A manual override comes first, the newest of several; then the tunnel that comes first in the order of the policies. A tunnel that is
-/// only left as it is (`ignore`) gives way to one that is wanted; one that runs and waits for a fact keeps its place.
+/// A manual override has precedence, the newest of several; then the tunnel that is first in the order of the policies. A tunnel that is
+/// only left as it is (`ignore`) gives way to a wanted one; a running tunnel that waits for a fact keeps its place.
 package enum Exclusion {
-  /// What one tunnel is to do before others are considered.
+  /// The intent of one tunnel before the others are considered.
   package struct Claim: Hashable, Sendable {
     package var tunnel: TunnelPolicy
     package var intent: Intent
     package var isPending: Bool
     package var override: ManualOverride?
-    /// It is up, or coming up.
+    /// Whether the tunnel is up or coming up.
     package var isRunning: Bool
 
     package init(_ tunnel: TunnelPolicy, _ decision: Decision, override: ManualOverride? = nil, isRunning: Bool = false) {
@@ -22,7 +22,7 @@ package enum Exclusion {
     }
   }
 
-  /// The tunnels that have to be down, and the one that each gives way to. `claims` are in the order of the policies.
+  /// The tunnels that have to be down, with the tunnel that each gives way to. `claims` are in the order of the policies.
   package static func losers(among claims: [Claim]) -> [String: String] {
     let rivals = claims.filter { $0.tunnel.precedence == .enterprise && ($0.intent == .up || $0.isRunning) }
     guard rivals.count > 1 else { return [:] }
@@ -37,7 +37,7 @@ package enum Exclusion {
 }
 
 extension Evaluator {
-  /// Decides for every tunnel, and says which decisions are not acted on. What people have said, and what runs, is not known here.
+  /// Decides for every tunnel, and marks the decisions that are not acted on. Overrides and running tunnels are not considered here.
   package func decide(
     _ policies: PolicySet, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
   ) -> [Decision] {
@@ -48,7 +48,7 @@ extension Evaluator {
 }
 
 extension Decision {
-  /// The same with why it is not acted on. `override`: a person's word that stands above it.
+  /// The decision with the reason why it is not acted on. `override`: a manual override with precedence over it.
   func acted(by tunnel: TunnelPolicy, excludedBy winner: String?) -> Decision {
     var decision = self
     decision.inert =
@@ -66,7 +66,7 @@ extension Decision {
 }
 
 extension Inert {
-  /// For JSON: it stays the same from version to version.
+  /// The code for JSON: stable across versions.
   package var code: ReasonCode {
     switch self {
     case .disabled: .disabled
@@ -76,10 +76,10 @@ extension Inert {
     }
   }
 
-  /// The tunnel that comes first.
+  /// The tunnel with precedence.
   package var winner: String? { if case .excluded(let winner) = self { winner } else { nil } }
 
-  /// For people: `disabled by its policy (enabled: false)`.
+  /// The text for people: `disabled by its policy (enabled: false)`.
   package var text: String {
     switch self {
     case .disabled: "disabled by its policy (enabled: false)"

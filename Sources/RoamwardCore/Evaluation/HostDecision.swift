@@ -1,11 +1,11 @@
 package import NetworkTypes
 
-/// What a look-up of a name would do to a tunnel.
+/// The effect of a name look-up on a tunnel.
 package struct HostDecision: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// The tunnel's rules do not evaluate connections here: names count for nothing.
+    /// The tunnel's rules do not evaluate connections here: names have no effect.
     case notEvaluated
-    /// No connection rule holds the name.
+    /// No connection rule contains the name.
     case noRule
     case rule(ConnectionRule)
   }
@@ -16,7 +16,7 @@ package struct HostDecision: Hashable, Sendable {
 }
 
 extension Evaluator {
-  /// The first connection rule of the deciding rule that holds the name decides.
+  /// Decides by the first connection rule of the deciding rule that contains the name.
   package func decide(host name: DomainName, _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> HostDecision {
     let decision = decide(tunnel, on: snapshot, explaining: .none)
     guard decision.outcome == .evaluateConnection, let index = decision.rule?.index else {
@@ -31,7 +31,7 @@ extension HostDecision {
   /// The action's name, or `none`.
   package var action: String { if case .rule(let rule) = outcome { rule.action.rawValue } else { "none" } }
 
-  /// For people: what the look-up does, and on what it depends.
+  /// The text for people: the effect of the look-up, and its conditions.
   package var text: String {
     switch outcome {
     case .notEvaluated: "the rules do not evaluate connections here"

@@ -1,9 +1,9 @@
 package import NetworkTypes
 
-/// A person's word, which outranks the rules: this tunnel up, or down, for as long as was said.
+/// A manual override by a person, which takes precedence over the rules: this tunnel up, or down, for a lifetime.
 package struct ManualOverride: Hashable, Sendable {
   package enum Lifetime: Hashable, Sendable {
-    /// Until the machine is on another network than this one.
+    /// Until the machine is on a network other than this one.
     case network(NetworkIdentity)
     /// Until this time.
     case time(Timestamp)
@@ -23,8 +23,8 @@ package struct ManualOverride: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// Whether it is over at this time on this network. Without a network one that lasts until another network
-  /// goes on: nothing is known of it.
+  /// Whether it is over at this time on this network. Without a network, an override that lasts until the network changes goes on: the next
+  /// network is unknown.
   package func isOver(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     switch lifetime {
     case .network(let identity): !network.isNone && !identity.mayBeSame(as: network)
@@ -33,7 +33,7 @@ package struct ManualOverride: Hashable, Sendable {
     }
   }
 
-  /// What has been learnt since about the network that it is for.
+  /// Adds newly found facts of the network that it is for.
   package mutating func learn(_ network: NetworkIdentity) {
     guard case .network(var identity) = lifetime else { return }
     identity.learn(network)
@@ -42,7 +42,7 @@ package struct ManualOverride: Hashable, Sendable {
 }
 
 extension ManualOverride.Lifetime {
-  /// For people: `until the network changes`.
+  /// The lifetime for people: `until the network changes`.
   package var text: String {
     switch self {
     case .network: "until the network changes"
@@ -51,14 +51,14 @@ extension ManualOverride.Lifetime {
     }
   }
 
-  /// When it ends by the clock.
+  /// The end by the wall clock, if it has one.
   package var end: Timestamp? { if case .time(let end) = self { end } else { nil } }
 }
 
-/// What a tunnel is to do, after rules, holds and switches have had their say.
+/// The target of a tunnel, after rules, overrides and switches.
 package enum Intent: Hashable, Sendable {
   case up, down
-  /// Left as it is.
+  /// The tunnel is left as it is.
   case unchanged
 
   package init(_ tunnel: TunnelPolicy, decision: Decision, override: ManualOverride?) {

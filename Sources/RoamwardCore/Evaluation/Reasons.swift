@@ -1,7 +1,7 @@
 import NetworkTypes
 
 extension Finding {
-  /// Why the verdict is what it is, in one line: what settled it, and nothing that did not.
+  /// The reason for the verdict, in one line: the findings that settled it, and no others.
   package var reason: String {
     switch self {
     case .key(_, _, let found): found
@@ -21,16 +21,16 @@ extension Finding {
 }
 
 extension Decision {
-  /// The deciding rule's reason, or that none holds.
+  /// The deciding rule's reason, or that no rule matches.
   package var ruleReason: String {
     if isWithoutNetwork { return "no network" }
     guard let rule else { return "no rule matches" }
-    // The trace may go on behind the rule that decides.
+    // The trace may continue after the rule that decides.
     guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule matches" }
     return entry.holds == .unknown ? "waits for: \(entry.finding.reason)" : entry.finding.reason
   }
 
-  /// What settled it: why nothing comes of it, or what decided.
+  /// The code of the reason: why the decision is not acted on, or what decided.
   package var code: ReasonCode {
     if let inert { return inert.code }
     if isWithoutNetwork { return .noNetwork }
@@ -38,14 +38,14 @@ extension Decision {
     return rule == nil ? .noRule : .ruleMatched
   }
 
-  /// The rule's reason, and why nothing comes of it.
+  /// The rule's reason, and the reason why it is not acted on.
   package var reason: String { inert.map { "not acted on, because \($0.text); \(ruleReason)" } ?? ruleReason }
 }
 
 extension RuleReference {
-  /// For people: `rule 2 "trusted"`.
+  /// The text for people: `rule 2 "trusted"`.
   package var text: String { RoamwardCore.text(forRule: index, name: name) }
 }
 
-/// For people: `rule 2 "trusted"`.
+/// The text for people: `rule 2 "trusted"`.
 package func text(forRule index: Int, name: String?) -> String { "rule \(index)" + (name.map { " \"\($0)\"" } ?? "") }

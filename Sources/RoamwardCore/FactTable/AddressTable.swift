@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-// Where a link is: its addresses and its gateways.
+// Addresses and gateways of a link.
 
 private let addresses = FactDeclaration(
   known: "addresses", ofLink: \.addresses, .list(.interfaceAddress), silence: .means(.list([])), space: .addresses,

@@ -1,12 +1,12 @@
 package import NetworkTypes
 
-/// When a rule or a named network holds: a tree over facts of the underlay's primary link. Evaluates to yes, no or unknown.
+/// The match of a rule or a named network: a tree over facts of the underlay's primary link. Evaluates to yes, no or unknown.
 package enum Condition: Hashable, Sendable {
-  /// All have to hold; an empty list always does.
+  /// All parts have to match; an empty list always matches.
   case all([Condition])
-  /// One has to hold; an empty list always does, as an absent key would.
+  /// One part has to match; an empty list always matches, as an absent key would.
   case any([Condition])
-  /// The condition does not hold; unknown stays unknown.
+  /// Negates the condition; unknown stays unknown.
   indirect case not(Condition)
   /// A network named in any file.
   case network([String])
@@ -17,10 +17,10 @@ package enum Condition: Hashable, Sendable {
   package static let always = Condition.all([])
   package static let never = Condition.not(.always)
 
-  /// The fact that a key asks for; `nil` for what every look brings, and for what is no key.
+  /// The fact that a key requires; `nil` for facts that come with every observation, and for other conditions.
   var kind: FactKind? { if case .criterion(let criterion) = self { criterion.key.kind } else { nil } }
 
-  /// What a key asks the network for; `nil` for keys that cost nothing, and for what is made of other keys.
+  /// The query to the network that a key requires; `nil` for keys without one, and for conditions made of other keys.
   var evidence: Evidence? { if case .criterion(let criterion) = self { criterion.evidence } else { nil } }
 
   /// The key's name in the policy language.
@@ -35,7 +35,7 @@ package enum Condition: Hashable, Sendable {
   }
 }
 
-/// Whether each of the link's name servers has to be listed, or one is enough.
+/// The quantifier over the link's name servers: each has to match, or any.
 package enum DNSServerQuantifier: Hashable, Sendable {
   /// All of the link's servers match, as Apple's rules ask.
   case each
@@ -43,7 +43,7 @@ package enum DNSServerQuantifier: Hashable, Sendable {
   case any
 }
 
-/// A list of SSIDs that others maintain, as it stood when the policy was loaded. It is watched like the policy.
+/// A list of SSIDs in a file that others maintain, as it was when the policy was loaded. The file is watched like the policy.
 package struct SSIDFile: Hashable, Sendable {
   package enum Contents: Hashable, Sendable {
     case entries(Set<SSID>)
@@ -71,7 +71,7 @@ package struct DNSServerPattern: Hashable, Sendable, LosslessStringConvertible {
     description = text
   }
 
-  /// One to three whole octets and `.*`.
+  /// Parses one to three whole octets and `.*`.
   private static func wildcard(_ text: String) -> IPPrefix? {
     guard text.hasSuffix(".*") else { return nil }
     let octets = text.dropLast(2).split(separator: ".", omittingEmptySubsequences: false)

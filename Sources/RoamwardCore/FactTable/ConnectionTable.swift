@@ -1,6 +1,6 @@
 import NetworkTypes
 
-// Whether the internet is reached, and at what cost.
+// Whether the internet is reachable, and at what cost.
 
 private let metered = FactDeclaration(
   .metered, ofLink: \.metered, .flag, silence: .means(.flag(false)), proof: .none, isOfHostServices: true,
@@ -53,12 +53,12 @@ extension FactTable {
 let connectionKeys: [any AnyCriterionKey] = [FactTable.probe, FactTable.captivePortal, FactTable.internet, FactTable.metered]
 
 extension Condition {
-  /// The probe was answered as the policy asks.
+  /// The probe got the answer that the policy expects.
   package static func probe(_ probe: Probe) -> Condition { FactTable.probe(probe) }
-  /// The network holds the machine at a captive portal.
+  /// The machine is behind a captive portal.
   package static func captivePortal(_ wanted: Bool) -> Condition { FactTable.captivePortal(wanted) }
-  /// The internet is reached.
+  /// The internet is reachable.
   package static func internet(_ wanted: Bool) -> Condition { FactTable.internet(wanted) }
-  /// The network is metered, by the word of this host's network manager.
+  /// The network is metered, according to this host's network manager.
   package static func metered(_ wanted: Bool) -> Condition { FactTable.metered(wanted) }
 }

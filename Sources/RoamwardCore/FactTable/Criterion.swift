@@ -1,9 +1,9 @@
 package import NetworkTypes
 
-/// One key of a match with what stands behind it: `ssid: [Home, Work]`.
+/// One key of a match with its value: `ssid: [Home, Work]`.
 ///
-/// Judging is what a policy of many rules does all the time: it calls one closure, made for the types that it compares.
-/// All else goes by the declaration.
+/// A policy of many rules evaluates criteria all the time: an evaluation calls one closure, made for the types that it compares. Everything
+/// else comes from the declaration.
 package final class Criterion: Sendable {
   package let key: any AnyCriterionKey
   private let test: @Sendable (EvaluationContext) -> Truth
@@ -15,22 +15,22 @@ package final class Criterion: Sendable {
     body = Body(declaration: declaration, wanted: wanted)
   }
 
-  /// Whether it holds on the primary link.
+  /// Whether the criterion matches the primary link.
   package func holds(on context: EvaluationContext) -> Truth { test(context) }
 
-  /// What was found, beside what was wanted: `ssid "Cafe" is none of "Home", "Home 5G"`.
+  /// The value found, next to the value wanted: `ssid "Cafe" is none of "Home", "Home 5G"`.
   package func found(on context: EvaluationContext, _ holds: Truth) -> String { body.found(on: context, holds) }
 
-  /// As a policy writes it.
+  /// The criterion as a policy writes it.
   package var written: WrittenCriterion { body.written }
 
-  /// What it compares the fact's values with.
+  /// The values that the criterion compares the fact's values with.
   package var constants: [FactConstant] { body.constants }
 
-  /// For who reasons about networks.
+  /// The criterion as a question, for an analysis of all possible networks.
   package var question: FactQuestion { body.question }
 
-  /// What it asks the network for; `nil` where it costs nothing.
+  /// The query to the network that the criterion requires; `nil` if it requires none.
   package var evidence: Evidence? { body.evidence }
 
   fileprivate func wanted<Wanted>(of key: CriterionKey<Wanted>) -> Wanted? {
@@ -45,23 +45,23 @@ extension Criterion: Hashable {
   package func hash(into hasher: inout Hasher) { body.hash(into: &hasher) }
 }
 
-/// What stands behind a key of a policy.
+/// The value of a key in a policy.
 package enum WrittenCriterion: Hashable, Sendable {
-  /// One or more texts. Without any it holds nowhere.
+  /// One or more texts. An empty list never matches.
   case list([String])
-  /// One value, as it is.
+  /// One value, unchanged.
   case word(String)
   case text(String)
-  /// A mapping that only a reader of policies knows.
+  /// A mapping that only the policy reader understands.
   case mapping
 }
 
-/// How a policy writes a key.
+/// The syntax of a key's value in a policy.
 package enum CriterionReading: Sendable {
-  /// One or more texts; nothing comes of texts that are not of the form.
+  /// One or more texts; texts that are not of the form yield no condition.
   case list(WrittenForm, @Sendable ([String]) -> Condition)
   case flag(@Sendable (Bool) -> Condition)
-  /// By a reader of its own, in `PolicySource`.
+  /// Read by a reader of its own, in `PolicySource`.
   case own
 }
 
@@ -76,45 +76,45 @@ package enum FactConstant: Hashable, Sendable {
   case window(TimeWindow)
 }
 
-/// What a key asks.
+/// The question that a key asks about a fact.
 package enum FactQuestion: Hashable, Sendable {
-  /// Of one value whether it is among those that the key lists, of several whether one is.
+  /// Whether one value, or one of several, is in the key's list.
   case isAmong(fact: String)
-  /// Of several values whether there is one, and each is among those.
+  /// Whether there are values, and each one is in the key's list.
   case areAllAmong(fact: String)
-  /// Something that the network answers for itself, told apart by the text. It needs the fact `below` to be there, where that is given.
+  /// A question that the network itself answers, identified by the text. It requires the fact `below`, if that is given.
   case own(String, below: String?, proof: FactProof)
 }
 
-/// A fact that has to be asked for on the network, and so is asked for only where it decides something.
+/// A fact that requires a query to the network; it is queried only if a decision depends on it.
 package enum Evidence: Hashable, Sendable {
   case probe(Probe)
   case captivePortal
   case internet
 }
 
-/// The declaration of a key of a match, whatever stands behind it.
+/// The declaration of a key of a match, independent of the type of its value.
 package protocol AnyCriterionKey: AnyObject, Sendable {
   /// The key in the policy language.
   var name: String { get }
-  /// The fact that has to be known; `nil` for what every look brings, and for probes.
+  /// The fact that the key requires; `nil` for facts that come with every observation, and for probes.
   var kind: FactKind? { get }
-  /// The fact's key in snapshot files, where it is settled by one fact.
+  /// The fact's key in snapshot files, if one fact decides.
   var fact: String? { get }
-  /// What `--set` calls the fact beside the key's name.
+  /// Other names of the fact for `--set`, besides the key's name.
   var aliases: [String] { get }
   var about: String { get }
   var example: String { get }
   var reading: CriterionReading { get }
 }
 
-/// The declaration of a key of a match, and what it does with what stands behind it.
+/// The declaration of a key of a match, and the use of its value.
 package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
-  /// Made once for what stands behind the key, and called for each judgement.
+  /// Called once for each value of the key; the closure that it returns is called for each evaluation.
   typealias Test = @Sendable (Wanted) -> @Sendable (EvaluationContext) -> Truth
   typealias Report = @Sendable (EvaluationContext, Wanted, Truth) -> String
 
-  /// How a policy writes it.
+  /// The syntax of the key's value in a policy.
   enum Reading: Sendable {
     case list(WrittenForm, @Sendable ([String]) -> Wanted)
     case flag(@Sendable (Bool) -> Wanted)
@@ -135,7 +135,7 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
   fileprivate let test: Test
   fileprivate let report: Report
 
-  /// Without `question` it asks whether the fact's value, or one of several, is among those for which `test` holds.
+  /// Without `question`, the key asks whether the fact's value, or one of several, is among those that satisfy `test`.
   init(
     _ name: String, kind: FactKind?, fact: String?, aliases: [String] = [], _ about: String, example: String, reading: Reading,
     write: @escaping @Sendable (Wanted) -> WrittenCriterion, constants: @escaping @Sendable (Wanted) -> [FactConstant] = { _ in [] },
@@ -168,7 +168,7 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
   }
 }
 
-/// What a key makes of what stands behind it, whatever its type.
+/// The result of a key for its value, independent of the value's type.
 private protocol CriterionBody: Sendable {
   func found(on context: EvaluationContext, _ holds: Truth) -> String
   var written: WrittenCriterion { get }
@@ -201,7 +201,7 @@ private struct Body<Wanted: Hashable & Sendable>: CriterionBody {
 }
 
 extension Condition {
-  /// What stands behind the key; `nil` for another key.
+  /// The value of the key; `nil` for another key.
   package func wanted<Wanted>(of key: CriterionKey<Wanted>) -> Wanted? {
     if case .criterion(let criterion) = self { criterion.wanted(of: key) } else { nil }
   }
@@ -210,7 +210,7 @@ extension Condition {
 // MARK: Usual comparisons
 
 extension CriterionKey where Wanted == Bool {
-  /// Whether a fact is true, or is not. `words` are those for true and for false.
+  /// Compares a fact with true or false. `words` are the texts for true and for false.
   convenience init(
     flag name: String, _ fact: FactDeclaration, _ about: String, example: String, text: (true: String, false: String),
     evidence: Evidence? = nil, of value: @escaping @Sendable (EvaluationContext) -> Fact<Bool>
@@ -223,7 +223,7 @@ extension CriterionKey where Wanted == Bool {
 }
 
 extension CriterionKey {
-  /// Whether a fact that may be absent is one of the values: `ssid "Cafe" is not "Home"`, or `no ssid`.
+  /// Compares a fact that may be absent with a list of values: `ssid "Cafe" is not "Home"`, or `no ssid`.
   convenience init<Value, Item>(
     oneOf name: String, _ fact: FactDeclaration, _ about: String, example: String, form: WrittenForm,
     parse: @escaping @Sendable (String) -> Item?, print: @escaping @Sendable (Item) -> String, quotes: Bool = false,

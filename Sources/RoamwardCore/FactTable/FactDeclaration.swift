@@ -1,19 +1,19 @@
 package import NetworkTypes
 
-/// All that is said about one fact, once, for every use: where it is kept, how it is found out, written, read, told and reasoned about.
+/// The declaration of one fact for every use: storage, sources, text forms, display and analysis.
 ///
-/// Comparisons with it are keys of a match (`CriterionKey`), in the same file.
+/// Comparisons with the fact are keys of a match (`CriterionKey`), in the same file.
 package struct FactDeclaration: Sendable {
-  /// What silence of a snapshot file means.
+  /// The meaning of a fact that a snapshot file leaves out.
   package enum Silence: Hashable, Sendable {
-    /// The fact is known to have this value. It is not written.
+    /// The fact is known to have this value. The value is not written.
     case means(FactValue)
     case isUnknown
     /// A fact that is known is always written.
     case never
   }
 
-  /// Where values are kept.
+  /// The object that stores the values.
   package enum Place: Sendable {
     case link(FactAccess<LinkFacts>)
     case machine(FactAccess<NetworkSnapshot>)
@@ -21,7 +21,7 @@ package struct FactDeclaration: Sendable {
 
   /// The key in snapshot files.
   package let key: String
-  /// `nil`: it comes with every look at the network, and is never unknown.
+  /// The fact's kind; `nil`: it comes with every observation of the network, and is never unknown.
   package let kind: FactKind?
   package let about: String
   /// A value as it would stand in a snapshot file.
@@ -31,63 +31,63 @@ package struct FactDeclaration: Sendable {
   package let silence: Silence
   package let space: FactSpace
   package let proof: FactProof
-  /// Only Wi-Fi has it.
+  /// Whether only Wi-Fi has the fact.
   package let isOfRadio: Bool
-  /// Programs of this host know it, and the kernel does not.
+  /// Whether programs of this host know the fact, and the kernel does not.
   package let isOfHostServices: Bool
-  /// A source may still come when all that there are have said that they cannot tell.
+  /// Whether a source may still appear after all present sources have answered that they do not know.
   let isWrittenLate: Bool
   package let place: Place
 
   package var isOfLink: Bool { if case .link = place { true } else { false } }
 }
 
-/// How the value of a fact is reached where it is kept.
+/// The access to a fact's value in the object that stores it.
 package struct FactAccess<Holder>: Sendable {
   package let value: @Sendable (Holder) -> Fact<FactValue>
-  /// False, and nothing changes, for what is no value of the fact.
+  /// Sets the value. Returns false, and changes nothing, if this is not a value of the fact.
   package let set: @Sendable (inout Holder, FactValue) -> Bool
   package let makeUnknown: @Sendable (inout Holder, _ reason: String) -> Void
-  /// Why it is unknown; `nil` where it is known.
+  /// The reason why the fact is unknown; `nil` if it is known.
   package let reason: @Sendable (Holder) -> String?
   let take: @Sendable (inout Holder, Holder) -> Void
-  /// For people.
+  /// The value as text for people.
   let text: @Sendable (Holder) -> String
-  /// Asks the sources, notes what they said, and keeps the value.
+  /// Queries the sources, records their answers, and stores the value.
   let gather: @Sendable (inout FactGathering, GatheredLink?, inout Holder) -> Void
 }
 
-/// How far a match on a fact tells where the machine is.
+/// How well a match on a fact proves where the machine is.
 package enum FactProof: Hashable, Sendable {
-  /// It says nothing of where the machine is.
+  /// It proves nothing about the location.
   case none
-  /// Any stranger's network can show it.
+  /// Any other network can show the same value.
   case forgeable
-  /// It takes the place's own hardware, or a key.
+  /// Forging it requires the location's own hardware, or a key.
   case hardToForge
 }
 
-/// Into which values those of a fact divide, by what policies compare them with: for who reasons about every network there may be.
+/// The classes of a fact's values, as divided by the constants in policies: for an analysis of all possible networks.
 package enum FactSpace: Sendable {
-  /// The values that the form has: true and false, or the words of an enumeration.
+  /// The values of the form: true and false, or the words of an enumeration.
   case ofForm
   /// Names that patterns are compared with.
   case names(NameSpace)
   case hardwareAddresses
   case domains
-  /// Addresses, told apart by prefixes or one by one.
+  /// Addresses, divided by prefixes or one by one.
   case addresses
-  /// Moments of a week, told apart by windows.
+  /// Moments of a week, divided by windows.
   case moments
 }
 
-/// Which strings are names.
+/// The set of strings that are names.
 package struct NameSpace: Sendable {
-  /// In bytes.
+  /// The length in bytes.
   package let lengths: ClosedRange<Int>
   package let isAllowed: @Sendable (UInt8) -> Bool
   package let isForbidden: @Sendable ([UInt8]) -> Bool
-  /// As the fact's form has it; `nil` for what is no name.
+  /// The name in the fact's form; `nil` if the bytes are not a name.
   package let text: @Sendable ([UInt8]) -> String?
 
   init(
@@ -105,9 +105,9 @@ package struct NameSpace: Sendable {
 }
 
 extension FactDeclaration {
-  /// A fact of each link.
+  /// Declares a fact of each link.
   ///
-  /// `gather` finds it out, from `FactGathering.sources`, of a link whose facts of earlier declarations are there.
+  /// `gather` finds the value in `FactGathering.sources`, for a link whose facts of earlier declarations are present.
   init<Value>(
     _ kind: FactKind, ofLink path: any WritableKeyPath<LinkFacts, Fact<Value>> & Sendable, _ code: ValueCode<Value>, silence: Silence,
     space: FactSpace = .ofForm, proof: FactProof = .forgeable, isOfRadio: Bool = false, isOfHostServices: Bool = false,
@@ -123,7 +123,7 @@ extension FactDeclaration {
       proof: proof, isOfRadio: isOfRadio, isOfHostServices: isOfHostServices, isWrittenLate: isWrittenLate, place: .link(access))
   }
 
-  /// A fact of the machine as a whole. `gather` is given the primary link, where there is one.
+  /// Declares a fact of the machine as a whole. `gather` gets the primary link, if there is one.
   init<Value>(
     _ kind: FactKind, ofMachine path: any WritableKeyPath<NetworkSnapshot, Fact<Value>> & Sendable, _ code: ValueCode<Value>,
     silence: Silence, space: FactSpace = .ofForm, proof: FactProof = .none, isOfHostServices: Bool = false, _ about: String,
@@ -138,7 +138,7 @@ extension FactDeclaration {
       proof: proof, isOfRadio: false, isOfHostServices: isOfHostServices, isWrittenLate: false, place: .machine(access))
   }
 
-  /// What comes with every look at a link.
+  /// Declares a fact that comes with every observation of a link.
   init<Value>(
     known key: String, ofLink path: any WritableKeyPath<LinkFacts, Value> & Sendable, _ code: ValueCode<Value>, silence: Silence,
     space: FactSpace, _ about: String, example: String

@@ -1,22 +1,22 @@
 import KernelModel
 import NetworkTypes
 
-/// A link while its facts are put together.
+/// A link while its facts are gathered.
 struct GatheredLink: Sendable {
   let link: Link
   let isPrimary: Bool
   /// Default gateways, best first.
   var gateways: [IPAddress] = []
-  /// As the programs of the host are asked about it.
+  /// The link as a question to the programs of the host.
   let question: LinkInQuestion
 }
 
-/// Puts facts together, each as its declaration says, and keeps note of where it comes from.
+/// Gathers facts, each by its declaration, and records their origin.
 struct FactGathering: Sendable {
   let sources: SnapshotInputs
   private let names: Set<String>
   private(set) var provenance = Provenance()
-  /// Facts that no source can give, of the machine; those of a link are noted with it.
+  /// Facts of the machine that no source can provide; those of a link are recorded with it.
   private(set) var unavailable: Set<FactKind> = []
   private var unavailableOfLink: Set<FactKind> = []
 
@@ -35,14 +35,14 @@ struct FactGathering: Sendable {
     return facts
   }
 
-  /// The facts of the machine as a whole; `snapshot` has the links.
+  /// Gathers the facts of the machine as a whole; `snapshot` has the links.
   mutating func machine(primary: Link?, _ snapshot: inout NetworkSnapshot) {
     let gathered = primary.map { self.gathered($0, isPrimary: true) }
     for case .machine(let access) in FactTable.ofMachine.lazy.map(\.place) { access.gather(&self, gathered, &snapshot) }
     snapshot.unavailable = unavailable
   }
 
-  /// The portal API that the network told the DHCP client of; asked for together with the fact that it is for.
+  /// The portal API that the network announced to the DHCP client; gathered together with the fact that it is for.
   func portalAPI(of primary: Link) -> String? {
     guard sources.needed.contains(.captivePortal) || sources.needed.contains(.internet) else { return nil }
     return sources.host.lease(of: gathered(primary, isPrimary: true).question)?.portalAPI
@@ -59,10 +59,10 @@ struct FactGathering: Sendable {
 
   private func carrier(of link: Link) -> InterfaceIndex { sources.mediums[link.index]?.carrier ?? link.index }
 
-  /// What nl80211 says of the radio of a link; `nil` where it has none.
+  /// The radio facts of a link from nl80211; `nil` if it has no radio.
   func wifi(of link: GatheredLink) -> WiFiFacts? { sources.wifi[carrier(of: link.link)] }
 
-  /// Type and SSID. An SSID file speaks for the primary link, where the kernel's radio does not: a host behind a Wi-Fi bridge is on Wi-Fi.
+  /// Type and SSID. An SSID file applies to the primary link, unless the kernel reports a radio: a host behind a Wi-Fi bridge is on Wi-Fi.
   func medium(of gathered: GatheredLink) -> (type: Traced<InterfaceType>, ssid: Traced<SSID?>) {
     let (link, isPrimary) = (gathered.link, gathered.isPrimary)
     let found = sources.mediums[link.index]
@@ -92,7 +92,7 @@ struct FactGathering: Sendable {
 
   private func text(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "on no network" }
 
-  /// Another fact that nl80211 tells of a radio. `facts` has the link's type.
+  /// Another fact of a radio from nl80211. `facts` has the link's type.
   func radio<Value>(
     _ fact: (WiFiFacts) -> Fact<Value?>, of link: GatheredLink, _ facts: LinkFacts, _ what: String, _ text: (Value?) -> String
   ) -> Traced<Value?> {
@@ -126,7 +126,7 @@ struct FactGathering: Sendable {
     return traced
   }
 
-  /// A fact that one source alone can give, read at this look.
+  /// A fact from a single source, read in this observation.
   func direct<Value>(_ source: String, _ fact: Fact<Value>, _ text: (Value) -> String) -> Traced<Value> {
     switch fact {
     case .known(let value):
@@ -138,7 +138,7 @@ struct FactGathering: Sendable {
 
   // MARK: Notes
 
-  /// Only what somebody needs is found out, but for what `isAlways`.
+  /// Records a fact. Only needed facts are gathered, except with `isAlways`.
   mutating func note<Value>(
     _ kind: FactKind, of link: GatheredLink?, isAlways: Bool = false, _ find: (Self) -> Traced<Value>
   ) -> Fact<Value> {

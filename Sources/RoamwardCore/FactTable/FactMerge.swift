@@ -1,17 +1,17 @@
 package import NetworkTypes
 
 extension LinkFacts {
-  /// Makes a fact unknown; those of the machine are not the link's.
+  /// Makes a fact unknown; ignores facts of the machine.
   package mutating func makeUnknown(_ kind: FactKind, reason: String) {
     if case .link(let access) = kind.declaration.place { access.makeUnknown(&self, reason) }
   }
 
-  /// Why a fact is unknown; `nil` where it is known, or is not the link's.
+  /// The reason why a fact is unknown; `nil` if it is known, or is not the link's.
   package func unknownReason(of kind: FactKind) -> String? {
     if case .link(let access) = kind.declaration.place { access.reason(self) } else { nil }
   }
 
-  /// Whether a fact is unknown as yet: somebody may still say it.
+  /// Whether a fact is unknown for now: a source may still report it.
   package func isAwaiting(_ kind: FactKind) -> Bool {
     unknownReason(of: kind).map { $0 != Fact<Bool>.notNeededReason } ?? false && !unavailable.contains(kind)
   }
@@ -23,14 +23,14 @@ extension NetworkSnapshot {
     if case .machine(let access) = kind.declaration.place { access.makeUnknown(&self, reason) }
   }
 
-  /// Why a fact of the machine is unknown; `nil` where it is known, or is a link's.
+  /// The reason why a fact of the machine is unknown; `nil` if it is known, or is a link's.
   package func unknownReason(of kind: FactKind) -> String? {
     if case .machine(let access) = kind.declaration.place { access.reason(self) } else { nil }
   }
 }
 
 extension NetworkSnapshot {
-  /// A fact of the machine, or of the link at the place.
+  /// The value of a fact of the machine, or of the link at this index.
   package func value(of fact: FactDeclaration, link: Int) -> Fact<FactValue> {
     switch fact.place {
     case .link(let access): access.value(links[link])
@@ -38,7 +38,7 @@ extension NetworkSnapshot {
     }
   }
 
-  /// Makes a fact of the machine, or of the link at the place, known. False, and nothing changes, for what is no value of it.
+  /// Sets a fact of the machine, or of the link at this index. Returns false, and changes nothing, if this is not a value of the fact.
   package mutating func set(_ fact: FactDeclaration, to value: FactValue, link: Int) -> Bool {
     switch fact.place {
     case .link(let access): access.set(&links[link], value)
@@ -46,7 +46,7 @@ extension NetworkSnapshot {
     }
   }
 
-  /// Makes a fact of the machine, or of the link at the place, unknown; not one that comes with every look.
+  /// Makes a fact of the machine, or of the link at this index, unknown; ignores facts that come with every observation.
   package mutating func makeUnknown(_ fact: FactDeclaration, reason: String, link: Int) {
     switch fact.place {
     case .link(let access): access.makeUnknown(&links[link], reason)
@@ -61,7 +61,7 @@ extension SnapshotWithSources {
     self.provenance = provenance
   }
 
-  /// Fills in from another look at the same machine what nobody asked about in this one.
+  /// Adds facts from another observation of the same machine that were not requested in this one.
   package mutating func complete(from other: SnapshotWithSources) {
     for i in snapshot.links.indices {
       let name = snapshot.links[i].name

@@ -1,16 +1,16 @@
-/// Every fact and every key of a match, each declared once, by what they are about. A new one goes into the list of its file.
+/// Every fact and every key of a match, each declared once, grouped by subject. A new one goes into the list of its file.
 package enum FactTable {
-  /// In the order of snapshot files.
+  /// The facts of links, in the order of snapshot files.
   package static let ofLinks = (mediumFacts + connectionFacts + addressFacts + nameServerFacts).filter(\.isOfLink)
-  /// Of the network, in the order of snapshot files.
+  /// The facts of the network, in the order of snapshot files.
   package static let ofNetwork = connectionFacts.filter { !$0.isOfLink }
-  /// Of the machine, in the order of snapshot files.
+  /// The facts of the machine, in the order of snapshot files.
   package static let ofHost = machineFacts
   static let ofMachine = ofNetwork + ofHost
-  /// With the link's name, which stands for the link in snapshot files.
+  /// All facts, with the link's name, which identifies the link in snapshot files.
   package static let all = [linkName] + ofLinks + ofMachine
 
-  /// In the order of documents.
+  /// The keys, in the order of documents.
   package static let keys: [any AnyCriterionKey] = mediumKeys + nameServerKeys + addressKeys + connectionKeys + machineKeys
 
   package static func fact(_ key: String) -> FactDeclaration? { all.first { $0.key == key } }
@@ -28,20 +28,20 @@ package enum FactTable {
 }
 
 extension FactKind {
-  /// What the table has about it.
+  /// The fact's declaration in the table.
   package var declaration: FactDeclaration { FactTable.byKind[place] }
 
   private var place: Int { FactKind.places[self] ?? 0 }
 
   private static let places = Dictionary(uniqueKeysWithValues: zip(FactKind.allCases, FactKind.allCases.indices))
 
-  /// Of each link, not of the machine.
+  /// Whether the fact belongs to each link, not to the machine.
   package var isOfLink: Bool { declaration.isOfLink }
 }
 
 extension Set<FactKind> {
   package static let all = Set(FactKind.allCases)
 
-  /// What programs of this host know, and the kernel does not.
+  /// Facts that programs of this host know, and the kernel does not.
   package static let ofHostServices = Set(FactTable.all.filter(\.isOfHostServices).compactMap(\.kind))
 }

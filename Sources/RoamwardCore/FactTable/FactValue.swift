@@ -1,15 +1,15 @@
 import NetworkTypes
 
-/// A fact's value without its type: what snapshot files, JSON and `--set` hold.
+/// A fact's value without its type, as in snapshot files, JSON and `--set`.
 package enum FactValue: Hashable, Sendable {
-  /// Known not to be there: the SSID of a cable.
+  /// Known to be absent: the SSID of a wired link.
   case absent
   case flag(Bool)
   case text(String)
   case list([String])
 }
 
-/// What is written for a value, or for what a key of a match compares a value with. Who reads files has a reader for each form.
+/// The text form of a value, or of the value of a key. The file readers have a reader for each form.
 package enum WrittenForm: Hashable, Sendable {
   /// `true` or `false`.
   case flag
@@ -18,7 +18,7 @@ package enum WrittenForm: Hashable, Sendable {
   /// One line of text that is not empty.
   case line
   case ssid, ssidPattern
-  /// An SSID in a match, where patterns and exceptions are written otherwise.
+  /// An SSID in a match, with a different syntax for patterns and exceptions.
   case wantedSSID
   case linkPattern
   case hardwareAddress
@@ -31,21 +31,21 @@ package enum WrittenForm: Hashable, Sendable {
   /// `mon 09:30`.
   case localTime
 
-  /// The words of an enumeration.
+  /// The form with the words of an enumeration.
   package static func word<Word: CaseIterable & RawRepresentable>(of type: Word.Type) -> WrittenForm where Word.RawValue == String {
     .word(type.allCases.map(\.rawValue))
   }
 }
 
-/// How values of one type are written and told to people.
+/// The text form and the display of values of one type.
 struct ValueCode<Value: Hashable & Sendable>: Sendable {
   let form: WrittenForm
-  /// Several values of the form.
+  /// Whether there are several values of the form.
   var isList = false
-  /// `nil` for what is no value of the type.
+  /// Converts a value; `nil` if it is not of the type.
   let read: @Sendable (FactValue) -> Value?
   let write: @Sendable (Value) -> FactValue
-  /// For people: `yes`, `"Cafe"`, `none`.
+  /// The text for people: `yes`, `"Cafe"`, `none`.
   let text: @Sendable (Value) -> String
 }
 
@@ -55,7 +55,7 @@ extension ValueCode where Value == Bool {
 }
 
 extension ValueCode where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-  /// A word of an enumeration.
+  /// The code of a word of an enumeration.
   static var word: ValueCode {
     ValueCode(
       form: .word(of: Value.self), read: { if case .text(let word) = $0 { Value(rawValue: word) } else { nil } },
@@ -65,7 +65,7 @@ extension ValueCode where Value: CaseIterable & RawRepresentable, Value.RawValue
 }
 
 extension ValueCode {
-  /// One value that text stands for.
+  /// The code of one value that converts to and from text.
   static func text(
     _ form: WrittenForm, _ parse: @escaping @Sendable (String) -> Value?, _ print: @escaping @Sendable (Value) -> String,
     text: (@Sendable (Value) -> String)? = nil
@@ -74,14 +74,14 @@ extension ValueCode {
       form: form, read: { if case .text(let text) = $0 { parse(text) } else { nil } }, write: { .text(print($0)) }, text: text ?? print)
   }
 
-  /// A value that may be known not to be there: `none`.
+  /// The code of a value that may be known to be absent: `none`.
   static func optional<Known>(_ known: ValueCode<Known>) -> ValueCode where Value == Known? {
     ValueCode(
       form: known.form, read: { $0 == .absent ? .some(nil) : known.read($0).map { .some($0) } }, write: { $0.map(known.write) ?? .absent },
       text: { $0.map(known.text) ?? "none" })
   }
 
-  /// Any number of values, in their order.
+  /// The code of any number of values, in their order.
   static func list<Item: LosslessStringConvertible>(_ form: WrittenForm) -> ValueCode where Value == [Item] {
     ValueCode(
       form: form, isList: true,

@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// What was found of a fact, in words; where it is unknown, why.
+/// The value of a fact as text; if it is unknown, the reason.
 func describe<Value>(_ fact: Fact<Value>, as key: String, _ text: (Value) -> String) -> String {
   switch fact {
   case .known(let value): text(value)

@@ -1,6 +1,6 @@
 import NetworkTypes
 
-// What holds of the machine on every network.
+// Facts of the machine that are independent of the network.
 
 private let time = FactDeclaration(
   .time, ofMachine: \.time, .text(.localTime, { LocalTime($0) }, \.textForFiles, text: \.description), silence: .isUnknown,
@@ -37,8 +37,8 @@ extension FactTable {
 let machineKeys: [any AnyCriterionKey] = [FactTable.time, FactTable.power]
 
 extension Condition {
-  /// The clock is in the window.
+  /// The time is in the window.
   package static func time(_ window: TimeWindow) -> Condition { FactTable.time(window) }
-  /// The machine runs on one of these sources of power.
+  /// The machine runs on one of these power sources.
   package static func power(_ sources: [PowerSource]) -> Condition { FactTable.power(sources) }
 }

@@ -1,7 +1,7 @@
 import KernelModel
 package import NetworkTypes
 
-// What a link is: its medium, and the radio's facts.
+// The type of a link: its medium, and the radio's facts.
 
 private let type = FactDeclaration(
   .type, ofLink: \.type, .word, silence: .never, isGatheredAlways: true,
@@ -26,7 +26,7 @@ private let wifiSecurity = FactDeclaration(
 
 let mediumFacts = [type, ssid, bssid, wifiSecurity]
 
-/// The link's name is no key of its own in snapshot files: it is the key of the link.
+/// The link's name is not a key of its own in snapshot files: it is the key of the link.
 let linkName = FactDeclaration(
   known: "name", ofLink: \.name, .text(.line, { $0 }, { $0 }), silence: .never,
   // `dev_valid_name` of linux/net/core/dev.c.
@@ -76,8 +76,8 @@ extension FactTable {
     form: .word(of: WiFiSecurity.self), parse: { WiFiSecurity(rawValue: $0) }, print: \.rawValue, matches: { $0.contains($1) },
     of: { $0.link.wifiSecurity }, text: \.rawValue)
 
-  /// A machine that is not on Wi-Fi is on no list, readable or not. Others change the list at any time: so an SSID may or may not be on it,
-  /// whatever it says now.
+  /// Whether the SSID is on the list of a file. A machine that is not on Wi-Fi is on no list, readable or not. Others may change the list
+  /// at any time. So an analysis assumes that any SSID may or may not be on it.
   package static let ssidFile = CriterionKey<SSIDFile>(
     "ssid-file", kind: .ssid, fact: nil, "A file of SSIDs, one a line, relative to the policy; watched like the policy.",
     example: "trusted.ssids", reading: .own, write: { .text($0.path) },
@@ -125,7 +125,7 @@ extension Condition {
 private func quoted(_ ssid: SSID) -> String { "\"\(ssid)\"" }
 
 extension SSID {
-  /// A name that a file may not hold as text is written in bytes.
+  /// The SSID in bytes if a file may not contain it as text.
   fileprivate var textForFiles: String {
     let text = description
     guard text.unicodeScalars.contains(where: isRefusedInFiles) else { return text }
@@ -133,7 +133,7 @@ extension SSID {
   }
 }
 
-/// Controls, line ends of Unicode, byte order marks and what is no character.
+/// Whether a file may not contain the character: controls, Unicode line ends, byte order marks and code points without a character.
 private func isRefusedInFiles(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
   case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff: true

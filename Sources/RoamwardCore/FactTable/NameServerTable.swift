@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-// What the network gave a link to look names up with.
+// Name servers and domains that the network announced to a link.
 
 private let dnsServers = FactDeclaration(
   .dnsServers, ofLink: \.dnsServers, .list(.address), silence: .means(.list([])), space: .addresses, isOfHostServices: true,
@@ -16,7 +16,7 @@ let nameServerFacts = [dnsServers, searchDomains]
 
 // MARK: Keys of a match
 
-/// What the name servers of the link are compared with.
+/// The value of a key that compares the link's name servers.
 package struct WantedServers: Hashable, Sendable {
   package let patterns: [DNSServerPattern]
   package let quantifier: DNSServerQuantifier

@@ -1,12 +1,12 @@
 package import NetworkTypes
 
-/// A request that tells one network from another: GET from the underlay, never through a tunnel.
+/// A request that distinguishes networks: a GET from the underlay, never through a tunnel.
 package struct Probe: Hashable, Sendable {
   /// http or https.
   package var url: String
-  /// The only status that counts as an answer; redirects never do.
+  /// The only status that counts as an answer; redirects never count.
   package var status: Int
-  /// SHA-256 digests of public keys (`sha256//BASE64`), one of which the server has to have.
+  /// SHA-256 digests of public keys (`sha256//BASE64`); the server has to have one of them.
   package var pins: [String]
   package var timeout: Duration
 
@@ -19,8 +19,8 @@ package struct Probe: Hashable, Sendable {
 }
 
 extension Probe {
-  /// What it is called where its answer is told: the URL, and whatever else sets it apart. One that asks the same URL for another status or
-  /// another key is another probe, with an answer of its own.
+  /// The name of the probe in reports: the URL, and everything else that distinguishes it. The same URL with another status or another key
+  /// is another probe, with an answer of its own.
   package var name: String {
     let plain = Probe(url: url)
     var words = [url]
@@ -33,6 +33,6 @@ extension Probe {
 }
 
 extension NetworkSnapshot {
-  /// A probe's own answer, else what is said of its URL, else what is said of all others.
+  /// The probe's own answer, else the answer for its URL, else the answer for all other probes.
   package func answer(to probe: Probe) -> Fact<Bool> { probes[probe.name] ?? probes[probe.url] ?? otherProbes }
 }

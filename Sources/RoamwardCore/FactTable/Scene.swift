@@ -1,19 +1,19 @@
 import NetworkTypes
 
-/// What one decision looks at: the snapshot, and its primary link picked out once.
+/// The input of one decision: the snapshot with its primary link, selected once.
 package struct EvaluationContext: Sendable {
   package let snapshot: NetworkSnapshot
   package let link: LinkFacts
 
-  /// `nil` without a network: then there is nothing to judge.
+  /// The context of a snapshot; `nil` without a network: then no rule is evaluated.
   package init?(_ snapshot: NetworkSnapshot) {
     guard let link = snapshot.primaryLink else { return nil }
     self.snapshot = snapshot
     self.link = link.withRadioFactsOnWiFiAlone
   }
 
-  /// Whether nobody here can give the fact. Of names and name servers a source may still come: leases and resolv.conf are written after the
-  /// addresses.
+  /// Whether no source of this host can provide the fact. For names and name servers a source may still appear: leases and resolv.conf are
+  /// written after the addresses.
   func isUnavailable(_ fact: FactKind) -> Bool {
     let declaration = fact.declaration
     if declaration.isWrittenLate { return false }
@@ -22,13 +22,13 @@ package struct EvaluationContext: Sendable {
 }
 
 extension LinkFacts {
-  /// Whether a fact that only a radio has is known, and known to be there.
+  /// Whether a fact that only a radio has is known and present.
   package var showsRadio: Bool {
     FactTable.ofRadio.contains { if case .known(let value) = $0.value(self) { value != .absent } else { false } }
   }
 
-  /// The link as rules judge it. Only Wi-Fi has an SSID, an access point and a Wi-Fi security: another link has none, whatever was said of
-  /// it or is unknown; a link of an unknown type that has one is Wi-Fi.
+  /// The link for rule evaluation. Only Wi-Fi has an SSID, an access point and a Wi-Fi security. Another link has none, whatever was
+  /// reported or is unknown; a link of an unknown type that has one is Wi-Fi.
   fileprivate var withRadioFactsOnWiFiAlone: LinkFacts {
     switch type {
     case .known(.wifi): return self

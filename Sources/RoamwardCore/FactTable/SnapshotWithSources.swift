@@ -1,22 +1,22 @@
 package import KernelModel
 package import NetworkTypes
 
-/// What the sources say about the machine, before it is put together.
+/// The reports of all sources, before they are merged into a snapshot.
 package struct SnapshotInputs: Hashable, Sendable {
   package var kernel: KernelState
-  /// By interface index; what the kernel and the bus say about the medium.
+  /// The reports of the kernel and the bus about the medium, by interface index.
   package var mediums: [InterfaceIndex: Medium]
-  /// By interface index; links that nl80211 does not know are absent.
+  /// The radio facts, by interface index; links that nl80211 does not know are absent.
   package var wifi: [InterfaceIndex: WiFiFacts]
-  /// What the programs of this host say.
+  /// The reports of this host's programs.
   package var host: HostReports
-  /// Of the SSID file, where the agent was given one.
+  /// The SSID from the SSID file, if the agent was given one.
   package var ssidFile: Fact<SSID?>?
-  /// Facts of the machine that whoever looks reads for itself, where a snapshot has them; whatever else is in it is not asked for.
+  /// Facts of the machine that the observer reads itself, stored in a snapshot; its other members are not used.
   package var direct = NetworkSnapshot(time: .notNeeded, power: .notNeeded)
-  /// The facts that somebody needs; the others stay unknown.
+  /// The facts that policies need; the others stay unknown.
   package var needed: Set<FactKind>
-  /// When the machine was looked at, in seconds since 1970.
+  /// When the machine was observed, in seconds since 1970.
   package var lookedAt: Int64?
 
   package init(
@@ -37,13 +37,13 @@ package struct SnapshotInputs: Hashable, Sendable {
   }
 }
 
-/// The network below all tunnels, and where its facts come from.
+/// The underlay, with the sources of its facts.
 package struct SnapshotWithSources: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var provenance: Provenance
 
-  /// Puts the sources together. Our own tunnels are no part of the underlay, and neither are links without carrier, or without an address
-  /// that is valid beyond the link (those of containers, by the hundred).
+  /// Merges the sources. Our own tunnels are not part of the underlay. Neither are links without carrier, or without an address that is
+  /// valid beyond the link (those of containers, by the hundred).
   package init(_ sources: SnapshotInputs) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
@@ -53,7 +53,7 @@ package struct SnapshotWithSources: Hashable, Sendable {
       route.destination.length == 0 && route.kind == .unicast && route.table == Route.mainTable && !route.isDead
         && route.routeProtocol != Ownership.routeProtocol && route.link.map(names.contains) ?? false
     }
-    // The kernel's own order within a family is the metric; between families IPv4 goes first where both are equally good.
+    // The kernel's own order within a family is the metric; between families IPv4 goes first if both metrics are equal.
     let ordered = defaults.sorted { (isBetter($0, than: $1)) }
     let primary = ordered.first?.link
     var facts = FactGathering(sources)
@@ -79,7 +79,7 @@ extension NetworkSnapshot {
   package init(_ sources: SnapshotInputs) { self = SnapshotWithSources(sources).snapshot }
 }
 
-/// Lower metric first; then IPv4; then name, so that the order never depends on chance.
+/// Orders by metric, lower first; then IPv4; then name, so that the order is deterministic.
 private func isBetter(_ a: Route, than b: Route) -> Bool {
   (a.metric, a.destination.family, a.link ?? "") < (b.metric, b.destination.family, b.link ?? "")
 }

@@ -1,8 +1,8 @@
 package import NetworkTypes
 
 extension HostReports {
-  /// Whether the link is paid for by volume. NetworkManager's own guesses count, and where it does not run the same evidence gives the same
-  /// guess: the kind of link, and what a phone says in DHCP option 43.
+  /// Whether the link is metered. NetworkManager's own guesses count; without it, the same evidence gives the same guess: the type of link,
+  /// and a phone's DHCP option 43.
   package func metered(_ link: LinkInQuestion, _ type: InterfaceType?, at now: Int64?) -> Traced<Bool> {
     selectFact(
       from: [managerMetered(link), leaseMetered(link, now), mediumMetered(link, type, now)],
@@ -45,7 +45,7 @@ extension HostReports {
     }
   }
 
-  /// Whether a portal stands before the internet, as NetworkManager's check of this link found.
+  /// Whether a captive portal blocks the internet, as NetworkManager's check of this link found.
   package func captivePortal(_ link: LinkInQuestion) -> Traced<Bool> {
     selectFact(
       from: [connectivity(link).map { $0 == .portal }], unknown: noCheck,

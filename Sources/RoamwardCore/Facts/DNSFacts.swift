@@ -1,15 +1,15 @@
 import KernelModel
 package import NetworkTypes
 
-/// A link as the sources of DNS facts have to know it.
+/// The properties of a link that sources of DNS facts need.
 package struct LinkInQuestion: Hashable, Sendable {
   package var name: String
   package var index: UInt32
   package var hardwareAddress: MACAddress?
   package var addresses: [IPAddress]
-  /// Whether resolv.conf can be meant to speak for it.
+  /// Whether resolv.conf may describe this link.
   package var isPrimary: Bool
-  /// All names of links, to tell the records `eth0.10` and `eth0` apart.
+  /// The names of all links, to distinguish the records `eth0.10` and `eth0`.
   package var names: Set<String>
 
   package init(
@@ -26,8 +26,8 @@ package struct LinkInQuestion: Hashable, Sendable {
 }
 
 extension HostReports {
-  /// The name servers that the network gave this link. systemd-resolved comes first, which has what is in use; then those who configure
-  /// links, the records that they leave, and resolv.conf, which speaks for no link in particular.
+  /// The name servers that the network announced to this link. systemd-resolved comes first, because it has the servers in use. Then come
+  /// the programs that configure links, the records that they leave, and resolv.conf, which names no link.
   package func servers(of link: LinkInQuestion, at now: Int64?) -> Traced<[IPAddress]> {
     let order = [
       resolvedTestimony(link), networkManagerTestimony(link), networkdTestimony(link, now), recordTestimony(link, now),
@@ -39,8 +39,8 @@ extension HostReports {
       text: { $0.isEmpty ? "no servers" : $0.map(\.description).joined(separator: ", ") })
   }
 
-  /// The link's domain and search list. Those who configure links come first: to systemd-resolved and into files they write the search list
-  /// alone, where there is one, and leave the connection's own domain out.
+  /// The link's domain and search list. The programs that configure links come first. They write only the search list to systemd-resolved
+  /// and into files, if there is one, and leave out the connection's own domain.
   package func domains(of link: LinkInQuestion, at now: Int64?) -> Traced<[DomainName]> {
     let order = [
       networkManagerTestimony(link), networkdTestimony(link, now), resolvedTestimony(link), recordTestimony(link, now),
@@ -72,14 +72,14 @@ extension HostReports {
 
   private func networkManagerTestimony(_ link: LinkInQuestion) -> SourceReading<LinkDNS> {
     let answer = device(of: link).flatMap { device -> Answer<LinkDNS> in
-      // A link may have its address and route a moment before its servers: that there are none is not said yet.
+      // A link may have its address and route a moment before its servers: an empty list is not final yet.
       device.state == .configuring && device.dns == LinkDNS()
         ? .pending(reason: "it is still configuring \(link.name)") : .value(device.dns)
     }
     return SourceReading("NetworkManager", answer, confirmed: networkManagerAt)
   }
 
-  /// The device that configures the link. One of the same name elsewhere (in another network namespace) has another hardware address.
+  /// The device that configures the link. A device of the same name elsewhere (in another network namespace) has another hardware address.
   func device(of link: LinkInQuestion) -> Answer<ManagedDevice> {
     networkManager.flatMap { words in
       guard let device = words.devices[link.name] else { return .unavailable(reason: "it does not know \(link.name)") }
@@ -110,8 +110,8 @@ extension HostReports {
     return SourceReading(source, .value(dns), remark: kept.lease == nil ? nil : "with its DHCP lease", confirmed: now)
   }
 
-  /// The records of resolvconf(8), Debian's or openresolv's: `eth0`, `eth0.dhclient`, `eth0.inet6` … are all of eth0,
-  /// unless there is a link eth0.inet6.
+  /// The records of resolvconf(8), Debian's or openresolv's: `eth0`, `eth0.dhclient`, `eth0.inet6` … all belong to eth0, unless there is a
+  /// link eth0.inet6.
   private func recordTestimony(_ link: LinkInQuestion, _ now: Int64?) -> SourceReading<LinkDNS> {
     func owner(_ record: String) -> String? {
       var name = record[...]
@@ -141,7 +141,7 @@ extension HostReports {
     return SourceReading("dhclient", .value(lease.dns), remark: "its lease for \(lease.address.map(\.description) ?? "?")", confirmed: now)
   }
 
-  /// The newest lease for an address that the link has.
+  /// The newest lease for an address of the link.
   func lease(of link: LinkInQuestion) -> Lease? {
     leases.last { $0.link == link.name && ($0.address.map(link.addresses.contains) ?? false) }
   }
@@ -163,6 +163,6 @@ extension HostReports {
     return SourceReading("resolv.conf", answer, remark: remark, confirmed: now)
   }
 
-  /// 127.0.0.53 and 127.0.0.54, where systemd-resolved itself answers.
+  /// Whether the address is 127.0.0.53 or 127.0.0.54, where systemd-resolved itself answers.
   private static func isStub(_ address: IPAddress) -> Bool { ["127.0.0.53", "127.0.0.54"].contains(address.description) }
 }

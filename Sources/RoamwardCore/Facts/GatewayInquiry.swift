@@ -1,11 +1,11 @@
 import KernelModel
 package import NetworkTypes
 
-/// When to have the kernel resolve the gateway's hardware address, which a rule needs: the kernel itself asks only when a packet goes
-/// there, and an idle machine sends none; behind a closed kill switch none gets that far.
+/// Decides when to let the kernel resolve the gateway's hardware address for a rule. The kernel itself resolves it only for a packet, and
+/// an idle machine sends none. Behind an active kill switch no packet gets that far.
 ///
-/// The kernel asks three times within three seconds and then notes that nobody answers, which is an event. So one gateway is asked for a
-/// few times, and not for ever.
+/// The kernel asks three times within three seconds and then marks the neighbour as failed, which is an event. So the number of requests
+/// per gateway is limited.
 package struct GatewayInquiry: Hashable, Sendable {
   private struct Subject: Hashable {
     let gateway: IPAddress
@@ -22,7 +22,7 @@ package struct GatewayInquiry: Hashable, Sendable {
 
   package init() {}
 
-  /// The gateway to ask for now, and its link; `nil`: none.
+  /// The gateway to resolve now, and its link; `nil`: none.
   package mutating func next(on snapshot: NetworkSnapshot, needed: Set<FactKind>, at now: Moment) -> (IPAddress, LinkFacts)? {
     guard needed.contains(.gatewayMAC), let link = snapshot.primaryLink, let gateway = link.gateways.first, link.isAwaiting(.gatewayMAC)
     else {

@@ -1,12 +1,12 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Name servers and domains of one link, as one source has them.
+/// Name servers and domains of one link, as one source reports them.
 package struct LinkDNS: Hashable, Sendable {
   package var servers: [IPAddress]
   /// The connection's domain and search list.
   package var domains: [DomainName]
-  /// Domains that only lead queries to the link's servers (`~corp.example` of resolved.conf(5)), and are no part of the search list.
+  /// Domains that only route queries to the link's servers (`~corp.example` of resolved.conf(5)), and are not in the search list.
   package var routingDomains: [DomainName]
 
   package init(servers: [IPAddress] = [], domains: [DomainName] = [], routingDomains: [DomainName] = []) {
@@ -19,7 +19,7 @@ package struct LinkDNS: Hashable, Sendable {
 /// A device of NetworkManager (org.freedesktop.NetworkManager.Device), with its active configuration.
 package struct ManagedDevice: Hashable, Sendable {
   package var address: MACAddress?
-  /// Of `NMDeviceState`: from 40 (preparing) to 99, and 100 (activated).
+  /// The state, from `NMDeviceState`: 40 (preparing) to 99, and 100 (activated).
   package enum State: Hashable, Sendable {
     case inactive, configuring, active
   }
@@ -42,11 +42,11 @@ package struct ManagedDevice: Hashable, Sendable {
   }
 }
 
-/// What NetworkManager says of itself.
+/// The report of NetworkManager.
 package struct NetworkManagerReport: Hashable, Sendable {
-  /// By the names of the links that carry addresses.
+  /// Devices, by the names of the links that carry addresses.
   package var devices: [String: ManagedDevice]
-  /// Without its check every connection passes for full.
+  /// Whether NetworkManager checks connectivity. Without the check it reports every connection as full.
   package var checksConnectivity: Bool
 
   package init(devices: [String: ManagedDevice] = [:], checksConnectivity: Bool = true) {
@@ -55,14 +55,14 @@ package struct NetworkManagerReport: Hashable, Sendable {
   }
 }
 
-/// A DHCP lease as a client keeps it on disk.
+/// A DHCP lease as a client stores it on disk.
 package struct Lease: Hashable, Sendable {
   package var link: String?
   package var address: IPAddress?
   package var dns: LinkDNS
-  /// DHCP option 43 says `ANDROID_METERED`, as phones that share a paid connection do.
+  /// Whether DHCP option 43 contains `ANDROID_METERED`, as phones that share a paid connection send it.
   package var isMetered: Bool
-  /// The API of the network's captive portal, an https URL (DHCP option 114, RFC 8910).
+  /// The URL (https) of the network's captive portal API (DHCP option 114, RFC 8910).
   package var portalAPI: String?
 
   package init(
@@ -76,10 +76,10 @@ package struct Lease: Hashable, Sendable {
   }
 }
 
-/// What systemd-networkd keeps about a link under `/run/systemd/netif`.
+/// The state of a link in systemd-networkd, from `/run/systemd/netif`.
 package struct NetworkdLink: Hashable, Sendable {
   package var isManaged: Bool
-  /// It has not finished with the link.
+  /// Whether systemd-networkd is still configuring the link.
   package var isConfiguring: Bool
   package var dns: LinkDNS
   package var lease: Lease?
@@ -92,10 +92,10 @@ package struct NetworkdLink: Hashable, Sendable {
   }
 }
 
-/// What stands at `/etc/resolv.conf`, or stood there before we wrote ours.
+/// The content of `/etc/resolv.conf`, or its content before we wrote ours.
 package struct ResolvConfReport: Hashable, Sendable {
   package var content: ResolvConf
-  /// Who wrote it, as far as its place or its first lines tell.
+  /// The program that wrote the file, as far as its path or its first lines tell.
   package var writer: String?
 
   package init(_ content: ResolvConf = ResolvConf(), writer: String? = nil) {
@@ -103,7 +103,7 @@ package struct ResolvConfReport: Hashable, Sendable {
     self.writer = writer
   }
 
-  /// From the file's text; its comments name the writer.
+  /// Parses the file's text; its comments name the writer.
   package init(parsing text: String) {
     let comments = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("#") }
     let writers = [
@@ -116,7 +116,7 @@ package struct ResolvConfReport: Hashable, Sendable {
 }
 
 extension ResolvConfReport {
-  /// What is left of it without servers that a tunnel brought: where nothing is, it says nothing about the network.
+  /// The report without servers that a tunnel brought; unavailable if none remain, because it then says nothing about the network.
   package func without(_ own: Set<IPAddress>) -> Answer<ResolvConfReport> {
     var words = self
     words.content.nameServers.removeAll(where: own.contains)
@@ -125,18 +125,18 @@ extension ResolvConfReport {
   }
 }
 
-/// What the programs of this host say about the network, each as it answered last.
+/// The latest reports of this host's programs on the network.
 package struct HostReports: Hashable, Sendable {
-  /// By interface index.
+  /// The reports of systemd-resolved, by interface index.
   package var resolved: Answer<[UInt32: LinkDNS]>
   package var networkManager: Answer<NetworkManagerReport>
-  /// By interface index; links that systemd-networkd does not keep are absent.
+  /// The reports of systemd-networkd, by interface index; links that it does not manage are absent.
   package var networkd: [UInt32: NetworkdLink]
-  /// By record name: `eth0.dhclient`, `wlan0.inet6` …
+  /// The records of resolvconf(8), by record name: `eth0.dhclient`, `wlan0.inet6` …
   package var resolvconf: [String: ResolvConf]
   package var leases: [Lease]
   package var resolvConf: Answer<ResolvConfReport>
-  /// When a source last said what it says, in seconds since 1970.
+  /// When each source last reported, in seconds since 1970.
   package var resolvedAt: Int64?
   package var networkManagerAt: Int64?
 

@@ -1,9 +1,9 @@
 import NetworkTypes
 
-// Text that other programs keep on disk. Whatever cannot be read is passed over: these files are their business, and change with versions.
+// Files of other programs. Unreadable parts are skipped: the formats belong to these programs, and change with versions.
 
 extension NetworkdLink {
-  /// From `/run/systemd/netif/links/INDEX` and, where there is one, `/run/systemd/netif/leases/INDEX` of systemd-networkd.
+  /// Parses `/run/systemd/netif/links/INDEX` and, if present, `/run/systemd/netif/leases/INDEX` of systemd-networkd.
   package init(link text: String, lease: String?) {
     let values = assignments(in: text)
     isManaged = values["ADMIN_STATE"].map { $0 != "unmanaged" } ?? false
@@ -15,7 +15,7 @@ extension NetworkdLink {
 }
 
 extension Lease {
-  /// From a lease of systemd-networkd's DHCPv4 client.
+  /// Parses a lease of systemd-networkd's DHCPv4 client.
   package init(networkd text: String) {
     let values = assignments(in: text)
     self.init(
@@ -26,7 +26,7 @@ extension Lease {
       isMetered: values["VENDOR_SPECIFIC"].map { $0.lowercased().contains(androidMetered) } ?? false)
   }
 
-  /// From a lease file of dhclient (dhclient.leases(5)), oldest first. Leases that name no link are passed over.
+  /// Parses a lease file of dhclient (dhclient.leases(5)), oldest first. Leases without a link name are skipped.
   package static func leases(dhclient text: String) -> [Lease] {
     var leases: [Lease] = []
     var open: Lease?
@@ -56,8 +56,8 @@ extension Lease {
   }
 }
 
-/// As text, or, where dhclient has no name for the option, as bytes with colons between them. Whoever answers DHCP can write this: only an
-/// https URL of printable characters counts (RFC 8908 section 4.1), so that nobody else can answer for the portal.
+/// The portal API URL: as text, or, if dhclient has no name for the option, as bytes separated by colons. Any DHCP server can write this.
+/// Only an https URL of printable characters counts (RFC 8908 section 4.1), so that no other server can answer for the portal.
 private func portalURL(_ text: String) -> String? {
   let bytes = text.split(separator: ":").compactMap { UInt8($0, radix: 16) }
   let isBytes = !bytes.isEmpty && bytes.count == text.split(separator: ":", omittingEmptySubsequences: false).count
@@ -69,14 +69,14 @@ private func portalURL(_ text: String) -> String? {
 /// `ANDROID_METERED` in hexadecimal.
 private let androidMetered = "414e44524f49445f4d455445524544"
 
-/// dhclient writes the option as text, or as bytes with colons between them.
+/// Whether the option is `ANDROID_METERED`: dhclient writes it as text, or as bytes separated by colons.
 private func isAndroidMetered(_ text: String) -> Bool {
   if text.contains("ANDROID_METERED") { return true }
   let digits = text.split(separator: ":").map { $0.count == 1 ? "0\($0)" : String($0) }.joined()
   return digits.lowercased().contains(androidMetered)
 }
 
-/// `NAME=value` lines; `#` begins a comment.
+/// Parses `NAME=value` lines; `#` begins a comment.
 private func assignments(in text: String) -> [String: String] {
   var values: [String: String] = [:]
   for line in text.split(whereSeparator: \.isNewline) where line.first != "#" {
@@ -86,7 +86,8 @@ private func assignments(in text: String) -> [String: String] {
   return values
 }
 
-/// Servers with spaces between them, each perhaps with a port, a link and a name: `[2001:db8::1]:53%eth0#dns.example` (resolved.conf(5)).
+/// Parses servers separated by spaces, each optionally with a port, a link and a name: `[2001:db8::1]:53%eth0#dns.example`
+/// (resolved.conf(5)).
 private func addresses(in text: String?) -> [IPAddress] {
   (text ?? "").split(separator: " ").compactMap { word in
     var word = word.prefix { $0 != "#" && $0 != "%" }
@@ -96,12 +97,12 @@ private func addresses(in text: String?) -> [IPAddress] {
   }
 }
 
-/// Names with spaces between them; `~` before one that only routes, which counts for nothing here, and neither does the root.
+/// Parses names separated by spaces; a routing-only name (with `~`) and the root are left out.
 private func domains(in text: String?) -> [DomainName] {
   (text ?? "").split(separator: " ").compactMap { DomainName(String($0.first == "~" ? $0.dropFirst() : $0)) }
 }
 
-/// `option domain-search "a.example", "b.example";` in its words, without the marks.
+/// The words of `option domain-search "a.example", "b.example";`, without the punctuation.
 private func statementWords(_ line: Substring) -> [String] {
   var words: [String] = []
   var word = ""

@@ -1,10 +1,10 @@
 package import NetworkTypes
 
-/// Where facts come from. Kept beside a snapshot and never in it: the same network, confirmed again, is the same snapshot.
+/// The sources of facts. Stored beside a snapshot and never in it: the same network, confirmed again, is the same snapshot.
 package struct Provenance: Hashable, Sendable {
-  /// By link and fact.
+  /// The origins by link and fact.
   package var links: [String: [FactKind: FactOrigin]]
-  /// Of the machine as a whole.
+  /// The origins of the machine's own facts.
   package var machine: [FactKind: FactOrigin]
 
   package init(links: [String: [FactKind: FactOrigin]] = [:], machine: [FactKind: FactOrigin] = [:]) {
@@ -12,16 +12,16 @@ package struct Provenance: Hashable, Sendable {
     self.machine = machine
   }
 
-  /// Where a fact comes from: the link's, where it is a link's.
+  /// The origin of a fact; of the link's fact if it belongs to a link.
   package func origin(of fact: FactKind, on link: String?) -> FactOrigin? {
     fact.isOfLink ? link.flatMap { links[$0]?[fact] } : machine[fact]
   }
 }
 
-/// Every source that was asked for a fact, in order, and what it answered.
+/// The sources that were queried for a fact, in order, with their answers.
 package struct FactOrigin: Hashable, Sendable {
   package var sources: [SourceAnswer]
-  /// When the believed source last said so, in seconds since 1970; `nil` where none is believed.
+  /// When the selected source last confirmed the fact, in seconds since 1970; `nil` if none is selected.
   package var confirmed: Int64?
 
   package init(_ sources: [SourceAnswer], confirmed: Int64? = nil) {
@@ -32,14 +32,14 @@ package struct FactOrigin: Hashable, Sendable {
   package var believed: SourceAnswer? { sources.first(where: \.isBelieved) }
 }
 
-/// What one source answered, and what was made of it.
+/// The answer of one source, and its use.
 package struct SourceAnswer: Hashable, Sendable {
-  /// Its name: `systemd-resolved`, `nl80211`.
+  /// The source's name: `systemd-resolved`, `nl80211`.
   package var source: String
-  /// The answer, in words.
+  /// The answer as text.
   package var said: String
   package var isBelieved: Bool
-  /// Why it was believed, or was not, where that needs saying.
+  /// The reason why it was selected or not, if that needs an explanation.
   package var reason: String?
 
   package init(source: String, said: String, isBelieved: Bool, reason: String? = nil) {
@@ -50,11 +50,11 @@ package struct SourceAnswer: Hashable, Sendable {
   }
 }
 
-/// A fact, with where it comes from.
+/// A fact with its origin.
 package struct Traced<Value: Hashable & Sendable>: Hashable, Sendable {
   package var fact: Fact<Value>
   package var origin: FactOrigin
-  /// It is unknown, and every source that there is has said that it cannot tell.
+  /// Whether the fact is unknown, and all sources have answered that they do not know.
   package var isUnavailable: Bool
 
   package init(_ fact: Fact<Value>, _ origin: FactOrigin, isUnavailable: Bool = false) {

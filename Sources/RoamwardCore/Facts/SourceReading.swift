@@ -1,11 +1,11 @@
 import NetworkTypes
 
-/// What a source answers when it is asked about something.
+/// The answer of a source to one question.
 package enum Answer<Value: Hashable & Sendable>: Hashable, Sendable {
   case value(Value)
-  /// It has nothing to say: it does not run, or does not know the link.
+  /// The source has no answer: it does not run, or does not know the link.
   case unavailable(reason: String)
-  /// It is about to know: it has been asked just now, or is still at work on the link.
+  /// The source will answer soon: the query was just sent, or it is still configuring the link.
   case pending(reason: String)
 
   package func map<Other>(_ transform: (Value) -> Other) -> Answer<Other> {
@@ -21,13 +21,13 @@ package enum Answer<Value: Hashable & Sendable>: Hashable, Sendable {
   }
 }
 
-/// One source's answer to one question.
+/// One source's answer to one question, with its name and time.
 package struct SourceReading<Value: Hashable & Sendable>: Hashable, Sendable {
   package var source: String
   package var answer: Answer<Value>
-  /// What a reader has to know about the answer: that it is a guess, say.
+  /// A note for readers, for instance that the answer is a guess.
   package var remark: String?
-  /// When it last said so, in seconds since 1970.
+  /// When the source last confirmed the answer, in seconds since 1970.
   package var confirmed: Int64?
 
   package init(_ source: String, _ answer: Answer<Value>, remark: String? = nil, confirmed: Int64? = nil) {
@@ -42,11 +42,11 @@ package struct SourceReading<Value: Hashable & Sendable>: Hashable, Sendable {
   }
 }
 
-/// Finds the fact among what the sources say, who come in the order in which they are to be believed.
+/// Selects the fact from the answers of sources, in order of their precedence.
 ///
-/// The first conclusive answer counts. Where a better source has still to answer, the fact is unknown until it has: a worse one is not
-/// believed in the meantime, or decisions would flicker. Where answers are all inconclusive (no servers, no domains), the first of them
-/// counts. `unknown` is the reason, with its cure, where nobody says anything.
+/// The first conclusive answer counts. While a better source has not answered, the fact is unknown: using a worse one meanwhile would make
+/// decisions flicker. If all answers are inconclusive (no servers, no domains), the first of them counts. `unknown` is the reason, with a
+/// remedy, if no source has an answer.
 package func selectFact<Value>(
   from readings: [SourceReading<Value>], unknown: String, isConclusive: (Value) -> Bool = { _ in true }, text: (Value) -> String
 ) -> Traced<Value> {

@@ -1,17 +1,17 @@
 package import KernelModel
 package import NetworkTypes
 
-/// A person's word that the firewall is to hold nothing back for a while, or only to let a captive portal through.
+/// A suspension of the kill switch by a person: it blocks nothing for a while, or opens a portal window only.
 package struct FirewallRelease: Hashable, Sendable {
   package var since: Timestamp
   package var lifetime: ManualOverride.Lifetime
-  /// Only the web and DNS, for a portal.
+  /// Whether only the web and DNS are open, for a portal.
   package var isPortal: Bool
-  /// The programs that a portal is opened to; `nil`: all.
+  /// The programs that a portal window is for; `nil`: all.
   package var programs: ControlGroup?
   package var reason: String?
 
-  /// A portal's window closes after this time at the latest.
+  /// The maximum duration of a portal window.
   package static let longestPortal = Duration.seconds(600)
 
   package init(

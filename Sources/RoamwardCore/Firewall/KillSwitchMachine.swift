@@ -1,39 +1,40 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Which tunnels hold back what they include: from what rules and people want of them, and from what a person has released. No clock.
+/// Decides which kill switches are active, from the rules, the manual overrides and the suspension. No clock.
 package struct KillSwitchMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
   private var wanted: [String: Bool] = [:]
-  /// Tunnels that may be wanted on the network that the machine is on now: it has left the one on which their rules were judged.
+  /// Tunnels that the rules may want on the current network: the machine has left the one on which their rules were evaluated.
   private var undecided = Set<String>()
   package private(set) var release: FirewallRelease?
-  /// An earlier agent's table was there at the start: what it blocks stays blocked until a decision says otherwise.
+  /// Whether a table of an earlier agent existed at the start. It keeps blocking until a decision changes that.
   package var beganGuarded = false
-  /// A new agent is about to replace this one: what is blocked stays blocked, whatever is wanted of the tunnels until then.
+  /// Whether a new agent is about to replace this one. Until then the kill switch keeps blocking, whatever is wanted of the tunnels.
   package var isHandedOver = false
 
   package init() {}
 
-  /// Another agent's, from what it tells: `guarding` names the tunnels that it guards now.
+  /// Takes over the state of another agent, as it reports it: `guarding` names the tunnels whose kill switch is active now.
   package init(wanted: [String: Bool], guarding: Set<String>, release: FirewallRelease?) {
     self.wanted = wanted
     undecided = guarding.filter { wanted[$0] != true }
     self.release = release
   }
 
-  /// The machine has left the network. What rules may want on the next one is held back until they have been judged there.
+  /// Records that the machine has left the network. Tunnels that the rules may want on the next network are blocked until their rules are
+  /// evaluated there.
   package mutating func leaveNetwork(_ policies: PolicySet, overrides: [String: ManualOverride]) {
     undecided.formUnion(Self.open(policies, overrides).map(\.name))
   }
 
-  /// Whether something is open now that would have to be held back at once on another network.
+  /// Whether something is open now that has to be blocked at once on another network.
   package func isOpenHereAlone(_ policies: PolicySet, overrides: [String: ManualOverride]) -> Bool {
     Self.open(policies, overrides).contains { !isGuarding($0) }
   }
 
-  /// Tunnels with a kill switch while they are wanted, which their rules may want. Who holds one down means it, but for a
-  /// hold that ends with the network.
+  /// Tunnels with a kill switch (`on`) that their rules may want. A manual override (down) excludes a tunnel, unless it ends with the
+  /// network.
   private static func open(_ policies: PolicySet, _ overrides: [String: ManualOverride]) -> [TunnelPolicy] {
     policies.tunnels.filter { tunnel in
       guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }
@@ -44,7 +45,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
     }
   }
 
-  /// Notes what is wanted of a tunnel. A decision that waits for a fact leaves things as they were. `isOnline`: it was made on a network.
+  /// Records whether a tunnel is wanted. A decision that waits for a fact changes nothing. `isOnline`: it was made on a network.
   package mutating func note(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
     if isHandedOver { return }
     if isOnline, !isPending { undecided.remove(tunnel) }
@@ -71,27 +72,27 @@ package struct KillSwitchMachine: Hashable, Sendable {
     }
   }
 
-  /// Whether it only may be wanted on the next network.
+  /// Whether the kill switch is active only because the tunnel may be wanted on the next network.
   package func isUndecided(_ tunnel: TunnelPolicy) -> Bool {
     tunnel.guarding == .on && undecided.contains(tunnel.name) && !isWanted(tunnel.name)
   }
 
   private func isWanted(_ tunnel: String) -> Bool { wanted[tunnel] ?? beganGuarded }
 
-  /// The release that is for a captive portal.
+  /// The suspension, if it is for a captive portal.
   package var portal: FirewallRelease? { release.flatMap { $0.isPortal ? $0 : nil } }
 
   // MARK: Release
 
   package mutating func open(_ release: FirewallRelease) { self.release = release }
 
-  /// Gives whether there was a release to end.
+  /// Ends the suspension. Returns whether there was one.
   package mutating func close() -> Bool {
     defer { release = nil }
     return release != nil
   }
 
-  /// Ends the release whose time has come, or that was for another network; gives whether it did.
+  /// Ends the suspension if its time has come, or if it was for another network. Returns whether it did.
   package mutating func endRelease(at time: Timestamp, on network: NetworkIdentity) -> Bool {
     guard let release, release.isOver(at: time, on: network) else { return false }
     return close()

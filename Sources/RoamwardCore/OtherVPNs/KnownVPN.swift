@@ -1,19 +1,20 @@
 package import KernelModel
 
-/// A VPN product by what it leaves in the kernel: the numbers that it is known to use.
+/// A VPN product, identified by its kernel objects: the numbers that it is known to use.
 struct KnownVPN {
   let name: String
   /// The mark of its own packets.
   var mark: FirewallMark?
   var table: UInt32?
-  /// Its rules, those too that name neither its mark nor its table.
+  /// The priorities of its rules, including those that name neither its mark nor its table.
   var priorities: ClosedRange<UInt32>?
-  /// How its links' names begin.
+  /// The prefixes of its link names.
   var links: [String] = []
-  /// Its table of nftables.
+  /// Its nftables table.
   var firewallTable: String?
 
-  /// From their sources and manuals; wg-quick's numbers count up from the first free one, so it is told by its trick (`isLikeWgQuick`).
+  /// Known products, from their sources and manuals. The numbers of wg-quick count up from the first free one, so its rules are identified
+  /// by their form (`isLikeWgQuick`).
   static let all = [
     KnownVPN(name: "Tailscale", mark: FirewallMark(0x80000, mask: 0xff0000), table: 52, priorities: 5200...5299, links: ["tailscale"]),
     KnownVPN(name: "NetBird", mark: FirewallMark(0x1bd00), table: 7120, links: ["wt0"]),
@@ -43,7 +44,7 @@ package struct FirewallMark: Hashable, Sendable, Comparable {
     self.mask = mask
   }
 
-  /// A packet can carry both.
+  /// Whether a packet can carry both.
   package func overlaps(_ other: FirewallMark) -> Bool {
     let shared = mask & other.mask
     return value & shared == other.value & shared
@@ -62,14 +63,14 @@ extension FirewallMark: CustomStringConvertible {
 extension RoutingRule {
   package var firewallMark: FirewallMark? { mask == 0 ? nil : FirewallMark(mark, mask: mask) }
 
-  /// `not fwmark N lookup N`: what wg-quick, and NetworkManager for its WireGuard links, make of a default route.
+  /// Whether the rule is `not fwmark N lookup N`: the default route of wg-quick, and of NetworkManager for its WireGuard links.
   var isLikeWgQuick: Bool { isInverted && mask == .max && mark == table && mark != 0 }
 
-  /// It leads all but its owner's own packets to a table of its own.
+  /// Whether the rule leads all packets except its owner's to a table of its own.
   var isDetour: Bool { isInverted && mask != 0 && table > 0 && !(253...255).contains(table) }
 }
 
 extension ClosedTable {
-  /// The product whose table it is, where the name tells.
+  /// The product that owns the table, if its name tells.
   package var product: String? { KnownVPN.all.first { $0.firewallTable == name }?.name }
 }

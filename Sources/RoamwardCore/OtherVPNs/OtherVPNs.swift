@@ -1,37 +1,37 @@
 package import KernelModel
 package import NetworkTypes
 
-/// The other VPNs of this machine, as the kernel shows them. They are told of and kept clear of, and never touched.
+/// The other VPNs of this machine, as the kernel shows them. They are reported and avoided, and never changed.
 package struct OtherVPNs: Hashable, Sendable {
   package struct VPN: Hashable, Sendable {
-    /// A product's name where the marks tell it.
+    /// The product's name if its marks identify it.
     package var name: String
-    /// In the order of their priorities.
+    /// Its rules, in the order of their priorities.
     package var rules: [RoutingRule] = []
     package var links: [String] = []
-    /// What it routes, in tables of its own or in the main one.
+    /// The prefixes that it routes, in tables of its own or in the main one.
     package var prefixes: [IPPrefix] = []
-    /// Of its own packets, which it wants outside of itself.
+    /// The mark of its own packets, which it routes outside of itself.
     package var mark: FirewallMark?
 
-    /// Tables that belong to it alone.
+    /// The tables that belong to it alone.
     package var tables: Set<UInt32> { Set(rules.map(\.table).filter { !(253...255).contains($0) && $0 != 0 }) }
   }
 
-  /// In the order in which the kernel asks them; those without a rule last.
+  /// All other VPNs, in the kernel's order of their rules; those without a rule last.
   package var all: [VPN] = []
-  /// What they route by way of the main table, which ours are asked before.
+  /// The prefixes that they route in the main table, which comes after our tables.
   package var mainPrefixes: [IPPrefix] = []
-  /// Marks of packets that no rule before ours takes care of.
+  /// Marks of packets that no rule before ours handles.
   package var unservedMarks: [FirewallMark] = []
-  /// Slots whose rule or table somebody else uses.
+  /// Slots whose rule or table another program uses.
   package var takenSlots: Set<UInt32> = []
-  /// What cannot be kept clear of, for people.
+  /// Conflicts that cannot be avoided, for people.
   package var collisions: [String] = []
 
   package init() {}
 
-  /// `ownLinks`: those that tunnels of ours bring without our alias.
+  /// Finds the other VPNs. `ownLinks`: links of our tunnels that do not carry our alias.
   package init(in kernel: KernelState, ownLinks: Set<String> = []) {
     let foreign = kernel.rules.filter { $0.routeProtocol != Ownership.routeProtocol || !Ownership.rules.contains($0.priority) }
     collect(foreign)
@@ -47,7 +47,7 @@ package struct OtherVPNs: Hashable, Sendable {
     findCollisions(foreign, kernel)
   }
 
-  /// Tables that known VPNs route by, to be read beside the main one.
+  /// The routing tables of known VPNs, to be read besides the main one.
   package static func tables(of rules: [RoutingRule]) -> Set<UInt32> {
     var found = OtherVPNs()
     found.collect(rules.filter { $0.routeProtocol != Ownership.routeProtocol })
@@ -71,7 +71,7 @@ package struct OtherVPNs: Hashable, Sendable {
     }
   }
 
-  /// A link belongs to the VPN whose table leads to it, else to the product that names links so, else stands for itself.
+  /// Assigns each link: to the VPN whose table leads to it, else to the product with such link names, else to a VPN of its own.
   private mutating func collectLinks(_ kernel: KernelState, _ ownLinks: Set<String>) {
     let links = kernel.links.filter { link in
       Ownership.tunnel(ofAlias: link.alias) == nil && !ownLinks.contains(link.name)
@@ -112,7 +112,7 @@ package struct OtherVPNs: Hashable, Sendable {
     mainPrefixes = mains.filter { !$0.address.isMulticast }.sorted()
   }
 
-  /// A VPN's own packets are served where a rule before ours leads them away.
+  /// Finds marks without a rule: a VPN's own packets are served if a rule before ours routes them.
   private mutating func findUnserved(_ rules: [RoutingRule]) {
     let marks = Set(all.filter { $0.rules.contains(where: \.isDetour) }.compactMap(\.mark))
     unservedMarks = marks.filter { mark in
@@ -144,7 +144,7 @@ package struct OtherVPNs: Hashable, Sendable {
 }
 
 extension Link {
-  /// Whether it is somebody's tunnel, from its kind; a TAP link is a machine's cable.
+  /// Whether the link is a tunnel, from its kind; a TAP link is the cable of a virtual machine.
   package var isTunnel: Bool {
     switch kind {
     case "wireguard", "amneziawg", "ovpn", "xfrm", "vti", "vti6", "ppp": true
@@ -156,7 +156,7 @@ extension Link {
 }
 
 extension OtherVPNs.VPN: CustomStringConvertible {
-  /// `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
+  /// The text for people: `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
   package var description: String {
     let what =
       prefixes.isEmpty
@@ -170,7 +170,7 @@ extension OtherVPNs.VPN: CustomStringConvertible {
   package var detour: RoutingRule? { rules.last { tables.contains($0.table) } }
 }
 
-/// The first three of many.
+/// The first items of many, and the number of the others.
 func listed(_ items: [String], limit: Int = 3) -> String {
   items.count <= limit + 1
     ? items.joined(separator: ", ") : "\(items.prefix(limit).joined(separator: ", ")) and \(items.count - limit) more"

@@ -1,12 +1,12 @@
 package import KernelModel
 import NetworkTypes
 
-/// What the agent itself last made of the machine: each step that succeeded, and what was seen as wanted since. A step that leads
-/// back to it is a repair, because another program has changed what the agent made; any other step follows a change of the
-/// desired state. Pure: no clock.
+/// The state that the agent last applied: each step that succeeded, and wanted objects that were observed since. A step that leads back to
+/// it is a repair, because another program has changed the agent's work. Any other step follows a change of the desired state. Pure: no
+/// clock.
 package struct AppliedState: Sendable {
   private struct Settings: Hashable, Sendable {
-    /// The link is the agent's own; otherwise a command's.
+    /// Whether the agent made the link; otherwise a command did.
     var isMade = false
     var alias: String?
     var device: WireGuardDevice?
@@ -18,16 +18,16 @@ package struct AppliedState: Sendable {
   private var links: [String: Settings] = [:]
   private var rules: Set<RoutingRule> = []
   private var firewallDigest: String?
-  /// Its digest is computed once.
+  /// The wanted firewall table with its digest, which is computed once.
   private var wantedFirewall: (table: FirewallTable, digest: String)?
-  /// The routes that are wanted, and how the applied ones differ: a tunnel may have a hundred thousand.
+  /// The wanted routes, and their difference from the applied ones: a tunnel may have a hundred thousand.
   private var wantedRoutes: [Route] = []
-  /// Wanted and not made since they are.
+  /// Routes that are wanted and not made yet.
   private var unmadeRoutes: Set<Route> = []
-  /// Made, no longer wanted and not removed since.
+  /// Routes that were made, are no longer wanted and are not removed yet.
   private var staleRoutes: Set<Route> = []
 
-  /// What an earlier agent has left counts as applied.
+  /// Starts from the observed state: leftover state of an earlier agent counts as applied.
   package init(_ observed: ObservedState) {
     let kernel = observed.kernel
     for link in kernel.links where Ownership.tunnel(ofAlias: link.alias) != nil || observed.unfinishedLinks.contains(link.name) {
@@ -39,7 +39,7 @@ package struct AppliedState: Sendable {
     if case .table(let digest, _, _) = observed.firewall { firewallDigest = digest }
   }
 
-  /// A step that has succeeded.
+  /// Records a step that has succeeded.
   package mutating func take(_ step: Step) {
     switch step {
     case .addWireGuardLink(let link, _), .addDummyLink(let link): links[link] = Settings(isMade: true)
@@ -65,7 +65,8 @@ package struct AppliedState: Sendable {
     }
   }
 
-  /// Takes in a look at the machine. What is there as wanted counts as applied; what is neither there nor wanted is forgotten.
+  /// Takes in an observation of the machine. Wanted objects that are present count as applied; absent objects that are not wanted are
+  /// forgotten.
   package mutating func follow(_ observed: ObservedState, towards desired: DesiredState) {
     followRoutes(observed.kernel, desired.routes)
     let present = Set(observed.kernel.ownRules)
@@ -131,7 +132,7 @@ package struct AppliedState: Sendable {
     }
   }
 
-  /// What each step towards the desired state that was followed last puts right; `nil`: the step follows a change of the desired state.
+  /// The subject that each step towards the last followed desired state repairs; `nil`: the step follows a change of the desired state.
   package func repair(by step: Step) -> RepairBackoff.Subject? {
     switch step {
     case .addWireGuardLink(let link, _), .addDummyLink(let link): return links[link]?.isMade == true ? .link(link) : nil
@@ -155,7 +156,7 @@ package struct AppliedState: Sendable {
 }
 
 extension Route {
-  /// Without what the kernel says of its next hop.
+  /// The route without the kernel's flags about its next hop.
   fileprivate var alive: Route {
     var route = self
     route.isDead = false

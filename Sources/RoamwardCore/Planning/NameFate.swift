@@ -1,11 +1,11 @@
 import KernelModel
 package import NetworkTypes
 
-/// Whom a question for a name goes to, as what is wanted of this host has it, and why.
+/// The servers that resolve a name under the desired state, and the reason.
 package struct NameFate: Hashable, Sendable {
-  /// Servers that are asked together, or one after another.
+  /// Servers that are queried together, or one after another.
   package struct Askee: Hashable, Sendable {
-    /// Who brings them; `nil`: the network.
+    /// The tunnel that brings the servers; `nil`: the network.
     package var tunnel: String?
     package var link: String?
     package var servers: [IPAddress]
@@ -20,9 +20,10 @@ package struct NameFate: Hashable, Sendable {
   }
 
   package var name: DomainName
-  /// Of several, systemd-resolved asks all at once, and believes who answers first; programs that read resolv.conf ask one after another.
+  /// The server groups. Of several, systemd-resolved queries all at once and takes the first answer; programs that read resolv.conf query
+  /// one after another.
   package var askees: [Askee]
-  /// Nobody is asked, and why; `nil`: somebody is, or nobody could be.
+  /// The reason why the name is refused; `nil`: it is queried, or there is no server to query.
   package var refusal: String?
 
   package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil) {
@@ -33,7 +34,7 @@ package struct NameFate: Hashable, Sendable {
 }
 
 extension DesiredState {
-  /// `network`: the underlay, whose servers are asked where no tunnel's are.
+  /// The fate of a name. `network`: the underlay, whose servers resolve the names that belong to no tunnel.
   package func fate(of name: DomainName, on network: NetworkSnapshot, by choice: ResolverChoice) -> NameFate {
     switch choice.backend {
     case .resolved where choice.obstacle == nil: fateByLinks(name, network, rivals: choice.rivals)
@@ -41,7 +42,8 @@ extension DesiredState {
     }
   }
 
-  /// The longest domain decides; with none, all that take the rest (systemd-resolved.service(8), "Protocols and routing").
+  /// The fate with servers per link. The longest domain decides; with none, all that take the rest (systemd-resolved.service(8), "Protocols
+  /// and routing").
   private func fateByLinks(_ name: DomainName, _ network: NetworkSnapshot, rivals: [String]) -> NameFate {
     let tunnels = Dictionary(links.map { ($0.name, $0.tunnel) }) { first, _ in first }
     var claims: [(weight: Int, askee: NameFate.Askee)] = []
@@ -74,7 +76,7 @@ extension DesiredState {
     return NameFate(name: name, askees: askees)
   }
 
-  /// All names go to one list.
+  /// The fate with one list of servers for all names.
   private func fateByList(_ name: DomainName, _ network: NetworkSnapshot, _ choice: ResolverChoice) -> NameFate {
     let servers = network.primaryLink?.dnsServers.value ?? []
     guard let own = resolvConf ?? record?.content else {
@@ -96,7 +98,7 @@ extension DesiredState {
 }
 
 extension DomainName {
-  /// How many labels it has.
+  /// The number of labels.
   fileprivate var weight: Int { text.split(separator: ".").count }
 }
 

@@ -1,23 +1,23 @@
 package import KernelModel
 package import NetworkTypes
 
-/// What becomes of a packet that this machine sends to an address, as far as that is our doing.
+/// The fate of a packet from this machine to an address, as far as Roamward decides it.
 package enum PacketFate: Hashable, Sendable {
-  /// It goes as it would without us: by the machine's own routes.
+  /// It takes the machine's own routes, as without Roamward.
   case outside
-  /// Into a tunnel, because of this route's prefix.
+  /// It goes into a tunnel, because of this route's prefix.
   case inside(link: String, by: IPPrefix)
-  /// One of our tables says that it goes nowhere.
+  /// A route in one of our tables makes it unreachable.
   case unreachable(by: IPPrefix)
-  /// It would go outside, and the firewall holds it back for these tunnels.
+  /// It would go outside, and the kill switches of these tunnels block it.
   case blocked(by: [String])
 
-  /// Whether a conversation that goes on under this fate ends where it is to go on under the other one.
+  /// Whether a connection under this fate breaks when it continues under the other one.
   package func isCut(by other: PacketFate) -> Bool {
     switch (self, other) {
     case (.outside, .outside): false
     case (.inside(let before, _), .inside(let after, _)): before != after
-    // There is none.
+    // There is no connection.
     case (.unreachable, _), (.blocked, _): false
     default: true
     }
@@ -25,10 +25,10 @@ package enum PacketFate: Hashable, Sendable {
 }
 
 extension DesiredState {
-  /// Of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest
-  /// prefix, and then the firewall.
+  /// The fate of a packet without the tunnels' own mark. Follows the kernel: our rules by their priority, in each table the longest prefix,
+  /// and then the firewall.
   package func fate(of destination: IPAddress) -> PacketFate {
-    // Rules that ask for a mark are for other VPNs' own packets.
+    // Rules that match a mark are for other VPNs' own packets.
     for rule in rules.sorted(by: { $0.priority < $1.priority })
     where rule.family == destination.family && (rule.isInverted || rule.mask == 0) {
       let matching = routes.filter { $0.table == rule.table && $0.destination.contains(destination) }
@@ -46,7 +46,7 @@ extension DesiredState {
 }
 
 extension FirewallTable {
-  /// The tunnels that keep a packet to this address from going outside (docs/security.md, 5 to 7), other than one of the portal's window.
+  /// The tunnels that prevent a packet to this address from going outside (docs/security.md, 5 to 7), ignoring the portal window.
   package func holdingBack(_ destination: IPAddress) -> [String] {
     if gateways.contains(destination) { return insides.map(\.link) }
     if destination.isLoopback || excluded.contains(where: { $0.contains(destination) }) { return [] }

@@ -1,17 +1,17 @@
 package import KernelModel
 
-/// The changes that lead from what there is to what there ought to be, in the order in which they are safe.
+/// The changes from the observed to the desired state, in a safe order.
 package struct Plan: Hashable, Sendable {
   package var steps: [Step]
-  /// What stands in the way and is left alone, for people.
+  /// Objects that are in conflict and left alone, for people.
   package var conflicts: [Remark] = []
-  /// Those of them that keep a tunnel from being made, by its name.
+  /// The conflicts that prevent a tunnel, by the tunnel's name.
   package var obstacles: [String: TunnelFailure] = [:]
 
   package init(steps: [Step] = []) { self.steps = steps }
 
   package var isEmpty: Bool { steps.isEmpty }
 
-  /// Leads back, last change first.
+  /// The plan that reverts this one, last change first.
   package var undo: Plan { Plan(steps: steps.reversed().compactMap(\.undo)) }
 }

@@ -2,11 +2,11 @@ import KernelModel
 import NetworkTypes
 
 extension Plan {
-  /// The steps from `observed` to `desired`. Empty exactly when nothing is left to do, so the same function verifies.
+  /// The steps from `observed` to `desired`. Empty exactly if nothing is left to do, so the same function verifies.
   ///
-  /// Order: first the firewall, then what lets no packet through yet (links, then routes in tables that no rule leads to),
-  /// then rules and DNS; removals the other way round. Touches only what carries our marks; a link of a wanted name that does
-  /// not is a conflict, and left alone.
+  /// Order: first the firewall, then steps that route no packet yet (links, then routes in tables that no rule leads to), then rules and
+  /// DNS; removals in reverse order. Changes only objects with our marks; a link of a wanted name without them is a conflict, and left
+  /// alone.
   package init(from observed: ObservedState, to desired: DesiredState) {
     let changes = Changes(from: observed, to: desired)
     self.init(steps: changes.make + changes.unmake)
@@ -15,7 +15,7 @@ extension Plan {
   }
 }
 
-/// The difference, sorted into what is made and what is unmade.
+/// The difference, sorted into additions and removals.
 private struct Changes {
   var make: [Step] = []
   var unmake: [Step] = []
@@ -35,7 +35,7 @@ private struct Changes {
     changeFirewall(observed.firewall, desired.firewall)
   }
 
-  /// False where the link cannot be had (yet).
+  /// Adds a link; returns false if that is not possible (yet).
   private mutating func addLink(_ link: DesiredLink, existing: Link?, _ observed: ObservedState) -> Bool {
     switch link.device {
     case .foreign:
@@ -77,7 +77,8 @@ private struct Changes {
     if existing?.isUp != true { make.append(.setUp(link: link.name)) }
   }
 
-  /// A route that takes another's place (same prefix, table and metric) follows its removal at once, in the same batch.
+  /// Changes routes and rules. A route that replaces another (same prefix, table and metric) directly follows its removal, in the same
+  /// batch.
   private mutating func changeRoutesAndRules(_ kernel: KernelState, _ desired: DesiredState, usable: Set<String>) {
     let (missing, staleRoutes) = difference(from: kernel.ownRoutes, to: desired.routes)
     let stale = Dictionary(grouping: staleRoutes, by: { RouteKey($0) })
@@ -97,7 +98,7 @@ private struct Changes {
 
   private mutating func changeDNS(_ observed: ObservedResolvConf, _ desired: ResolvConf?) {
     switch (observed, desired) {
-    // The choice of a back end has said so.
+    // The choice of a DNS backend has reported this.
     case (.untouchable, _?): break
     case (.file(let text), let desired?): if text != desired.rendered { make.append(.writeResolvConf(desired)) }
     case (.absent, let desired?): make.append(.writeResolvConf(desired))
@@ -105,7 +106,7 @@ private struct Changes {
     }
   }
 
-  /// First of all that is made, last of all that is unmade: nothing flows before it is known where.
+  /// The firewall comes first of all additions and last of all removals: no packet flows before the kill switch is active.
   private mutating func changeFirewall(_ observed: ObservedFirewall, _ desired: DesiredFirewall) {
     switch desired {
     case .asItIs: if case .table(_, _, isGuarding: false) = observed { unmake.append(.removeFirewall) }
@@ -128,7 +129,7 @@ private struct Changes {
   }
 }
 
-/// Tables that would let packets past the tunnel, because a route cannot be had now and no other has the last word on its prefix.
+/// Tables that would let packets past the tunnel, because a route cannot be added now and no other one is final for its prefix.
 private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UInt32> {
   let missing = routes.filter { !($0.link.map(usable.contains) ?? true) }
   if missing.isEmpty { return [] }
@@ -136,7 +137,7 @@ private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UI
   return Set(missing.lazy.filter { !covered.contains(RouteKey($0, metric: 0)) }.map(\.table))
 }
 
-/// The routes that are wanted and not there, in their order, and those that are there and not wanted.
+/// The wanted routes that are missing, in their order, and the present routes that are not wanted.
 func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
   if present.isEmpty { return (wanted, []) }
   let index = RouteIndex(wanted)
@@ -150,7 +151,7 @@ func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route],
   return (zip(wanted, isThere).lazy.filter { !$0.1 }.map(\.0), stale)
 }
 
-/// What the kernel tells routes of one table apart by.
+/// The kernel's key of a route within one table.
 struct RouteKey: Hashable {
   let destination: IPPrefix
   let table: UInt32
@@ -164,7 +165,7 @@ struct RouteKey: Hashable {
 }
 
 extension KernelState {
-  /// Routes that carry our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
+  /// Routes with our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
   var ownRoutes: [Route] {
     routes.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
       guard route.kind != .unicast || route.isDead else { return route }

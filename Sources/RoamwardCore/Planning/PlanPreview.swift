@@ -1,21 +1,22 @@
 package import KernelModel
 
-/// What the agent would do to a machine: the tunnels at rest, turned into the plan that it would execute.
+/// A preview of the agent's changes: the tunnels at rest, turned into the plan that it would execute.
 package struct PlanPreview: Hashable, Sendable {
   package var plan: Plan
-  /// What cannot be done as the policies say.
+  /// Requests of the policies that cannot be fulfilled.
   package var remarks: [Remark]
-  /// Routes and rules that would lead past a tunnel, and what comes of them.
+  /// Routes and rules that would lead past a tunnel, with their effect.
   package var claims: [RouteClaim]
   package var others: OtherVPNs
-  /// By which way name servers are set; `nil` where the plan sets none.
+  /// The DNS backend; `nil` if the plan sets no name servers.
   package var resolver: ResolverChoice?
-  /// The same, whether there is anything to set or not.
+  /// The DNS backend, even if there is nothing to set.
   package var resolverChoice: ResolverChoice
   package var observed: ObservedState
   package var desired: DesiredState
 
-  /// `tunnels` as they stand; `portal` is the window of a suspension for a captive portal. Endpoint names are left as names.
+  /// Makes the plan. `tunnels` in their current state; `portal` is the window of a suspension for a captive portal. Endpoint names are not
+  /// resolved.
   package init(of tunnels: DesiredTunnels, from observed: ObservedState, others: OtherVPNs, portal: PortalWindow? = nil) {
     let setups = tunnels.atRest.setups
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
@@ -31,6 +32,6 @@ package struct PlanPreview: Hashable, Sendable {
     self.observed = observed
     self.others = others
   }
-  /// The same for people, and who stands in the way of steps.
+  /// The remarks for people, with the conflicts that prevent steps.
   package var notes: [String] { (remarks + plan.conflicts).map(\.description) }
 }

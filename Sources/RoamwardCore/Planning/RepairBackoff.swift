@@ -1,27 +1,27 @@
 package import KernelModel
 package import NetworkTypes
 
-/// How often what others keep undoing is done again: at once, as a rule; but where the same thing is undone again and again, ever more
-/// seldom, for a war of two programs helps nobody. Pure: no clock.
+/// Limits how often changes by other programs are repaired. A repair is immediate at first, and delayed more and more if the same change
+/// comes back, so that two programs do not fight. Pure: no clock.
 package struct RepairBackoff: Hashable, Sendable {
-  /// What is undone, as far as it is counted together.
+  /// A group of changes that are counted together.
   package enum Subject: Hashable, Sendable, Comparable {
     case firewall, rules, routes, link(String)
   }
 
-  /// So many repairs within the window are nothing to speak of.
+  /// The number of repairs within the window that cause no delay.
   package static let freeRepairs = 5
   package static let window = Duration.seconds(60)
   package static let longestWait = Duration.seconds(300)
-  /// What must not flow is never left open for longer than this: a replacement costs a millisecond.
+  /// The longest delay of a firewall repair. The kill switch must not stay open for longer, and a replacement costs a millisecond.
   package static let longestWaitForFirewall = Duration.seconds(1)
 
   private struct Record: Hashable, Sendable {
     var repairs: [Moment] = []
-    /// Between repairs, from now on; zero: at once.
+    /// The pause between repairs from now on; zero: immediate.
     var wait = Duration.zero
 
-    /// When it is as if nothing had happened.
+    /// When the repairs are forgotten.
     var quietAt: Moment? { repairs.last.map { $0 + max(RepairBackoff.window, wait * 2) } }
   }
 
@@ -29,7 +29,7 @@ package struct RepairBackoff: Hashable, Sendable {
 
   package init() {}
 
-  /// Asks for one repair of each of the subjects now. Gives those that have to wait, and until when; the others are counted as done.
+  /// Requests one repair of each subject now. Returns those that have to wait, with their times; the others are counted as done.
   package mutating func repair(_ subjects: Set<Subject>, at now: Moment) -> [Subject: Moment] {
     var waiting: [Subject: Moment] = [:]
     for subject in subjects {
@@ -49,15 +49,15 @@ package struct RepairBackoff: Hashable, Sendable {
     return waiting
   }
 
-  /// Subjects that are fought over now, in order.
+  /// The subjects that are in conflict now, in order.
   package func contested(at now: Moment) -> [Subject] {
     records.filter { _, record in record.wait > .zero && record.quietAt.map { now < $0 } ?? false }.keys.sorted()
   }
 
-  /// When the first of them is over, should nothing more happen.
+  /// When the first conflict ends, if no further repair is needed.
   package func endOfContests(at now: Moment) -> Moment? { contested(at: now).compactMap { records[$0]?.quietAt }.min() }
 
-  /// `the firewall's table keeps being changed by somebody; it is put right again at most every second`.
+  /// The text for people: `routing rules keep being taken away by another program; it is repaired`.
   package func text(for subject: Subject) -> String {
     let wait = records[subject]?.wait ?? .zero
     return "\(subject) by another program; "
@@ -77,17 +77,17 @@ extension RepairBackoff.Subject: CustomStringConvertible {
   }
 }
 
-/// The steps that are made now.
+/// The steps that are executed now.
 package struct AdmittedSteps: Hashable, Sendable {
   package var steps: [Step] = []
-  /// What is repaired by them: the subject of each such step.
+  /// The subject of each step that is a repair.
   package var repairs: [RepairBackoff.Subject] = []
-  /// When the first of the others may be made.
+  /// The earliest time of a delayed repair.
   package var nextRepair: Moment?
 }
 
 extension RepairBackoff {
-  /// Leaves out the repairs whose time has not come. What follows a change of the desired state is never delayed, and neither is a removal.
+  /// Removes the repairs that are delayed. Steps that follow a change of the desired state are never delayed, and neither are removals.
   package mutating func admit(_ steps: [Step], after applied: AppliedState, at now: Moment) -> AdmittedSteps {
     let subjects = steps.map(applied.repair)
     let found = Set(subjects.compactMap { $0 })
@@ -104,7 +104,7 @@ extension RepairBackoff {
   }
 }
 
-/// What cannot be made without a repair that is delayed, or would only make room for it.
+/// The steps that depend on a delayed repair, or that would only make room for it.
 private struct DelayedSteps {
   private var missingLinks: Set<String> = []
   private var linksDown: Set<String> = []

@@ -1,10 +1,10 @@
 import KernelModel
 package import NetworkTypes
 
-/// Keeps count of who wins the resolver: what was set is set again at once when somebody changes it, and then less and less eagerly, so
-/// that two programs never fight a war over it. A pure value; `now` comes from outside.
+/// Limits repairs of the resolver: the first change by another program is reverted at once, further ones after growing delays. So two
+/// programs never fight over it. A pure value; `now` is a parameter.
 package struct ResolverBackoff: Hashable, Sendable {
-  /// What tunnels want of the resolver, by whichever way.
+  /// The resolver settings that tunnels want, for any DNS backend.
   package struct Wish: Hashable, Sendable {
     var resolvConf: ResolvConf?
     var links: [String: LinkResolver]
@@ -17,38 +17,39 @@ package struct ResolverBackoff: Hashable, Sendable {
     }
   }
 
-  /// So long after a loss it is forgotten.
+  /// The time after which a loss is forgotten.
   package static let memory = Duration.seconds(30)
-  /// On another network whoever keeps the network writes anew, once or for each family, and rightly: so often
-  /// within this time that is no loss.
+  /// On a new network, the network's manager legitimately rewrites the resolver, once or for each family. This many changes within the time
+  /// below do not count as losses.
   package static let pardons = 3
   package static let pardonTime = Duration.seconds(10)
   private static let backoff = Backoff(first: .seconds(2), longest: .seconds(60))
   private static let pauseBetweenLooks = Duration.seconds(10)
 
   private var wish: Wish?
-  /// It was seen in its place.
+  /// Whether the wanted settings were observed in place.
   private var isHeld = false
   private var losses: [Moment] = []
   private var pardonsLeft = 0
   private var pardonedUntil: Moment?
   private var failures = 0
   private var lastFailure: String?
-  /// What is in the way may go without a word: it is looked at again then.
+  /// When to check again for an obstacle that can disappear without an event.
   private var lookAgainAt: Moment?
   private var lastRival: String?
-  /// Nothing is tried before.
+  /// The earliest time of the next attempt.
   private var notBefore: Moment?
 
   package init() {}
 
-  /// What is wanted, and whether it is so now. `rival`: who seems to have changed it, where that can be told.
+  /// Records the wanted settings, and whether they are in place now. `rival`: the program that seems to have changed them, if that can be
+  /// told.
   package mutating func see(_ wish: Wish, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
     if wish != self.wish {
       let before = self
       self = ResolverBackoff()
       self.wish = wish
-      // The same rival fights the next wish, which another network may have brought.
+      // The same rival fights the next wish too, which may come from another network.
       (losses, pardonsLeft, pardonedUntil) = (before.losses, before.pardonsLeft, before.pardonedUntil)
     }
     losses.removeAll { $0 + Self.memory <= now }
@@ -66,21 +67,21 @@ package struct ResolverBackoff: Hashable, Sendable {
       }
       losses.append(now)
       lastRival = rival
-      // The first is repaired at once.
+      // The first loss is repaired at once.
       if losses.count > 1 { notBefore = now + Self.backoff.pause(after: losses.count - 1) }
     }
   }
 
-  /// Whoever keeps it is away: what it forgets meanwhile nobody has taken.
+  /// Records that the resolver's manager is unavailable: settings that it loses meanwhile do not count as a loss.
   package mutating func interrupted() { isHeld = false }
 
-  /// Nothing can be tried, and nobody tells when that is over.
+  /// Records that no attempt is possible now, and that no event will report when one is.
   package mutating func obstructed(at now: Moment) {
     interrupted()
     if lookAgainAt.map({ $0 <= now }) ?? true { lookAgainAt = now + Self.pauseBetweenLooks }
   }
 
-  /// It was tried, and did not work. `isTakingBack`: not what tunnels want, but what they want no more.
+  /// Records a failed attempt. `isTakingBack`: it would have removed settings that tunnels no longer want.
   package mutating func failed(reason: String, isTakingBack: Bool = false, at now: Moment) {
     failures += 1
     lastFailure =
@@ -97,17 +98,17 @@ package struct ResolverBackoff: Hashable, Sendable {
 
   package func mayAct(at now: Moment) -> Bool { notBefore.map { $0 <= now } ?? true }
 
-  /// It has failed several times in a row.
+  /// Whether several attempts in a row have failed.
   package var isHopeless: Bool { failures > 2 }
 
-  /// When it may be tried again, or there is less to tell.
+  /// The time of the next attempt, or of the next change of the note.
   package func nextDeadline(after now: Moment) -> Moment? {
     [notBefore, lookAgainAt, isContested ? losses.last.map { $0 + Self.memory } : nil].compactMap { $0 }.filter { now < $0 }.min()
   }
 
   private var isContested: Bool { losses.count > 1 }
 
-  /// What people should know.
+  /// A note for people.
   package var note: String? {
     if let lastFailure { return "\(lastFailure); it is tried again" }
     guard isContested else { return nil }

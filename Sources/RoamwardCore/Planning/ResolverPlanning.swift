@@ -1,15 +1,15 @@
 import KernelModel
 
-/// What the programs that keep the resolver have to be told.
+/// The steps for the DNS backend.
 ///
-/// What a link has goes with the link, so nothing is taken back from one that is going to be deleted.
+/// A link's settings disappear with the link, so nothing is reverted on a link that will be deleted.
 func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (make: [Step], unmake: [Step]) {
   var make: [Step] = []
   var unmake: [Step] = []
   let resolver = observed.resolver
   if case .value = resolver.facts.resolved {
     let staying = Set(desired.links.filter { $0.device != .foreign }.map(\.name))
-    // A link that a command brings may not be there (yet).
+    // A link that a command brings may not exist (yet).
     for (link, wanted) in desired.resolvedLinks.sorted(by: { $0.key < $1.key })
     where (staying.contains(link) || observed.kernel.link(named: link) != nil) && !(resolver.links[link]?.isSame(as: wanted) ?? false)
       && link != Ownership.refusalLink
@@ -30,7 +30,7 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
   return (make, unmake)
 }
 
-/// Names are refused before a tunnel lets go of them, and until another has them: what is let go of comes after all
+/// The step for refused names. Names are refused before a tunnel releases them, and until another has them. A release comes after all
 /// `others`, in a plan of its own.
 private func refusalStep(from resolver: ObservedResolver, to desired: DesiredState, others: [Step]) -> Step? {
   guard var wanted = desired.resolvedLinks[Ownership.refusalLink] else { return nil }

@@ -1,13 +1,13 @@
 import KernelModel
 import NetworkTypes
 
-/// Where each of many routes stands in a list. A hash table of places rather than of routes: 100,000 routes fit into half a megabyte of it,
-/// and planning over them is three times as fast as with a set.
+/// The position of each of many routes in a list. A hash table of positions rather than of routes: 100,000 routes need half a megabyte, and
+/// planning is three times as fast as with a set.
 struct RouteIndex {
   private let routes: [Route]
-  /// Places in `routes` plus one, by open addressing with linear probing; 0: free. At most half of them are taken.
+  /// Positions in `routes` plus one, by open addressing with linear probing; 0: free. At most half of them are used.
   private var slots: [UInt32]
-  /// The places of routes that stand further ahead once more.
+  /// The positions of repeated routes.
   private(set) var repeated: [Int] = []
 
   init(_ routes: [Route]) {
@@ -21,13 +21,13 @@ struct RouteIndex {
     }
   }
 
-  /// The first place at which the route stands.
+  /// The first position of the route.
   func place(of route: Route) -> Int? {
     let found = slots[slot(of: route)]
     return found == 0 ? nil : Int(found) - 1
   }
 
-  /// The route's own slot, or the free one where it would stand.
+  /// The route's own slot, or the free one for it.
   private func slot(of route: Route) -> Int {
     let mask = slots.count - 1
     var slot = Self.hash(route) & mask
@@ -35,7 +35,8 @@ struct RouteIndex {
     return slot
   }
 
-  /// Of what tells most routes apart. Multiplied by odd numbers without a pattern, whose upper bits depend on all of the lower ones.
+  /// The hash of the fields that distinguish most routes. Multiplied by odd numbers without a pattern; the upper bits depend on all of the
+  /// lower ones.
   private static func hash(_ route: Route) -> Int {
     let address = route.destination.address
     let rest = UInt64(route.table) << 8 ^ UInt64(route.destination.length)

@@ -1,19 +1,19 @@
 package import NetworkTypes
 
-/// What a look-up of a name does, under `evaluate-connection`.
+/// The effect of a name look-up under `evaluate-connection`.
 package struct ConnectionRule: Hashable, Sendable {
   package enum Action: String, Hashable, Sendable, CaseIterable {
-    /// Starts the tunnel where the name does not resolve, the resolver lies, `servers` cannot answer, or the probe fails.
+    /// Starts the tunnel if the name does not resolve, the resolver lies, `servers` cannot answer, or the probe fails.
     case connectIfNeeded = "connect-if-needed"
-    /// Starts it on any look-up.
+    /// Starts the tunnel on any look-up.
     case connectAlways = "connect-always"
-    /// Does nothing, whatever entries come after it.
+    /// Does nothing, and ignores the entries after it.
     case neverConnect = "never-connect"
   }
 
   package var domains: DomainList
   package var action: Action
-  /// Who has to be able to answer for these domains.
+  /// The servers that have to be able to answer for these domains.
   package var servers: [IPAddress]
   package var probe: Probe?
   package var location: SourceLocation
@@ -28,6 +28,6 @@ package struct ConnectionRule: Hashable, Sendable {
 }
 
 extension [ConnectionRule] {
-  /// The first entry that holds the name.
+  /// The first entry that contains the name.
   package func first(for name: DomainName) -> ConnectionRule? { first { $0.domains.holds(name) } }
 }

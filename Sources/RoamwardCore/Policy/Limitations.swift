@@ -1,5 +1,5 @@
 extension TunnelPolicy {
-  /// Keys that this version reads and does not act on, for people.
+  /// Keys that this version accepts and does not support, for people.
   package var limitations: [String] {
     var words: [String] = []
     if proxy != nil { words.append("`proxy` is not acted on: this version does not set proxies") }

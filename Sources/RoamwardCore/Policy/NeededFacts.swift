@@ -1,8 +1,9 @@
 import NetworkTypes
 
 extension PolicySet {
-  /// The facts that rules and networks ask for; name servers where an endpoint or the host of a probe has to be looked up; domains where a
-  /// tunnel brings a resolv.conf of its own, in which the network's search list stays. The others are not gathered.
+  /// The facts that policies need; others are not gathered. They include the facts in rules and networks, and name servers if an endpoint
+  /// or a probe's host has to be looked up. They include domains if a tunnel brings a resolv.conf of its own, which keeps the network's
+  /// search list.
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.kind { needed.insert(fact) } }
@@ -14,7 +15,7 @@ extension PolicySet {
   /// Whether the agent may have to look up a name or send a probe.
   package var asksTheNetwork: Bool { tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } }
 
-  /// All windows of the clock that rules or networks ask for.
+  /// All time windows that rules or networks contain.
   package var timeWindows: [TimeWindow] {
     keys.compactMap { $0.wanted(of: FactTable.time) }.uniqued()
   }

@@ -1,4 +1,4 @@
-/// All policy files merged into one: what the agent acts on. Names are unique; the order is that of the files and of the keys in them.
+/// All policy files merged into one set, on which the agent acts. Names are unique; the order is that of the files and of the keys in them.
 package struct PolicySet: Hashable, Sendable {
   package var networks: [NamedNetwork]
   package var tunnels: [TunnelPolicy]
@@ -11,7 +11,7 @@ package struct PolicySet: Hashable, Sendable {
   package func tunnel(named name: String) -> TunnelPolicy? { tunnels.first { $0.name == name } }
 }
 
-/// A network identity that rules of any file may name.
+/// A condition with a name, which rules of any file may use.
 package struct NamedNetwork: Hashable, Sendable {
   package let name: String
   package let condition: Condition

@@ -1,4 +1,4 @@
-/// What builds the tunnel. Everything here was read and checked when the policy was loaded.
+/// The provider of the tunnel. All values were read and checked when the policy was loaded.
 package enum ProviderConfiguration: Hashable, Sendable {
   case wireGuard(WireGuardProviderConfiguration)
   case command(CommandProviderConfiguration)
@@ -23,16 +23,16 @@ package struct WireGuardProviderConfiguration: Hashable, Sendable {
   }
 }
 
-/// Programs that bring up, take down and judge a tunnel of any kind. Each is an argument vector; there is no shell in between.
+/// Programs that start, stop and check a tunnel of any kind. Each is an argument vector; no shell is involved.
 package struct CommandProviderConfiguration: Hashable, Sendable {
-  /// Has to end with status 0 once the tunnel has been started.
+  /// Starts the tunnel; has to end with status 0.
   package var up: [String]
   package var down: [String]
-  /// Status 0: connected. Any other: not connected. Empty: connected as soon as `up` has ended well.
+  /// Checks the tunnel. Status 0: connected. Any other: not connected. Empty: connected as soon as `up` has ended with status 0.
   package var status: [String]
-  /// The link that `up` makes, where routes and addresses are to be applied to it.
+  /// The link that `up` makes, if routes and addresses are to be applied to it.
   package var interface: String?
-  /// How long each program may take before it is killed.
+  /// The time limit of each program, after which it is killed.
   package var timeout: Duration
 
   package init(up: [String], down: [String], status: [String] = [], interface: String? = nil, timeout: Duration = .seconds(30)) {

@@ -1,11 +1,11 @@
-/// One on-demand rule: an action, and when it holds.
+/// One on-demand rule: a match and an action.
 package struct Rule: Hashable, Sendable {
   package var name: String?
   package var match: Condition
   package var action: Action
-  /// With `evaluate-connection`: what a look-up of a name does; the first entry that holds the name decides.
+  /// The connection rules of `evaluate-connection`; the first one that contains the looked-up name decides.
   package var connections: [ConnectionRule]
-  /// Overrides what an unknown fact counts as once the decision may wait no longer.
+  /// Overrides how an unknown fact counts once the wait for it is over.
   package var onUnknown: UnknownPolicy?
   package var location: SourceLocation
 
@@ -22,7 +22,7 @@ package struct Rule: Hashable, Sendable {
   }
 }
 
-/// What a rule does, in the words of the policy language.
+/// The action of a rule, as the policy language names it.
 package enum Action: String, Hashable, Sendable, CaseIterable {
   /// Bring the tunnel up now and keep it up.
   case connect
@@ -30,17 +30,17 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
   case disconnect
   /// Leave it as it is; do not start it.
   case ignore
-  /// Leave it as it is; a look-up of a name starts it where a connection rule says so.
+  /// Leave it as it is; a look-up of a name starts it if a connection rule says so.
   case evaluateConnection = "evaluate-connection"
 
-  /// What an unknown match counts as in the end, so that ignorance protects: it connects, and it never disconnects.
+  /// How an unknown match counts after the wait; the safe choice: it connects, and it never disconnects.
   package var unknownCountsAs: UnknownPolicy { self == .connect ? .match : .noMatch }
 }
 
-/// What a match that stays unknown counts as.
+/// How a match counts that stays unknown.
 package enum UnknownPolicy: String, Hashable, Sendable, CaseIterable {
-  /// It holds.
+  /// It counts as a match.
   case match
-  /// It does not hold.
+  /// It counts as no match.
   case noMatch = "no-match"
 }

@@ -4,18 +4,18 @@ package import NetworkTypes
 package struct TunnelPolicy: Hashable, Sendable {
   package var name: String
   package var about: String?
-  /// A disabled tunnel is never started, by rules or by hand.
+  /// Whether the tunnel may start. A disabled tunnel is never started, by rules or by hand.
   package var isEnabled: Bool
   package var precedence: TunnelClass
   package var provider: ProviderConfiguration
   package var onDemand: OnDemand
-  /// `nil` where the policy says nothing: then what the provider's own configuration asks for holds.
+  /// The policy's routes; `nil` if the policy has none: then the routes of the provider's own configuration apply.
   package var routes: RoutePolicy?
   package var dns: DNSPolicy?
   package var mtu: MTUPolicy?
   package var proxy: ProxyPolicy?
   package var killSwitch: KillSwitch
-  /// Everything goes through the tunnel, whatever the routes say.
+  /// Whether all traffic goes through the tunnel; overrides the routes.
   package var includesAllNetworks: Bool
   package var location: SourceLocation
 
@@ -40,20 +40,20 @@ package struct TunnelPolicy: Hashable, Sendable {
   }
 }
 
-/// Who wins a conflict: an enterprise tunnel's routes and name servers come before a personal one's. Of enterprise tunnels
-/// one runs at a time (`Exclusion`).
+/// The precedence of a tunnel: routes and name servers of an enterprise tunnel win over those of a personal one. Only one enterprise tunnel
+/// runs at a time (`Exclusion`).
 package enum TunnelClass: String, Hashable, Sendable, CaseIterable, Comparable {
   case enterprise, personal
 
-  /// Enterprise first.
+  /// Orders enterprise before personal.
   package static func < (a: Self, b: Self) -> Bool { a == .enterprise && b == .personal }
 }
 
-/// When a tunnel is to be up.
+/// The on-demand rules of a tunnel.
 package struct OnDemand: Hashable, Sendable {
-  /// The master switch: while it is off the rules never act; the tunnel still obeys `up` and `down`.
+  /// The master switch: while it is off, the rules have no effect; the tunnel still obeys `up` and `down`.
   package var isEnabled: Bool
-  /// The first that holds decides.
+  /// The rules, in order; the first rule that matches decides.
   package var rules: [Rule]
   package var timing: Timing
 
@@ -64,17 +64,17 @@ package struct OnDemand: Hashable, Sendable {
   }
 }
 
-/// How fast decisions are acted on: protect at once, release late.
+/// The delays between a decision and its effect: connect at once, disconnect late.
 package struct Timing: Hashable, Sendable {
-  /// How long a change of the network is left to settle; `nil`: the agent's own setting.
+  /// How long a changed network has to stay the same before it is used; `nil`: the agent's own setting.
   package var settle: Duration?
-  /// For how long rules have to want the tunnel down before it goes. Bringing it up never waits.
+  /// How long the rules have to want the tunnel down before it disconnects. Connecting is never delayed.
   package var releaseDelay: Duration
-  /// For how long, from its start, a tunnel stays up at least whatever the rules say.
+  /// The minimum time that a tunnel stays up after its start, whatever the rules decide.
   package var minimumDwell: Duration
   /// How long an unknown fact may keep the decision pending.
   package var decideWithin: Duration
-  /// A tunnel that a look-up started goes after this long without traffic; `nil`: never.
+  /// Idle time after which a tunnel that a look-up started disconnects; `nil`: never.
   package var idle: Duration?
 
   package init(
@@ -89,16 +89,16 @@ package struct Timing: Hashable, Sendable {
   }
 }
 
-/// Which destinations go through the tunnel.
+/// The destinations that go through the tunnel.
 package struct RoutePolicy: Hashable, Sendable {
   package var include: [IPPrefix]
   package var exclude: [IPPrefix]
-  /// `nil`: allow, or block with `include-all-networks`.
+  /// The LAN policy; `nil`: allow, or block with `include-all-networks`.
   package var lan: LANPolicy?
-  /// `lan: allow` holds on these named networks alone; empty: on every one.
+  /// The named networks on which `lan: allow` applies; empty: all networks.
   package var lanNetworks: [String]
   package var onOverlap: OverlapPolicy
-  /// Nothing that the network itself says pulls out what is included: only what the policy names stays outside (Apple's `enforceRoutes`).
+  /// Whether only the policy can exclude destinations; announcements of the network cannot (Apple's `enforceRoutes`).
   package var isEnforced: Bool
 
   package init(
@@ -114,31 +114,31 @@ package struct RoutePolicy: Hashable, Sendable {
   }
 }
 
-/// What becomes of the prefixes that the machine is attached to, under a tunnel that takes everything.
+/// The treatment of attached prefixes under a tunnel that includes everything.
 package enum LANPolicy: String, Hashable, Sendable, CaseIterable {
-  /// They stay outside where they are private and of a usual size.
+  /// Attached prefixes stay outside if they are private and of a usual size.
   case allow
-  /// They go into the tunnel with everything else.
+  /// Attached prefixes go into the tunnel with everything else.
   case block
 }
 
-/// What becomes of an attached prefix that the policy names, or that lies in one that it names.
+/// The treatment of an attached prefix that the policy names, or that lies in a prefix that it names.
 package enum OverlapPolicy: String, Hashable, Sendable, CaseIterable {
-  /// It stays outside, unless the tunnel has a kill switch or enforces its routes.
+  /// The prefix stays outside, unless the tunnel has a kill switch or enforces its routes.
   case preferLocal = "prefer-local"
-  /// It goes into the tunnel.
+  /// The prefix goes into the tunnel.
   case preferTunnel = "prefer-tunnel"
-  /// The tunnel is not brought up.
+  /// The tunnel is not started.
   case refuse
 }
 
-/// What programs are told to reach the web through while the tunnel is up.
+/// The web proxy that programs are told to use while the tunnel is up.
 package struct ProxyPolicy: Hashable, Sendable {
   /// The URL of a proxy auto-configuration script.
   package var pac: String?
   package var http: String?
   package var https: String?
-  /// Hosts and domains that are reached without.
+  /// Hosts and domains that are reached without the proxy.
   package var exclude: [String]
 
   package init(pac: String? = nil, http: String? = nil, https: String? = nil, exclude: [String] = []) {
@@ -150,24 +150,25 @@ package struct ProxyPolicy: Hashable, Sendable {
 }
 
 extension TunnelPolicy {
-  /// What is held back by the firewall. Who sends everything through the tunnel wants nothing outside it.
+  /// The effective kill switch. A tunnel that includes all networks always has one.
   package var guarding: KillSwitch { includesAllNetworks && killSwitch == .off ? .on : killSwitch }
 }
 
-/// Whether what the tunnel includes may flow outside it while it is not up.
+/// The kill switch of a tunnel: when the addresses that the tunnel includes may not flow outside it.
 package enum KillSwitch: String, Hashable, Sendable, CaseIterable {
+  /// No kill switch.
   case off
-  /// Not while the rules, or a person, want the tunnel.
+  /// Active while the rules, or a person, want the tunnel up.
   case on
-  /// Not while the tunnel is enabled.
+  /// Active while the tunnel is enabled.
   case always
 }
 
-/// The tunnel's MTU: a size, or what is left of the link below.
+/// The tunnel's MTU: a fixed size, or the MTU of the link below minus an overhead.
 package enum MTUPolicy: Hashable, Sendable {
-  /// Bytes.
+  /// A fixed MTU in bytes.
   case fixed(UInt32)
-  /// The link's MTU minus these bytes.
+  /// The link's MTU minus this number of bytes.
   case overhead(UInt32)
 }
 
@@ -175,7 +176,7 @@ package enum MTUPolicy: Hashable, Sendable {
 package struct DNSPolicy: Hashable, Sendable {
   package var servers: [IPAddress]
   package var searchDomains: [DomainName]
-  /// The names that these servers answer for; empty means every name.
+  /// The domains that these servers resolve; empty means every name.
   package var matchDomains: [DomainPattern]
   package var whenDown: NamesWhenDown
 
@@ -188,14 +189,14 @@ package struct DNSPolicy: Hashable, Sendable {
     self.whenDown = whenDown
   }
 
-  /// Whether only some names are meant for these servers.
+  /// Whether these servers resolve only some names.
   package var isSplit: Bool { !matchDomains.isEmpty && !matchDomains.contains(.any) }
 }
 
-/// What becomes of the names that are the tunnel's while it is not up.
+/// The treatment of the tunnel's names while the tunnel is down.
 package enum NamesWhenDown: String, Hashable, Sendable, CaseIterable {
-  /// They are asked where all others are.
+  /// They are resolved like all other names.
   case ask
-  /// Nobody is asked, but where a rule says `disconnect`: that place needs no tunnel for them.
+  /// They are refused, except on a network where a rule says `disconnect`: on it the names need no tunnel.
   case refuse
 }

@@ -29,12 +29,12 @@ package enum URLHost: Hashable, Sendable {
   fileprivate static func read(_ text: Substring) -> URLHost? { URLHost(text: text) }
 }
 
-/// An http or https URL, taken apart. Credentials before the host are passed over, and never sent.
+/// The parts of an http or https URL. Credentials before the host are ignored, and never sent.
 package struct URLParts: Hashable, Sendable {
   package let isSecure: Bool
   package let host: URLHost
   package let port: UInt16
-  /// From the first slash on; fragments are no part of a request.
+  /// The path from the first slash on; fragments are not part of a request.
   package let path: String
 
   package init?(_ url: String) {
@@ -56,7 +56,7 @@ package struct URLParts: Hashable, Sendable {
     self.path = path.first == "/" ? String(path) : "/\(path)"
   }
 
-  /// The URL with nothing left to a reader's choice: no trailing dot, the port always there.
+  /// The URL in a canonical form: no trailing dot, the port always present.
   package var url: String { "\(isSecure ? "https" : "http")://\(hostText):\(port)\(path)" }
 
   package var hostText: String {

@@ -2,7 +2,7 @@ package import KernelModel
 package import KeyMemory
 package import NetworkTypes
 
-/// A wg-quick(8) file: what wg(8) knows, and the settings of the link around it.
+/// A wg-quick(8) file: the settings of wg(8), and those of the link.
 package struct WireGuardQuickConfiguration: Hashable, Sendable {
   package var privateKey: SecretKey
   package var publicKey: WireGuardKey
@@ -11,7 +11,7 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
   package var dnsServers: [IPAddress]
   package var searchDomains: [DomainName]
   package var mtu: UInt32?
-  /// False where the file says `Table = off`: then allowed IPs make no routes.
+  /// Whether allowed IPs make routes; false if the file says `Table = off`.
   package var routesFromAllowedIPs: Bool
   package var peers: [WireGuardPeer]
 

@@ -9,7 +9,7 @@ extension NetworkSnapshot {
     }
   }
 
-  /// The network as it would be if what probes found here the last time still held; `nil` where nothing is remembered.
+  /// The network as it would be if the remembered probe results still applied; `nil` without any.
   var asRemembered: NetworkSnapshot? {
     guard !rememberedProbes.isEmpty else { return nil }
     var snapshot = self
@@ -19,7 +19,7 @@ extension NetworkSnapshot {
 }
 
 extension PolicySet {
-  /// Every probe that a rule or a named network asks for, each once.
+  /// Every probe that a rule or a named network contains, each once.
   package var probes: [Probe] {
     keys.compactMap { $0.wanted(of: FactTable.probe) }.uniqued()
   }

@@ -1,10 +1,10 @@
 package import NetworkTypes
 
 extension Evaluator {
-  /// What has to be asked of the network before a tunnel's rules can decide on it, and what was asked and the decision now hangs on.
+  /// The evidence that a tunnel's rules need before they can decide, and the evidence that the decision depends on now.
   ///
-  /// A rule's evidence counts only where the rule is reached and every cheaper key beside it holds: one that is not known yet is waited for
-  /// first. So an answer to anything that is not in the set cannot change the decision, but for one that waits for a cheaper key.
+  /// A rule's evidence counts only if the rule is reached and every cheaper key beside it matches; an unknown one is awaited first. So
+  /// other answers cannot change the decision, unless it waits for a cheaper key.
   package func evidence(
     for tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits
   ) -> Set<Evidence> {
@@ -20,13 +20,13 @@ extension Evaluator {
     return needed
   }
 
-  /// What has to be asked before it is known whether the machine is on one of the networks where a tunnel lets neighbours be reached.
+  /// The evidence needed to decide whether the machine is on one of the networks on which a tunnel allows the LAN.
   func evidenceForLAN(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot) -> Set<Evidence> {
     guard let names = tunnel.routes?.lanNetworks, !names.isEmpty, let context = EvaluationContext(snapshot) else { return [] }
     return support(of: .network(names), on: context).evidence
   }
 
-  /// A verdict, and the evidence that it hangs on: none where free keys settle it.
+  /// A verdict, and the evidence that it depends on: none if keys without a request settle it.
   private struct Support {
     var truth: Truth
     var evidence = Set<Evidence>()
@@ -50,12 +50,12 @@ extension Evaluator {
   private func all(_ parts: [Support]) -> Support {
     if let settling = settling(parts, .no) { return settling }
     let isUnknown = parts.contains { $0.truth == .unknown }
-    // Cheaper keys come first: nothing is asked of the network before they are known to hold.
+    // Cheaper keys come first: no request is sent to the network before they are known to match.
     if parts.contains(where: { $0.truth == .unknown && $0.isFree }) { return Support(truth: .unknown) }
     return Support(truth: isUnknown ? .unknown : .yes, evidence: parts.reduce(into: []) { $0.formUnion($1.evidence) })
   }
 
-  /// As `judge` has it, an empty list is an absent key.
+  /// An empty list is an absent key, as in `Evaluator`.
   private func any(_ parts: [Support]) -> Support {
     if parts.isEmpty { return Support(truth: .yes) }
     if let settling = settling(parts, .yes) { return settling }
@@ -63,7 +63,7 @@ extension Evaluator {
     return Support(truth: isUnknown ? .unknown : .no, evidence: parts.reduce(into: []) { $0.formUnion($1.evidence) })
   }
 
-  /// The part that settles it alone, a free one where there is one.
+  /// The part that settles the verdict alone, preferably one without a request.
   private func settling(_ parts: [Support], _ truth: Truth) -> Support? {
     let settling = parts.filter { $0.truth == truth }
     return settling.first(where: \.isFree) ?? settling.first
@@ -71,8 +71,8 @@ extension Evaluator {
 }
 
 extension DecisionScheduler {
-  /// What the rules that may act now need to know of the network: what is asked of it, and no more. Where waiting is over at `now`, the
-  /// rules behind an unknown one need it too.
+  /// The evidence that the active rules need from the network, and no more. If a wait is over at `now`, the rules after an unknown one need
+  /// it too.
   package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.reduce(into: []) { needed, tunnel in

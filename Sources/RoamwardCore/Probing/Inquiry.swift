@@ -3,7 +3,7 @@ import NetworkTypes
 /// A request that yields evidence.
 package enum Inquiry: Hashable, Sendable {
   case probe(Probe)
-  /// Says of both `captive-portal` and `internet`.
+  /// A connectivity check, for both `captive-portal` and `internet`.
   case connectivity(ConnectivityCheck)
   /// The API of this network's captive portal, as DHCP or a router advertisement named it (RFC 8910).
   case portalAPI(String)
@@ -34,14 +34,14 @@ package enum Inquiry: Hashable, Sendable {
   }
 }
 
-/// What an answer says.
+/// The result of an answer.
 struct InquiryResult: Hashable, Sendable {
   enum Outlook: Hashable, Sendable {
-    /// It stays so until something happens to the network.
+    /// The result is valid until an event on the network.
     case settled
-    /// A network that is only just coming up may say otherwise in a moment; if it does not, it stays so.
+    /// The result may change in a moment on a network that is still coming up; after that it is final.
     case doubtful
-    /// Something stands in between, and may go at any time without a sign: a captive portal that opens.
+    /// An intermediary caused the result and may go at any time without an event: a captive portal that opens.
     case passing
   }
 
@@ -65,7 +65,7 @@ struct InquiryResult: Hashable, Sendable {
     let evidence = Evidence.probe(probe)
     switch reply {
     case .response(probe.status, _): self.init(.settled, [evidence: .known(true)])
-    // A server that proved who it is means what it says. Over plain http it may be a portal that answers.
+    // An answer from a server with a proven identity is reliable. Over plain http a portal may have sent it.
     case .response: self.init(probe.url.hasPrefix("https:") ? .doubtful : .passing, [evidence: .known(false)])
     case .impostor: self.init(.passing, [evidence: .known(false)])
     case .unanswered, .portal: self.init(.doubtful, [evidence: .known(false)])
@@ -81,7 +81,7 @@ struct InquiryResult: Hashable, Sendable {
     switch reply {
     case .response(let status, let body) where check.isMet(by: status, body):
       self.init(.settled, [.captivePortal: .known(false), .internet: .known(true)])
-    // 511 is the portal's own word (RFC 6585 section 6); other server errors say nothing about the way there.
+    // 511 comes from the portal itself (RFC 6585 section 6); other server errors say nothing about the network path.
     case .response(let status, _) where status >= 500 && status != 511: self = nothing("was answered \(status)", internet: nil, .doubtful)
     case .response, .impostor: self.init(.passing, [.captivePortal: .known(true), .internet: .known(false)])
     case .unanswered(let reason), .unsent(let reason):
@@ -116,7 +116,7 @@ extension ConnectivityCheck {
 }
 
 extension ProbeReply {
-  /// For people, behind "fail:" or "unknown:". `nil` for an answer as it should be.
+  /// The result for people, after "fail:" or "unknown:". `nil` for the expected answer.
   package func text(for inquiry: Inquiry) -> String {
     switch self {
     case .response(let status, _):

@@ -1,12 +1,11 @@
 package import NetworkTypes
 
-/// Decides which questions are put to the network and when, and which answers are believed. Has no clock, no socket and no chance in it.
+/// Decides which requests to send to the network and when, and which replies to accept. It has no clock, no socket and no randomness.
 ///
-/// An answer belongs to one attachment to one network. On another network, after a time without one, and after sleep it is only remembered:
-/// anybody may imitate a network, so what was proven before proves nothing now.
+/// An answer belongs to one attachment to one network. On another network, after a time without one, and after sleep it is only remembered.
+/// An attacker can imitate a network, so an earlier proof proves nothing now.
 package struct ProbeMachine: Hashable, Sendable {
-  /// Names one sending of a request. What comes back under a token of an earlier attachment, or of a question
-  /// that was put again, is dropped.
+  /// Identifies one transmission of a request. A reply under a token of an earlier attachment, or of a repeated request, is dropped.
   package struct Token: Hashable, Sendable {
     package let attachment: Int
     package let serial: Int
@@ -17,9 +16,9 @@ package struct ProbeMachine: Hashable, Sendable {
     case abort(Token)
   }
 
-  /// Requests on their way at once; the others wait for one of these to end.
+  /// The limit of concurrent requests; the others wait for one of these to end.
   static let mostAtOnce = 8
-  /// An answer that nothing hung on for longer than this is asked for anew when something does again.
+  /// How long an unneeded answer stays valid: an older one is requested again when a decision depends on it.
   static let fresh = Duration.seconds(60)
 
   struct Record: Hashable, Sendable {
@@ -27,11 +26,11 @@ package struct ProbeMachine: Hashable, Sendable {
     var reply: ProbeReply?
     var answeredAt: Moment?
     var run: Token?
-    /// When the network, as it is now, was first asked.
+    /// When the current network was first queried.
     var since: Moment?
     var nextAt: Moment?
     var isWanted = false
-    /// Something has happened since: it is asked anew, and believed until then.
+    /// Whether something has happened since the answer: it is requested again, and used until then.
     var isStale = false
   }
 
@@ -39,20 +38,20 @@ package struct ProbeMachine: Hashable, Sendable {
   private(set) var records: [Inquiry: Record] = [:]
   private var attachment = 0
   private var serial = 0
-  /// Every way in which this network has shown itself since the machine attached to it. What does not fit all of them is another one.
+  /// All identities of this network since the machine attached to it. A network that does not fit all of them is another one.
   private var identities: [NetworkIdentity] = []
   private var path: ProbePath?
   private var given = Given()
   private var memory = ProbeMemory()
-  /// What was found on this network the last time.
+  /// The results of the last visit to this network.
   private var remembered: [Evidence: Bool] = [:]
 
-  /// `check`: how the administrator lets this machine find out about the internet, if at all.
+  /// `check`: the administrator's internet check, if there is one.
   package init(check: ConnectivityCheck? = nil) { self.check = check }
 
   // MARK: The network
 
-  /// Takes note of the network as the host's own sources see it; gives the requests that have lost their sense.
+  /// Updates the network as the host's own sources report it; returns the requests that are obsolete.
   package mutating func attach(to network: NetworkSnapshot, at now: Moment) -> [Effect] {
     var effects: [Effect] = []
     let identity = NetworkIdentity(of: network)
@@ -72,10 +71,10 @@ package struct ProbeMachine: Hashable, Sendable {
     return effects
   }
 
-  /// The machine has slept, and may have been carried anywhere meanwhile.
+  /// Records that the machine has slept, and may have been moved meanwhile.
   package mutating func wake(at now: Moment) -> [Effect] { leave(at: now) }
 
-  /// From here on nothing that was answered holds; it is remembered for when the machine comes back.
+  /// Invalidates all answers; they are remembered for the next visit.
   private mutating func leave(at now: Moment) -> [Effect] {
     if let identity = identities.last { memory.keep(records, of: identity, at: now) }
     let effects = running.map { Effect.abort($0.token) }
@@ -88,7 +87,7 @@ package struct ProbeMachine: Hashable, Sendable {
     return effects
   }
 
-  /// The same network in another shape: another address, another name server. What is on its way comes from an address that may be gone.
+  /// Repeats all requests: the same network has another address or name server. Requests in flight come from an address that may be gone.
   private mutating func askAnew() -> [Effect] {
     let effects = running.map { Effect.abort($0.token) }
     for inquiry in records.keys {
@@ -99,7 +98,7 @@ package struct ProbeMachine: Hashable, Sendable {
     return effects
   }
 
-  /// A portal has opened, or the internet has come back: what failed before it did may be otherwise now.
+  /// Marks failures as stale: a portal has opened, or the internet has come back, and what failed before may succeed now.
   private mutating func distrustFailures() {
     for (inquiry, record) in records where record.result?.outlook != .settled && record.run == nil {
       records[inquiry]?.isStale = true
@@ -107,9 +106,9 @@ package struct ProbeMachine: Hashable, Sendable {
     }
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// Puts the questions that the decisions hang on now, as far as the host's own sources do not answer them, and drops the others.
+  /// Starts the requests that the decisions now depend on, as far as the host's own sources do not answer them; cancels the others.
   package mutating func want(_ evidence: Set<Evidence>, at now: Moment) -> [Effect] {
     let wanted = path == nil ? [] : inquiries(for: evidence)
     var effects: [Effect] = []
@@ -141,7 +140,7 @@ package struct ProbeMachine: Hashable, Sendable {
     return effects
   }
 
-  /// Takes an answer; `false` where it is not believed, because it belongs to another network or the question was dropped.
+  /// Takes a reply; `false` if it is not accepted, because it belongs to another network or its request was cancelled.
   package mutating func take(_ reply: ProbeReply, for token: Token, at now: Moment) -> Bool {
     guard token.attachment == attachment, let (inquiry, before) = records.first(where: { $0.value.run == token }) else { return false }
     var record = before
@@ -157,7 +156,7 @@ package struct ProbeMachine: Hashable, Sendable {
     return true
   }
 
-  /// When to call `want` again though nothing has happened; `nil`: nothing is due.
+  /// When to call `want` again without an event; `nil`: no request is due.
   package var nextDeadline: Moment? {
     records.values.compactMap { $0.isWanted && $0.run == nil ? $0.nextAt : nil }.min()
   }
@@ -166,7 +165,7 @@ package struct ProbeMachine: Hashable, Sendable {
     records.compactMap { inquiry, record in record.run.map { ($0, inquiry) } }.sorted { $0.token.serial < $1.token.serial }
   }
 
-  /// The requests that answer this, the portal's own API before the check from afar.
+  /// The requests that yield this evidence, the portal's own API before the connectivity check.
   private func inquiries(for evidence: Set<Evidence>) -> Set<Inquiry> {
     var wanted = Set<Inquiry>()
     for piece in evidence {
@@ -179,7 +178,8 @@ package struct ProbeMachine: Hashable, Sendable {
     return wanted
   }
 
-  /// A portal that says it is closed says enough; that it is open is no proof of an internet behind it.
+  /// The requests for internet evidence. A portal API that reports "closed" is sufficient; "open" does not prove that the internet is
+  /// reachable.
   private var inquiriesForInternet: [Inquiry] {
     (check.map { [.connectivity($0)] } ?? []) + (given.portalAPI.map { [.portalAPI($0)] } ?? [])
   }
@@ -194,7 +194,7 @@ package struct ProbeMachine: Hashable, Sendable {
 
   // MARK: Facts
 
-  /// The network with what was found out about it. What the host's own sources know stands above it.
+  /// Completes the network with the probe results. The host's own sources take precedence.
   package func complete(_ network: NetworkSnapshot, probes: [Probe]) -> NetworkSnapshot {
     var completed = network
     guard path != nil else { return network }
@@ -203,7 +203,7 @@ package struct ProbeMachine: Hashable, Sendable {
       completed.probes[probe.name] = fact
       if fact.value == nil, let answer = remembered[.probe(probe)] { completed.rememberedProbes[probe.name] = answer }
     }
-    // What the host does not know is found out by a check of the agent's own, or by the portal's API.
+    // A connectivity check of the agent's own, or the portal's API, finds facts that the host does not know.
     if check != nil || network.portalAPI != nil { completed.unavailable.subtract([.captivePortal, .internet]) }
     if network.captivePortal.value == nil { completed.captivePortal = fact(.captivePortal, from: inquiriesForPortal) }
     if network.internet.value == nil { completed.internet = fact(.internet, from: inquiriesForInternet) }
@@ -222,7 +222,7 @@ package struct ProbeMachine: Hashable, Sendable {
 
 private let noCheck = "no connectivity check is configured; cure: roamwardd --connectivity-check URL"
 
-/// What the host's own sources say, which is not asked of the network.
+/// The facts from the host's own sources, which need no request.
 private struct Given: Hashable, Sendable {
   var captivePortal = Fact<Bool>.unknown(reason: "")
   var internet = Fact<Bool>.unknown(reason: "")
@@ -243,7 +243,7 @@ private struct Given: Hashable, Sendable {
   func answers(_ probe: Probe) -> Bool { (probes[probe.name] ?? probes[probe.url] ?? otherProbes).value != nil }
 }
 
-/// By what a request travels, beside the network's identity: when it changes, the answer may.
+/// The path of a request besides the network's identity: a change of it may change the answer.
 private struct ProbePath: Hashable, Sendable {
   let link: String
   let addresses: [InterfaceAddress]
@@ -252,7 +252,7 @@ private struct ProbePath: Hashable, Sendable {
   let bssid: MACAddress?
   let portalAPI: String?
 
-  /// `nil` without a network.
+  /// The path on this network; `nil` without a network.
   init?(of network: NetworkSnapshot) {
     guard let primary = network.primaryLink else { return nil }
     link = primary.name

@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// What probes found on the networks of the last day. It is held in memory alone: it tells where somebody has been.
+/// The probe results on the networks of the last day. Held in memory only, because they reveal where a person has been.
 struct ProbeMemory: Hashable, Sendable {
   static let mostNetworks = 32
   static let mostAnswers = 32
@@ -12,7 +12,7 @@ struct ProbeMemory: Hashable, Sendable {
     let keptAt: Moment
   }
 
-  /// The oldest first.
+  /// The entries, the oldest first.
   private var entries: [Entry] = []
 
   mutating func keep(_ records: [Inquiry: ProbeMachine.Record], of identity: NetworkIdentity, at now: Moment) {

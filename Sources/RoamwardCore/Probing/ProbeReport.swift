@@ -1,22 +1,22 @@
 package import NetworkTypes
 
-/// How it stands with one question, for people.
+/// The state of one request to the network, for people.
 package struct ProbeReport: Hashable, Sendable {
   /// The probe's name, or `connectivity check URL`, `portal API URL`.
   package var name: String
-  /// `ok`, `fail` or `unknown`; of the portal's questions `open`, `closed` or `unknown`.
+  /// `ok`, `fail` or `unknown`; for questions about a portal `open`, `closed` or `unknown`.
   package var answer: String
-  /// What it was answered, or what it waits for.
+  /// The answer in words, or what the request waits for.
   package var reason: String
   package var answeredAt: Moment?
-  /// When it is asked again though nothing happens; `nil`: when something does.
+  /// The time of the next request without an event; `nil`: only after an event.
   package var nextAt: Moment?
-  /// Whether a decision hangs on it now.
+  /// Whether a decision depends on it now.
   package var isWanted: Bool
 }
 
 extension ProbeMachine {
-  /// Every question that was put on this network, in a stable order.
+  /// The reports of all requests on this network, in a stable order.
   package func reports(at now: Moment) -> [ProbeReport] {
     records.sorted { $0.key.order < $1.key.order }.map { inquiry, record in
       ProbeReport(

@@ -1,13 +1,13 @@
 /// One GET request to be sent from the underlay.
 package struct ProbeRequest: Hashable, Sendable {
   package var url: String
-  /// Where there are any, the server's key has to be one of these, and nothing else is asked of its certificate.
+  /// Accepted digests of the server's public key. With any, only the key is checked, and nothing else in the certificate.
   package var pins: [String]
-  /// From the look-up of the name to the end of the answer.
+  /// The time limit, from the look-up of the name to the end of the answer.
   package var timeout: Duration
-  /// What the answer should be, as an `Accept` header says it.
+  /// The expected media type, as the `Accept` header names it.
   package var accept: String?
-  /// Bytes of the body that are wanted. With none the answer ends with its headers; what comes beyond is never read.
+  /// The number of body bytes to read. With 0 the answer ends with its headers; further bytes are never read.
   package var bodyLimit: Int
 
   package init(url: String, pins: [String] = [], timeout: Duration = .seconds(5), accept: String? = nil, bodyLimit: Int = 0) {
@@ -19,27 +19,26 @@ package struct ProbeRequest: Hashable, Sendable {
   }
 }
 
-/// What became of a request.
+/// The result of a request.
 package enum ProbeReply: Hashable, Sendable {
-  /// With the beginning of the body, where it was wanted.
+  /// A response, with the beginning of the body if `bodyLimit` asks for it.
   case response(status: Int, body: [UInt8] = [])
   /// The answer of a captive portal's API (RFC 8908 section 5).
   case portal(isCaptive: Bool)
-  /// Somebody answered who could not prove to be the one that was asked.
+  /// An answer from a server that could not prove its identity.
   case impostor(reason: String)
-  /// Nobody answered in time, or at all.
+  /// No answer in time, or none at all.
   case unanswered(reason: String)
-  /// This machine could not send it, which says nothing about the network.
+  /// The request could not be sent from this machine, which says nothing about the network.
   case unsent(reason: String)
 }
 
-/// The administrator's own way to see whether there is internet: a URL of plain http (a portal cannot step
-/// into https) whose answer is known.
+/// The administrator's own internet check: a URL of plain http (a portal cannot intercept https) with a known answer.
 package struct ConnectivityCheck: Hashable, Sendable {
   package static let bodyLimit = 1024
 
   package var url: String
-  /// How the body of a 200 has to begin; `nil`: the answer has to be a 204, which has none.
+  /// The required beginning of the body of a 200; `nil`: the answer has to be a 204, which has no body.
   package var content: String?
 
   package init(url: String, content: String? = nil) {

@@ -1,4 +1,4 @@
-/// A duration for people: `500 ms`, `1.5 s`, `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. Negative ones count as none.
+/// A duration for people: `500 ms`, `1.5 s`, `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. Negative durations count as zero.
 package func text(for duration: Duration) -> String {
   let (seconds, attoseconds) = max(.zero, duration).components
   let milliseconds = attoseconds / 1_000_000_000_000_000

@@ -1,13 +1,13 @@
-/// Why something happened, as a code that stays the same from version to version: in the journal (`ROAMWARD_REASON=`), in events and in
-/// `status --json`. It names no place and no person. docs/operations.md lists them all.
+/// The cause of an event, as a code that is stable across versions: in the journal (`ROAMWARD_REASON=`), in events and in `status --json`.
+/// It names no place and no person. docs/operations.md lists them all.
 package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
-  // MARK: What decides about a tunnel
+  // MARK: Decisions on a tunnel
 
-  /// A rule holds.
+  /// A rule matches.
   case ruleMatched = "rule-matched"
-  /// No rule holds.
+  /// No rule matches.
   case noRule = "no-rule"
-  /// A rule asks for a fact that is not known yet.
+  /// A rule requires a fact that is not known yet.
   case factPending = "fact-pending"
   /// There is no network.
   case noNetwork = "no-network"
@@ -17,9 +17,9 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case disabled
   /// `on-demand: { enabled: false }`.
   case onDemandOff = "on-demand-off"
-  /// Another enterprise tunnel comes first.
+  /// Another enterprise tunnel has precedence.
   case excluded
-  /// The rule's action is one that this version does not act on.
+  /// The rule's action is not supported by this version.
   case unsupported
   /// A manual override (`up`, `down`) decides.
   case manualOverride = "manual-override"
@@ -29,19 +29,19 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case policyRemoved = "policy-removed"
   /// The agent stops.
   case stopping
-  /// The tunnel is to do something at a certain time (`timer`).
+  /// A timer of the tunnel is pending (`timer`).
   case scheduled
 
-  // MARK: Why a tunnel that was connected has to be answered once more
+  // MARK: Why a connected tunnel needs a new answer from its peer
 
-  /// The network below is another one.
+  /// The underlay has changed to another network.
   case networkChanged = "network-changed"
   /// The machine has slept.
   case slept
   /// Nothing was received from the peer though data was sent to it.
   case peerSilent = "peer-silent"
 
-  // MARK: Why an attempt, or a tunnel that was connected, has failed
+  // MARK: Failures of an attempt, or of a connected tunnel
 
   /// The peer has not answered in time.
   case peerTimeout = "peer-timeout"
@@ -61,32 +61,32 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case stepFailed = "step-failed"
   /// The tunnel's link is gone.
   case linkGone = "link-gone"
-  /// A link of the tunnel's name is somebody else's.
+  /// A link with the tunnel's name belongs to another program.
   case linkTaken = "link-taken"
   /// The machine is attached to a prefix of the tunnel, and `on-overlap` is `refuse`.
   case overlapRefused = "overlap-refused"
 
-  // MARK: What cannot be had as the policy says
+  // MARK: Limits on what a policy asks for
 
   /// The tunnel's name servers are not applied, or not as the policy says.
   case dnsLimited = "dns-limited"
-  /// The tunnel's routes are not applied, or something stays outside of them.
+  /// The tunnel's routes are not applied, or some addresses stay outside of them.
   case routesLimited = "routes-limited"
   /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
-  /// Another program uses what is Roamward's, or fights over it.
+  /// Another program uses Roamward's objects, or keeps changing them.
   case conflict
-  /// The machine cannot be observed or changed for now, or notes cannot be kept.
+  /// The machine cannot be observed or changed for now, or notes cannot be stored.
   case trouble
 
-  /// What had to end with the agent has not ended in time.
+  /// Programs or tunnels that had to end with the agent have not ended in time.
   case stopTimeout = "stop-timeout"
 
-  // MARK: What happened to all tunnels
+  // MARK: Events that concern all tunnels
 
-  /// A new set of policies is in force.
+  /// A new policy set is active.
   case policyLoaded = "policy-loaded"
-  /// Policies have errors; those that were good last stay in force.
+  /// Policies have errors; the last known good ones stay active.
   case policyRefused = "policy-refused"
   /// Policies on trial were not confirmed in time; the previous set is active again.
   case trialEnded = "trial-ended"
@@ -99,7 +99,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   /// A person has opened the window for a captive portal.
   case portalOpened = "portal-opened"
 
-  // MARK: What another program did, and was repaired
+  // MARK: Repaired changes by other programs
 
   /// Another program changed or removed the kill switch's table.
   case killSwitchChanged = "kill-switch-changed"

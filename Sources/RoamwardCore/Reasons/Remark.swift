@@ -1,8 +1,8 @@
-/// What people should know of a tunnel, or of all, that is no step and no failure. With the tunnel's name in
-/// front it is a line of `status`.
+/// A note for people about a tunnel, or about all, that is neither a step nor a failure. With the tunnel's name in front it is a line of
+/// `status`.
 package struct Remark: Hashable, Sendable, CustomStringConvertible {
   package let code: ReasonCode
-  /// `nil`: it concerns no single tunnel.
+  /// The tunnel; `nil`: the note concerns no single tunnel.
   package let tunnel: String?
   package let text: String
 

@@ -1,10 +1,11 @@
-/// Why the agent wakes: in `status --json` (`last-wake`, `next-wake`) and in the log at debug level. docs/operations.md lists them.
+/// The reason why the agent wakes: in `status --json` (`last-wake`, `next-wake`) and in the log at debug level. docs/operations.md lists
+/// them.
 package enum WakeReason: String, Hashable, Sendable, CaseIterable {
-  // MARK: Something happened
+  // MARK: Events
 
   /// The kernel, or another source of facts, has reported a change.
   case networkEvent = "network-event"
-  /// Facts that were asked for are there.
+  /// Requested facts have arrived.
   case facts
   /// Policy files, or files that they name, have changed.
   case policies
@@ -13,36 +14,35 @@ package enum WakeReason: String, Hashable, Sendable, CaseIterable {
   /// The machine has slept.
   case sleep
 
-  // MARK: A deadline has come
+  // MARK: Deadlines
 
-  /// The network has not changed for the time to settle.
+  /// The network has been unchanged for the settle time.
   case networkSettled = "network-settled"
-  /// The machine could not be observed; it is observed again.
+  /// The machine could not be observed; another observation is due.
   case observation
   /// Steps have failed; they are tried again.
   case retry
   /// A delayed repair of what another program keeps changing.
   case repair
-  /// No repair was needed for so long that no program is taken to fight the agent any more.
+  /// No repair was needed for so long that the conflict with other programs is over.
   case contestOver = "contest-over"
   /// A burst of repairs is over and is logged.
   case repairsOver = "repairs-over"
   /// Name servers are set again.
   case resolver
-  /// A window for a captive portal is open: its programs are looked for.
+  /// A portal window is open: its programs are looked for.
   case portal
   /// Policies on trial were not confirmed in time.
   case trial
   /// The suspension of the kill switch ends.
   case suspensionOver = "suspension-over"
-  /// The rules may decide otherwise: a fact is not waited for any more, an override or a release delay ends, or the
-  /// clock reaches an edge of a rule.
+  /// The decision may change: the wait for a fact, an override or a disconnect delay ends, or a time window begins or ends.
   case rules
   /// A probe is due.
   case probe
-  /// The agent stops: what still runs is ended.
+  /// The agent stops: programs that still run are ended.
   case stop
-  /// The tunnels have still to take in that the network below has changed.
+  /// The tunnels have to react to a change of the underlay.
   case underlay
   /// A tunnel's attempt ends, or its next one begins.
   case tunnel

@@ -1,8 +1,7 @@
 import KernelModel
 import NetworkTypes
 
-/// Something on the machine that is not as it is wanted: what ought to be there and is not, what is there and ought not,
-/// or the one in the other's place.
+/// One item of drift: a wanted object that is missing, an object that is not wanted, or one object in place of another.
 package struct Discrepancy: Hashable, Sendable {
   package enum Area: String, Hashable, Sendable {
     case kernel, resolver, firewall
@@ -20,7 +19,7 @@ package struct Discrepancy: Hashable, Sendable {
 }
 
 extension Plan {
-  /// The plan read as what it would change, in its order: one entry for each step that stands for an object.
+  /// The drift that the plan would revert, in its order: one entry for each step that stands for an object.
   package func discrepancies(in observed: ObservedState) -> [Discrepancy] {
     let present = Set(observed.kernel.links.map(\.name))
     return steps.compactMap { $0.discrepancy(in: observed, present: present) }
@@ -28,7 +27,7 @@ extension Plan {
 }
 
 extension Step {
-  /// An object that is there or is not; what stands in the place of one is looked up for those that need it.
+  /// The drift that the step would revert. Only steps that replace an object look up the present one.
   fileprivate func discrepancy(in observed: ObservedState, present: Set<String>) -> Discrepancy? {
     switch self {
     case .setAlias(let link, _):

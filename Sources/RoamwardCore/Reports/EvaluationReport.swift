@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// `roamward evaluate`, for people: a line a tunnel, with `explained` every rule under it.
+/// The text of `roamward evaluate`: a line a tunnel, with `explained` every rule under it.
 package func report(_ decisions: [Decision], explained: Bool) -> String {
   let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)
   let width = max(7, decisions.map { $0.rule?.text.count ?? 0 }.max() ?? 0)
@@ -24,13 +24,13 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
 }
 
 extension Pending {
-  /// For people: `in 5 s, without that fact: connect, rule 2`.
+  /// The text for people: `in 5 s, without that fact: connect, rule 2`.
   package var text: String {
     "in \(RoamwardCore.text(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", \($0.text)" } ?? "")
   }
 }
 
-/// The text with spaces up to a width in characters.
+/// The text padded with spaces to a width in characters.
 package func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
 
 private func trimmed(_ line: String) -> String {

@@ -1,7 +1,6 @@
 import NetworkTypes
 
-/// `roamward explain`, for people: every rule of a tunnel with where it is written, and under it every key,
-/// what was found, and the verdict.
+/// The text of `roamward explain`: every rule of a tunnel with its location, and under it every key, the finding and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.ruleReason)"]
   if let pending = decision.pending { lines.append(pending.text) }
@@ -18,7 +17,7 @@ package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [Ru
   return lines.map { $0 + "\n" }.joined()
 }
 
-/// The condition's tree, a key a line.
+/// The condition's tree, one key a line.
 private func keys(_ finding: Finding, depth: Int) -> [String] {
   let indent = String(repeating: "  ", count: depth)
   func line(_ truth: Truth, _ text: String) -> String { "\(indent)\(pad(truth.rawValue, 7)) \(text)" }

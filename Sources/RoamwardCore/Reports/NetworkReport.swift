@@ -1,7 +1,6 @@
 import NetworkTypes
 
-/// `roamward network`, for people: where the machine is in a sentence, then its facts with where each comes
-/// from. `now` in seconds since 1970.
+/// The text of `roamward network`: the network in one sentence, then its facts with their sources. `now` in seconds since 1970.
 package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = Provenance(), at now: Int64? = nil) -> String {
   guard let link = snapshot.primaryLink else {
     return "No network: no link has a default route.\n" + otherLinks(snapshot)
@@ -34,7 +33,7 @@ package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = P
   return ([sentence(link)] + lines).map { $0 + "\n" }.joined() + otherLinks(snapshot)
 }
 
-/// `roamward network --explain-facts`: every source that was asked for each fact, in order, and what it answered.
+/// The text of `roamward network --explain-facts`: every source that was queried for each fact, in order, with its answer.
 package func explanation(of snapshot: NetworkSnapshot, from provenance: Provenance, at now: Int64?) -> String {
   let primary = snapshot.primaryLink
   let others = snapshot.links.filter { $0.name != primary?.name }
@@ -67,7 +66,7 @@ extension SourceAnswer {
 }
 
 extension FactOrigin {
-  /// `, 3 min ago`; nothing for what was seen in this moment.
+  /// The age as `, 3 min ago`; `nil` for a fact observed just now.
   fileprivate func ageText(at now: Int64?) -> String? {
     guard let now, let confirmed, now - confirmed >= 5 else { return nil }
     switch now - confirmed {
@@ -122,7 +121,7 @@ private func otherLinks(_ snapshot: NetworkSnapshot) -> String {
     ? "" : "\(pad("also there", 11)) \(others.map { "\($0.name) (\(text($0.type) { $0.rawValue }))" }.joined(separator: ", "))\n"
 }
 
-/// Whether it says more than that nobody asked.
+/// Whether the fact was requested, and so is shown.
 private func isShown<Value>(_ fact: Fact<Value>) -> Bool { !fact.isNotNeeded }
 
 private func naming(_ ssid: SSID?) -> String { ssid.map { "\"\($0)\"" } ?? "none" }

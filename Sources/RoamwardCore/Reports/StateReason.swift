@@ -1,11 +1,11 @@
 package import NetworkTypes
 
-/// Why a tunnel is as it is, in a line: what has decided, and where the state does not follow it yet, when it will.
+/// The reason for a tunnel's state, in one line: the decision, and when the state will follow it if it does not yet.
 package struct StateReason: Hashable, Sendable, CustomStringConvertible {
   package let code: ReasonCode
   package let description: String
 
-  /// `policy` is `nil` where it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: what it will do by itself, the next first.
+  /// `policy` is `nil` if it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: its pending timers, the next first.
   package init(
     _ policy: TunnelPolicy?, _ decision: Decision?, override: ManualOverride?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
     isStopping: Bool = false
@@ -58,6 +58,6 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Decision {
-  /// `rule 2 "trusted": in network home`.
+  /// The decision's own reason: `rule 2 "trusted": in network home`.
   fileprivate var ownText: String { rule.map { "\($0.text): \(ruleReason)" } ?? ruleReason }
 }

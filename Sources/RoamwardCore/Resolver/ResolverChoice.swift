@@ -1,17 +1,17 @@
 package import KernelModel
 internal import NetworkTypes
 
-/// Through whom name servers are set on this host, and why not through the others.
+/// The DNS backend of this host, and the reasons against the others.
 package struct ResolverChoice: Hashable, Sendable {
   package enum Backend: Hashable, Sendable {
     case resolved
     case resolvconf(ResolvconfProgram)
     case file
-    /// Nobody takes them.
+    /// No backend accepts name servers.
     case none
   }
 
-  /// One that was considered.
+  /// A DNS backend that was considered.
   package struct Candidate: Hashable, Sendable {
     package var name: String
     package var isChosen: Bool
@@ -26,16 +26,16 @@ package struct ResolverChoice: Hashable, Sendable {
 
   package var backend: Backend
   package var candidates: [Candidate]
-  /// Why name servers cannot be set now, with what helps; `nil` where they can.
+  /// The reason why name servers cannot be set now, with a remedy; `nil` if they can be set.
   package var obstacle: String?
-  /// What people should know though it works.
+  /// A note for people on a backend that works.
   package var remark: String?
-  /// The one that is chosen has still to answer.
+  /// Whether the chosen backend has not answered yet.
   package var isPending = false
-  /// Links of others that claim every name too.
+  /// Links of other programs that claim every name too.
   package var rivals: [String] = []
 
-  /// The plain file: what tests and simulations have.
+  /// The plain file: the backend in tests and simulations.
   package static let file = ResolverChoice(
     backend: .file, candidates: [Candidate("file", isChosen: true, reason: "no resolver service manages it")])
 
@@ -44,7 +44,7 @@ package struct ResolverChoice: Hashable, Sendable {
     self.candidates = candidates
   }
 
-  /// Whoever programs come to by resolv.conf is asked; where that is nobody, the file itself is written. A symbolic link is never replaced.
+  /// Chooses the backend that resolv.conf leads programs to; without one, the file itself is written. A symbolic link is never replaced.
   package init(_ facts: ResolverFacts, file: ObservedResolvConf) {
     let resolved = Self.judgeResolved(facts, file)
     let resolvconf = Self.judgeResolvconf(facts)
@@ -81,7 +81,7 @@ package struct ResolverChoice: Hashable, Sendable {
   private static func judgeResolved(_ facts: ResolverFacts, _ file: ObservedResolvConf) -> (leads: Bool, reason: String) {
     if let target = facts.target, let way = resolvedFile(target) { return (true, "\(facts.path) is a link to its \(way)") }
     guard facts.target == nil, facts.namesOnlyStub else { return (false, "\(facts.path) does not lead to it") }
-    // The file itself can be written where the stub that it names is nobody.
+    // The file itself can be written if no server listens on the stub address that it names.
     switch facts.resolved {
     case .value, .pending: return (true, "\(facts.path) names its stub alone")
     case .unavailable(let reason): return (false, "\(facts.path) names its stub, but it does not answer (\(reason))")
@@ -126,13 +126,13 @@ package struct ResolverChoice: Hashable, Sendable {
 }
 
 extension ResolverFacts {
-  /// Names only 127.0.0.53 or 127.0.0.54, where systemd-resolved itself answers.
+  /// Whether the file names only 127.0.0.53 or 127.0.0.54, the addresses of systemd-resolved's stub.
   var namesOnlyStub: Bool {
     guard let servers = original?.content.nameServers, !servers.isEmpty else { return false }
     return servers.allSatisfy { ["127.0.0.53", "127.0.0.54"].contains($0.description) }
   }
 
-  /// Programs that read the file do not ask systemd-resolved, but the servers themselves.
+  /// Whether programs that read the file bypass systemd-resolved and query the servers directly.
   fileprivate var leadsPastStub: Bool { target?.hasSuffix("/systemd/resolve/resolv.conf") ?? false }
 }
 
@@ -148,9 +148,9 @@ extension ResolverChoice.Backend: CustomStringConvertible {
 }
 
 extension ResolverChoice {
-  /// Why this one.
+  /// The reason for this choice.
   package var reason: String { obstacle ?? candidates.first(where: \.isChosen)?.reason ?? "no program takes them" }
 
-  /// Whether some names can go to some servers, and the others elsewhere.
+  /// Whether the backend supports split DNS.
   package var splits: Bool { backend == .resolved }
 }

@@ -1,21 +1,21 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Who keeps this host's resolver, as far as can be seen: what the choice of a back end is made from.
+/// The observed facts about this host's resolver, from which the DNS backend is chosen.
 package struct ResolverFacts: Hashable, Sendable {
-  /// Where the resolver's file is: /etc/resolv.conf.
+  /// The path of the resolver's file: /etc/resolv.conf.
   package var path: String
-  /// Where it leads, as an absolute path; `nil`: it is no symbolic link.
+  /// The target of the symbolic link, as an absolute path; `nil`: it is not a symbolic link.
   package var target: String?
-  /// What it would say without us: who wrote it, and what it names.
+  /// The content without our changes: the program that wrote it, and the servers and domains it names.
   package var original: ResolvConfReport?
   /// Whether systemd-resolved answers.
   package var resolved: Answer<Bool>
-  /// Which resolvconf(8) is installed.
+  /// The installed implementation of resolvconf(8).
   package var resolvconf: ResolvconfProgram?
-  /// It has a record of ours, so it is the one that gives it back.
+  /// Whether resolvconf(8) has a record of ours, and so has to remove it.
   package var hasRecord: Bool
-  /// Links of others that claim every name from systemd-resolved.
+  /// Links of other programs that claim every name from systemd-resolved.
   package var rivals: [String] = []
 
   package init(
@@ -31,16 +31,16 @@ package struct ResolverFacts: Hashable, Sendable {
   }
 }
 
-/// The resolver as far as plans change it, beside resolv.conf itself.
+/// The observed state of the resolver, besides resolv.conf itself.
 package struct ObservedResolver: Hashable, Sendable {
   package var facts: ResolverFacts
-  /// What systemd-resolved has for the links that were asked about, by name; a link that it does not show is absent.
+  /// The settings in systemd-resolved of the links that were queried, by name; a link that it does not list is absent.
   package var links: [String: LinkResolver]
-  /// Links other than WireGuard's own that this agent has set something on.
+  /// Links other than WireGuard's own on which this agent has changed settings.
   package var touched: Set<String>
   /// Our records with resolvconf(8).
   package var records: [String: ResolvConf]
-  /// The servers that resolv.conf names, whoever wrote it.
+  /// The servers that resolv.conf names, whichever program wrote it.
   package var effectiveServers: [IPAddress]
 
   package init(

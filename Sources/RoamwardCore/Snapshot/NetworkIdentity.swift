@@ -1,25 +1,27 @@
 package import NetworkTypes
 
-/// What makes one network another. Holds that last "until the network changes" hang on it, and so does what was found out about a network.
+/// The identity of a network. Overrides that last "until the network changes" depend on it, and so do probe results.
 ///
-/// Only what the network itself says of itself counts: the medium, the SSID, and per family the gateways with their hardware addresses.
-/// Left out on purpose: own addresses and leases (they renew), name servers, MTU, the access point (one roams among many), links that are
-/// not primary (containers come and go), and the link's name and index (it may be renamed, or plugged in again).
+/// Only properties of the network itself count: the medium, the SSID, and per family the gateways with their hardware addresses. Left out
+/// on purpose are own addresses and leases (they renew), name servers, the MTU, and the access point (a machine roams among many). Also
+/// left out are links that are not primary (containers come and go). The link's name and index do not count either (it may be renamed, or
+/// plugged in again).
 ///
-/// The facts come one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `isSame`: may
-/// both be the same network? What one of them does not know does not tell them apart. `isSurely`: are they the same, proven by a gateway's
-/// hardware address? And what is learnt while one stays is added (`learn`), so that an identity that began with little ends with all.
+/// The facts arrive one after the other: IPv4 before IPv6, a gateway before its hardware address. So there are two questions. `mayBeSame`:
+/// may both be the same network? A fact that is unknown on one side does not distinguish them. `isProvenSame`: are they the same, proven by
+/// a gateway's hardware address? Facts that arrive during the visit are added (`learn`), so an identity that began with little ends
+/// complete.
 ///
-/// A router that takes over with a hardware address of its own looks like another network, as an impostor would; one that takes over a
-/// virtual address (VRRP, RFC 9568) does not.
+/// A backup router that takes over with a hardware address of its own looks like another network, as an impostor would. One that takes over
+/// a virtual address (VRRP, RFC 9568) does not.
 package struct NetworkIdentity: Hashable, Sendable {
-  /// The primary link's name, for people: it tells no networks apart. `nil`: there is no network.
+  /// The primary link's name, for people: it does not distinguish networks. `nil`: there is no network.
   package let link: String?
-  /// `nil`: not known.
+  /// The link's type; `nil`: not known.
   package private(set) var type: InterfaceType?
-  /// `nil`: not known, or not on Wi-Fi.
+  /// The SSID; `nil`: not known, or not on Wi-Fi.
   package private(set) var ssid: SSID?
-  /// Default gateways of both families; hardware addresses as far as they are known.
+  /// Default gateways of both families, with the known hardware addresses.
   package private(set) var gateways: [IPAddress: MACAddress?]
 
   package init(link: String?, type: InterfaceType?, ssid: SSID?, gateways: [IPAddress: MACAddress?]) {
@@ -29,7 +31,7 @@ package struct NetworkIdentity: Hashable, Sendable {
     self.gateways = gateways
   }
 
-  /// No network.
+  /// The identity without a network.
   package static let none = NetworkIdentity(link: nil, type: nil, ssid: nil, gateways: [:])
 
   package init(of snapshot: NetworkSnapshot) {
@@ -38,14 +40,14 @@ package struct NetworkIdentity: Hashable, Sendable {
       return
     }
     var gateways = Dictionary(primary.gateways.map { ($0, MACAddress?.none) }) { first, _ in first }
-    // The hardware address that a snapshot has is the first gateway's.
+    // The hardware address in a snapshot is the first gateway's.
     if let first = primary.gateways.first { gateways[first] = .some(primary.gatewayMAC.value ?? nil) }
     self.init(link: primary.name, type: primary.type.value, ssid: primary.ssid.value ?? nil, gateways: gateways)
   }
 
   package var isNone: Bool { link == nil }
 
-  /// Whether both may be the same network: what one of them does not know (yet) does not tell them apart. Symmetric.
+  /// Whether both may be the same network: a fact that is unknown on one side (as yet) does not distinguish them. Symmetric.
   package func mayBeSame(as other: NetworkIdentity) -> Bool {
     guard isNone == other.isNone, agree(type, other.type), agree(ssid, other.ssid) else { return false }
     let verdicts = IPAddress.Family.allCases.map { agreement(with: other, $0) }
@@ -53,14 +55,14 @@ package struct NetworkIdentity: Hashable, Sendable {
     return verdicts.contains(.yes) || !verdicts.contains(.no)
   }
 
-  /// Whether both are the same network beyond doubt: medium and SSID, and a gateway with the same hardware address. For what must never be
-  /// believed on another network. Symmetric; of a network without gateways nothing is sure.
+  /// Whether both are provably the same network: medium and SSID, and a gateway with the same hardware address. For results that must never
+  /// be used on another network. Symmetric; a network without gateways is never proven.
   package func isProvenSame(as other: NetworkIdentity) -> Bool {
     type == other.type && ssid == other.ssid && mayBeSame(as: other)
       && IPAddress.Family.allCases.contains { agreement(with: other, $0) == .yes }
   }
 
-  /// Takes over what the other, which may be the same network, knows more.
+  /// Adds the facts that only the other identity has; it may be the same network.
   package mutating func learn(_ other: NetworkIdentity) {
     guard mayBeSame(as: other) else { return }
     type = type ?? other.type
@@ -68,7 +70,7 @@ package struct NetworkIdentity: Hashable, Sendable {
     for (gateway, hardware) in other.gateways { gateways[gateway] = .some((gateways[gateway] ?? nil) ?? hardware) }
   }
 
-  /// Whether the gateways of one family are the same: yes where one of them has the same hardware address, no where none agrees.
+  /// Whether the gateways of one family are the same: yes if one of them has the same hardware address, no if none agrees.
   private func agreement(with other: NetworkIdentity, _ family: IPAddress.Family) -> Truth {
     let (own, others) = (gateways.filter { $0.key.family == family }, other.gateways.filter { $0.key.family == family })
     if own.isEmpty || others.isEmpty { return .unknown }
@@ -83,15 +85,14 @@ package struct NetworkIdentity: Hashable, Sendable {
 private func agree<Value: Equatable>(_ a: Value?, _ b: Value?) -> Bool { a == nil || b == nil || a == b }
 
 extension NetworkIdentity {
-  /// Eight hexadecimal digits that stand for the network in one family; `nil` while that is not known for sure. The families have one each,
-  /// so that the later one changes nothing about the earlier one. The same on every machine and in every version; made to be compared by
-  /// people, not to keep a secret.
+  /// Eight hexadecimal digits that identify the network in one family; `nil` until they are certain. The families have one each, so that
+  /// the later one does not change the earlier one. The same on every machine and in every version; for comparison by people, not a secret.
   package func digest(_ family: IPAddress.Family) -> String? {
     guard let type, type != .wifi || ssid != nil else { return nil }
     let known = gateways.filter { $0.key.family == family && $0.value != nil }
     guard let gateway = known.keys.min(), let hardware = known[gateway] ?? nil else { return nil }
     let text = "\(type.rawValue)\n\(ssid.map { Array($0.bytes).map(hexadecimal).joined() } ?? "")\n\(gateway) \(hardware)"
-    // Folded to 32 bits.
+    // Fold the hash to 32 bits.
     let hash = FNV1a(text).value
     return hexadecimal(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
   }

@@ -1,26 +1,26 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Everything that a decision may look at, at one moment. Immutable: the same snapshot and the same policy give the same decision.
+/// All network facts at one moment: the input of a decision. Immutable: the same snapshot and the same policy give the same decision.
 package struct NetworkSnapshot: Hashable, Sendable {
   /// The link of the best default route, IPv4 or IPv6, that is not one of our tunnels; `nil` without any.
   package var primary: String?
-  /// In order of name.
+  /// The links, in order of name.
   package var links: [LinkFacts]
   package var captivePortal: Fact<Bool>
   package var internet: Fact<Bool>
-  /// Whether a probe was answered as it should be, by the probe's name, or by URL for every probe of it.
+  /// The result of each probe (did the server give the expected answer), by the probe's name, or by URL for every probe of that URL.
   package var probes: [String: Fact<Bool>]
-  /// What holds of a probe that is not among them: unknown on a live machine, not answered in a saved or invented network.
+  /// The result of all other probes: unknown on a live machine, not answered in a saved or invented network.
   package var otherProbes: Fact<Bool>
-  /// By name, what probes without an answer yet were answered when the machine was last on this network. Anybody may imitate a network:
-  /// what is remembered may bring a tunnel up before its time, and never takes one down.
+  /// Results from the last visit to this network, by name, for probes without an answer yet. Any attacker can imitate a network, so a
+  /// remembered result may bring a tunnel up early and never takes one down.
   package var rememberedProbes: [String: Bool] = [:]
-  /// The API of this network's captive portal, where DHCP or a router advertisement has named it (RFC 8910).
+  /// The URL of this network's captive portal API, if DHCP or a router advertisement announced one (RFC 8910).
   package var portalAPI: String?
   package var time: Fact<LocalTime>
   package var power: Fact<PowerSource>
-  /// Facts of the machine that are unknown, and that nothing here can give: nobody waits for them.
+  /// Unknown facts of the machine that no source of this host can provide; decisions do not wait for them.
   package var unavailable: Set<FactKind> = []
 
   package init(
@@ -38,14 +38,14 @@ package struct NetworkSnapshot: Hashable, Sendable {
     self.power = power
   }
 
-  /// Whether only the clock tells them apart.
+  /// Whether the snapshots differ at most in their time.
   package func isSameButForTime(as other: NetworkSnapshot) -> Bool {
     var other = other
     other.time = time
     return self == other
   }
 
-  /// What rules judge.
+  /// The primary link, on which rules are evaluated.
   package var primaryLink: LinkFacts? { primary.flatMap { name in links.first { $0.name == name } } }
 }
 
@@ -53,26 +53,26 @@ package struct NetworkSnapshot: Hashable, Sendable {
 package struct LinkFacts: Hashable, Sendable {
   package var name: String
   package var type: Fact<InterfaceType>
-  /// Known and `nil`: not on a Wi-Fi network.
+  /// The SSID; known and `nil` if the link is not on a Wi-Fi network.
   package var ssid: Fact<SSID?>
-  /// The access point.
+  /// The access point's hardware address.
   package var bssid: Fact<MACAddress?>
   package var wifiSecurity: Fact<WiFiSecurity?>
   package var metered: Fact<Bool>
   package var addresses: [InterfaceAddress]
   /// Default gateways, best first.
   package var gateways: [IPAddress]
-  /// The first gateway's neighbour entry; known and `nil` where there is no gateway.
+  /// The hardware address of the first gateway, from its neighbour entry; known and `nil` without a gateway.
   package var gatewayMAC: Fact<MACAddress?>
   package var dnsServers: Fact<[IPAddress]>
   /// The connection's domain and its search list.
   package var searchDomains: Fact<[DomainName]>
   package var mtu: UInt32
-  /// Which device it is; `nil` in a network that was saved or invented.
+  /// The device's identity; `nil` in a saved or invented network.
   package var device: DeviceIdentity?
   /// The source addresses that the default routes name (`src` of ip-route(8)), best route first.
   package var preferredSources: [IPAddress] = []
-  /// Facts that are unknown, and that no source of this host can give: nobody waits for them.
+  /// Unknown facts that no source of this host can provide; decisions do not wait for them.
   package var unavailable: Set<FactKind> = []
 
   package init(
@@ -99,8 +99,8 @@ package struct LinkFacts: Hashable, Sendable {
   }
 }
 
-/// The facts that a source has to be asked for, in the words of the snapshot file. Names, addresses, gateways and MTUs come with every
-/// look. `FactTable` declares them.
+/// The facts that require a query to a source, as the snapshot file names them. Names, addresses, gateways and MTUs come with every
+/// observation. `FactTable` declares them.
 package enum FactKind: String, Hashable, Sendable, CaseIterable {
   /// The link's type (`InterfaceType`).
   case type
@@ -108,21 +108,21 @@ package enum FactKind: String, Hashable, Sendable, CaseIterable {
   case ssid
   /// The hardware address of the access point.
   case bssid
-  /// How the Wi-Fi network is protected.
+  /// The security of the Wi-Fi network.
   case wifiSecurity = "wifi-security"
   /// The hardware addresses of the default gateways.
   case gatewayMAC = "gateway-mac"
-  /// The name servers that the network has given.
+  /// The name servers that the network announced.
   case dnsServers = "dns-servers"
-  /// The search domains that the network has given.
+  /// The search domains that the network announced.
   case searchDomains = "search-domains"
   /// Whether the network is metered.
   case metered
-  /// Whether a captive portal holds the machine.
+  /// Whether the machine is behind a captive portal.
   case captivePortal = "captive-portal"
-  /// Whether the internet is reached.
+  /// Whether the internet is reachable.
   case internet
-  /// The time of day and the day of the week, here.
+  /// The local time of day and day of the week.
   case time
   /// Whether the machine runs on battery.
   case power

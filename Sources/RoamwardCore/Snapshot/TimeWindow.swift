@@ -7,7 +7,7 @@ package enum Weekday: Int, Hashable, Sendable, CaseIterable, Comparable {
   package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A moment of the week by the clock on the wall.
+/// A moment of the week in wall-clock time.
 package struct LocalTime: Hashable, Sendable {
   package var day: Weekday
   /// Since midnight: 0 to 86,399.
@@ -20,7 +20,7 @@ package struct LocalTime: Hashable, Sendable {
 }
 
 extension LocalTime: LosslessStringConvertible {
-  /// `mon 09:30`, with seconds or without.
+  /// Parses `mon 09:30`, with seconds or without.
   package init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2, let day = Weekday(name: words[0].lowercased()) else { return nil }
@@ -37,7 +37,7 @@ extension LocalTime: LosslessStringConvertible {
   /// `mon 09:30`.
   package var description: String { "\(day) \(clockText(minute: second / 60))" }
 
-  /// The same, with seconds where there are any.
+  /// The same, with seconds if they are not 0.
   var textForFiles: String {
     let second = second % 60
     return description + (second == 0 ? "" : second < 10 ? ":0\(second)" : ":\(second)")
@@ -45,7 +45,7 @@ extension LocalTime: LosslessStringConvertible {
 }
 
 extension Weekday {
-  /// By its three letters.
+  /// Parses the three-letter name.
   package init?(name: some StringProtocol) {
     guard let day = Weekday.allCases.first(where: { "\($0)" == name }) else { return nil }
     self = day
@@ -61,13 +61,14 @@ package func minute(ofClock text: some StringProtocol) -> Int? {
   return hour * 60 + minute
 }
 
-/// One or two digits, no sign.
+/// Parses one or two digits, without a sign.
 private func twoDigits(_ text: some StringProtocol) -> Int? {
   guard (1...2).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
   return Int(text)
 }
 
-/// Hours of some days, by local time. A window that ends before it begins goes on into the next day, and belongs to the day it began on.
+/// Hours of some days, by local time. A window that ends before it begins continues into the next day, and belongs to the day on which it
+/// began.
 package struct TimeWindow: Hashable, Sendable {
   /// Empty: every day.
   package var days: Set<Weekday>
@@ -88,7 +89,7 @@ package struct TimeWindow: Hashable, Sendable {
     return isOn(time.day) && minute >= from || isOn(time.day.previous) && minute < to
   }
 
-  /// Seconds until the next edge of the window's clock times (whether or not its days make it one): 1 to 86,400.
+  /// Seconds until the next edge of the window's clock times, on any day: 1 to 86,400.
   package func secondsToEdge(after time: LocalTime) -> Int {
     [from, to].map { edge in
       let wait = (edge * 60 - time.second) % 86_400
@@ -97,7 +98,7 @@ package struct TimeWindow: Hashable, Sendable {
   }
 }
 
-/// What the machine runs on.
+/// The machine's power source.
 package enum PowerSource: String, Hashable, Sendable, CaseIterable {
   case ac, battery
 }

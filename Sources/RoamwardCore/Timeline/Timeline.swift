@@ -1,30 +1,33 @@
 import KernelModel
 
-/// A sequence of networks, clock steps and things people say: what `roamward simulate` lives through.
+/// A sequence of networks, clock steps and manual commands, for `roamward simulate`.
 package struct Timeline: Hashable, Sendable {
   package enum Act: Hashable, Sendable {
     case network(NetworkSnapshot)
     case override(tunnel: String, wantsUp: Bool, lifetime: SaidLifetime, reason: String?)
-    /// `nil`: every tunnel.
+    /// The tunnel whose override ends; `nil`: every tunnel.
     case resume(tunnel: String?)
-    /// Whether tunnels' other sides answer from here on.
+    /// Whether the tunnels' peers answer from now on.
     case peers(answer: Bool)
-    /// The clock on the wall is set to this, forwards or backwards, whichever is less; timers go on.
+    /// The wall clock is set to this time, forwards or backwards, whichever is the shorter way; timers go on.
     case clock(LocalTime)
-    /// What the rules have to say of these tunnels here; otherwise the simulation fails.
+    /// The expected results of these tunnels' rules now; otherwise the simulation fails.
     case expect([String: Expectation])
-    /// Nothing happens; the simulation goes on to here.
+    /// Nothing happens; the simulation continues until now.
     case wait
   }
 
-  /// How long a hold is to last, as it is said.
+  /// The lifetime of a manual override, as the timeline states it.
   package enum SaidLifetime: Hashable, Sendable {
+    /// Until the network changes.
     case networkChange
+    /// Until it is resumed.
     case resume
+    /// For this many seconds.
     case seconds(Int64)
   }
 
-  /// A decision or a state: `connect` … or `connected` ….
+  /// An expected decision or state: `connect` … or `connected` ….
   package struct Expectation: Hashable, Sendable {
     package var decision: Decision.Outcome?
     package var state: String?
@@ -36,7 +39,7 @@ package struct Timeline: Hashable, Sendable {
   }
 
   package struct Step: Hashable, Sendable {
-    /// Since the beginning.
+    /// The time since the start.
     package var at: Duration
     package var act: Act
     package var location: SourceLocation
@@ -48,9 +51,9 @@ package struct Timeline: Hashable, Sendable {
     }
   }
 
-  /// By the clock on the wall.
+  /// The start, in wall-clock time.
   package var start: LocalTime
-  /// In order of time.
+  /// The steps, in order of time.
   package var steps: [Step]
 
   package init(start: LocalTime = LocalTime(day: .mon, second: 0), steps: [Step] = []) {

@@ -1,14 +1,14 @@
 package import NetworkTypes
 
-/// Dead peer detection for one WireGuard peer: a pure value that is fed with samples of the counters its engine shows.
+/// Dead peer detection for one WireGuard peer: a pure value that takes samples of the engine's counters.
 ///
-/// WireGuard answers whatever asks for an answer. A data packet is answered by data, or by an empty keepalive after `KEEPALIVE_TIMEOUT`; a
-/// handshake initiation by a response at once. Without an answer it begins a handshake after `KEEPALIVE_TIMEOUT` + `REKEY_TIMEOUT`, and
-/// again every `REKEY_TIMEOUT`, for `REKEY_ATTEMPT_TIME`. So a peer is doubted when something was sent that asks for an answer and nothing
-/// was received since: at the latest `patience` after the first such packet. Keepalives ask for no answer. Without traffic there is no
-/// verdict.
+/// WireGuard answers every packet that requires an answer. A data packet is answered by data, or by an empty keepalive after
+/// `KEEPALIVE_TIMEOUT`; a handshake initiation by a response at once. Without an answer it begins a handshake after `KEEPALIVE_TIMEOUT` +
+/// `REKEY_TIMEOUT`, and again every `REKEY_TIMEOUT`, for `REKEY_ATTEMPT_TIME`. So a peer is silent when a packet that requires an answer
+/// was sent and nothing was received since. The verdict comes at the latest `patience` after the first such packet. Keepalives require no
+/// answer. Without traffic there is no verdict.
 package struct DeadPeerDetector: Hashable, Sendable {
-  /// The constants of WireGuard that it builds on (section 6.1 of the paper, `messages.h` of the kernel's).
+  /// The WireGuard constants that the detector relies on (section 6.1 of the paper, `messages.h` of the kernel's).
   package enum WireGuardTiming {
     package static let keepaliveTimeout = Duration.seconds(10)
     package static let rekeyTimeout = Duration.seconds(5)
@@ -19,10 +19,10 @@ package struct DeadPeerDetector: Hashable, Sendable {
     package static let keepaliveBytes: UInt64 = 32
   }
 
-  /// What the engine shows of a peer at one moment.
+  /// The engine's counters of a peer at one moment.
   package struct Sample: Hashable, Sendable {
     package var at: Moment
-    /// Seconds since 1970; 0: never. Only that it changes counts: the clock on the wall may be set.
+    /// Seconds since 1970; 0: never. Only a change counts: the wall clock may be set.
     package var lastHandshake: Int64
     package var received: UInt64
     package var sent: UInt64
@@ -38,33 +38,35 @@ package struct DeadPeerDetector: Hashable, Sendable {
     }
   }
 
-  /// From the first unanswered packet to the doubt. It leaves WireGuard's own first handshake (15.3 s after the packet) its time.
+  /// The time from the first unanswered packet to the verdict. It leaves time for WireGuard's own first handshake (15.3 s after the
+  /// packet).
   package static let patience = Duration.seconds(24)
-  /// How often to sample while a session may be alive. Two samples, `KEEPALIVE_TIMEOUT` and a round trip fit into `patience`.
+  /// The sampling interval while a session may be alive. Two samples, `KEEPALIVE_TIMEOUT` and a round trip fit into `patience`.
   package static let interval = Duration.seconds(6)
-  /// The same when no session can be alive (`REJECT_AFTER_TIME`). The first packet then makes a handshake initiation, which is answered at
-  /// once.
+  /// The sampling interval when no session can be alive (`REJECT_AFTER_TIME`). The first packet then makes a handshake initiation, which is
+  /// answered at once.
   package static let idleInterval = Duration.seconds(20)
-  /// Longer than that between two samples, the machine or the agent has stood still, and what was seen before proves nothing.
+  /// The longest gap between two samples. After a longer one the machine or the agent has been suspended, and earlier samples prove
+  /// nothing.
   package static let longestGap = Duration.seconds(30)
-  /// From a sample that shows an unanswered data packet until a healthy peer has answered it.
+  /// The time from a sample that shows an unanswered data packet until a healthy peer has answered it.
   private static let dataAnswer = WireGuardTiming.keepaliveTimeout + .seconds(2)
-  /// The same of a handshake initiation: the longest round trip.
+  /// The same for a handshake initiation: the longest round trip.
   private static let handshakeAnswer = Duration.seconds(3)
 
-  /// Of the usual MTU.
+  /// The size of a full packet at the usual MTU.
   private static let fullPacket: UInt64 = 1452
 
   private enum Asked {
     /// No more than keepalives.
     case nothing
-    /// A handshake initiation is among it.
+    /// A handshake initiation is among the packets.
     case handshake
-    /// Data, and perhaps initiations that cannot be told from it.
+    /// Data, and perhaps initiations that cannot be distinguished from it.
     case data
   }
 
-  /// Something that is unanswered.
+  /// An unanswered packet or group of packets.
   private struct Doubt: Hashable {
     /// The earliest moment at which its first packet may have been sent.
     var since: Moment
@@ -74,10 +76,10 @@ package struct DeadPeerDetector: Hashable, Sendable {
     var at: Moment { max(since + DeadPeerDetector.patience, answerDue) }
   }
 
-  /// An interval in which packets went both ways: the last of them may be unanswered.
+  /// An interval with packets in both directions: the last of them may be unanswered.
   private struct Mixed: Hashable {
     var since: Moment
-    /// Then WireGuard itself has begun a handshake because of it.
+    /// When WireGuard itself has begun a handshake because of it.
     var until: Moment
   }
 
@@ -88,7 +90,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
   private var handshakeAt: Moment?
   /// When something was last received.
   package private(set) var heardAt: Moment?
-  /// It was asked, and has not answered in time.
+  /// Whether the peer has not answered in time.
   package private(set) var isSilent = false
 
   package init() {}
@@ -100,7 +102,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
     return min(doubt.at, last.at + Self.interval)
   }
 
-  /// Since when nothing was received though something was asked; `nil`: nothing is unanswered.
+  /// The time of the first unanswered packet; `nil`: nothing is unanswered.
   package var unansweredSince: Moment? { doubt?.since }
 
   private var isSessionAlive: Bool {
@@ -133,13 +135,13 @@ package struct DeadPeerDetector: Hashable, Sendable {
     if let doubt, doubt.at <= sample.at { isSilent = true }
   }
 
-  /// The peer's own initiations say that it hears no more than we do.
+  /// Whether the bytes may be an answer. The peer's own initiations mean that it receives no more than we do.
   private static func isAnswer(_ bytes: UInt64) -> Bool {
     bytes > 0 && !(1...3).contains { bytes == $0 * WireGuardTiming.initiationBytes }
   }
 
-  /// What so many bytes were, as far as their number tells. Data packets are padded to 16 bytes, unless they fill the link's MTU (1420
-  /// bytes as a rule); an initiation is 4 bytes more than such a number. No IP packet is as small as a keepalive.
+  /// Classifies sent bytes, as far as their number tells. Data packets are padded to 16 bytes, unless they fill the link's MTU (1420 bytes
+  /// as a rule). An initiation is 4 bytes longer than such a number. No IP packet is as small as a keepalive.
   private static func asked(_ bytes: UInt64, in time: Duration, keepalive: UInt16) -> Asked {
     let passive = time < WireGuardTiming.keepaliveTimeout ? 1 : 1 + UInt64(time / WireGuardTiming.keepaliveTimeout)
     let persistent = keepalive == 0 ? 0 : 1 + UInt64(time / .seconds(Int64(keepalive)))

@@ -1,17 +1,17 @@
 package import NetworkTypes
 
-/// Turns what is seen (a snapshot), written (policies) and said (holds) into what each tunnel is to do, now and when next to ask.
+/// Turns snapshots, policies and manual overrides into an intent for each tunnel, now and at the next deadline.
 ///
-/// Everything that depends on time is here: decisions that wait for a fact, releases that come late, holds that end, windows of the clock.
+/// It contains everything that depends on time: decisions that wait for a fact, delayed disconnects, overrides that end, time windows.
 package struct DecisionScheduler: Hashable, Sendable {
   package struct TunnelVerdict: Hashable, Sendable {
     package var policy: TunnelPolicy
     package var decision: Decision
-    /// What to do at once.
+    /// The intent for now.
     package var intent: Intent
-    /// What the kill switch goes by: a tunnel that gives way to another one is guarded while its rules want it.
+    /// The intent for the kill switch: it stays active for a tunnel that gives way to another one, while its rules want it.
     package var guarding: Intent
-    /// The decision is another one than before, or has another reason.
+    /// Whether the decision or its reason has changed.
     package var isNews: Bool
   }
 
@@ -19,15 +19,14 @@ package struct DecisionScheduler: Hashable, Sendable {
   package private(set) var overrides: [String: ManualOverride]
   private(set) var waits: [String: Moment] = [:]
   private var releases: [String: DisconnectDelay] = [:]
-  /// When networks will have settled for those tunnels that give them longer.
+  /// When the settle time ends for tunnels with a longer one of their own.
   private var settling: [String: Moment] = [:]
 
-  /// `holds`: those of an earlier agent.
+  /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
 
-  /// Decides for every tunnel. `time` is of the clock on the wall; `isRunning` says whether a tunnel is up or coming up: whether there is
-  /// anything to release. What the network has
-  /// been like since `changed`, or always, is acted on when it has lasted for the tunnel's own time to settle.
+  /// Decides for every tunnel. `time` is wall-clock time; `isRunning` says whether a tunnel is up or coming up, and so can disconnect. A
+  /// network that is unchanged since `changed`, or always, is acted on after the tunnel's own settle time.
   package mutating func decide(
     on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Timestamp,
     isRunning: (String) -> Bool
@@ -66,7 +65,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     }
   }
 
-  /// Whether a tunnel that comes first is down, and waits for the network to settle: until then nothing gives way to it.
+  /// Whether a tunnel with precedence is down and still settling: until then no tunnel gives way to it.
   private func isSettling(_ tunnel: String, in claims: [Exclusion.Claim], since changed: Moment?, at now: Moment) -> Bool {
     guard let claim = claims.first(where: { $0.tunnel.name == tunnel }), !claim.isRunning, claim.override == nil, let changed,
       let settle = claim.tunnel.onDemand.timing.settle
@@ -74,7 +73,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     return now < changed + settle
   }
 
-  /// What will happen to a tunnel by itself. `time` is of the clock on the wall.
+  /// The pending timers of a tunnel. `time` is wall-clock time.
   package func timers(of tunnel: String, at now: Moment, time: Timestamp) -> [TunnelTimer] {
     var timers: [TunnelTimer] = []
     if let until = settling[tunnel] { timers.append(TunnelTimer(.settle, at: until)) }
@@ -84,7 +83,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     return timers
   }
 
-  /// The next moment at which the same facts, seen at `seen`, may give another answer; `nil`: none.
+  /// The next moment at which the same facts, seen at `seen`, may give another decision; `nil`: none.
   package func nextDeadline(
     of policies: PolicySet, _ snapshot: NetworkSnapshot, seen: Moment, at now: Moment, time: Timestamp
   ) -> Moment? {
@@ -95,9 +94,9 @@ package struct DecisionScheduler: Hashable, Sendable {
     return (open + settling.values + releases.values.compactMap(\.releaseAt) + overrideEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
-  // MARK: Holds
+  // MARK: Manual overrides
 
-  /// Gives the tunnels whose own hold this one ends: of enterprise tunnels only one is up by hand.
+  /// Sets a manual override. Returns the tunnels whose override it ends: only one enterprise tunnel can be up by hand.
   @discardableResult
   package mutating func override(_ tunnel: String, _ override: ManualOverride, of policies: PolicySet = PolicySet()) -> [String] {
     overrides[tunnel] = override
@@ -107,17 +106,17 @@ package struct DecisionScheduler: Hashable, Sendable {
     }
   }
 
-  /// Ends the hold on one tunnel, or on all; gives those that had one.
+  /// Ends the override of one tunnel, or of all; returns the tunnels that had one.
   package mutating func resume(_ tunnel: String?) -> [String] { end { name, _ in tunnel == nil || name == tunnel } }
 
-  /// Ends the holds whose time has come, or that were for another network; gives their tunnels. Those that stay learn about the network.
+  /// Ends overrides that have expired, or that were for another network; returns their tunnels. The others learn about the network.
   package mutating func endOverrides(at time: Timestamp, on network: NetworkIdentity) -> [String] {
     let ended = end { $1.isOver(at: time, on: network) }
     for name in overrides.keys { overrides[name]?.learn(network) }
     return ended
   }
 
-  /// The tunnel's policy is gone, and with it all that was decided about it.
+  /// Forgets all decisions about a tunnel whose policy is gone.
   package mutating func forget(_ tunnel: String) {
     decisions[tunnel] = nil
     overrides[tunnel] = nil
@@ -125,7 +124,7 @@ package struct DecisionScheduler: Hashable, Sendable {
     releases[tunnel] = nil
   }
 
-  /// On another network waiting begins anew.
+  /// Restarts the waits on another network.
   package mutating func restartWaits() { waits = [:] }
 
   private mutating func end(_ isOver: (String, ManualOverride) -> Bool) -> [String] {
@@ -136,7 +135,7 @@ package struct DecisionScheduler: Hashable, Sendable {
 
   // MARK: Time
 
-  /// A pending decision waits as long as its policy allows, then ignorance protects.
+  /// Decides for one tunnel. A pending decision waits as long as its policy allows; then an unknown fact counts as the safe choice.
   private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
     let decision = evaluator.decide(tunnel, on: snapshot, explaining: .ofDecidingRule)
     guard decision.outcome == .pending else {

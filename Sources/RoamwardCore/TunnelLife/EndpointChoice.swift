@@ -1,7 +1,7 @@
 package import NetworkTypes
 
-/// Which address of an endpoint's name to use: the first of a family that the underlay has a gateway for, unless it has not answered; then
-/// the next. An address that has answered is used again before all others.
+/// Chooses an address of an endpoint's name: the first of a family for which the underlay has a gateway; if it does not answer, the next.
+/// An address that has answered is used again before all others.
 package struct EndpointChoice: Hashable, Sendable {
   private var lastAddresses: [DomainName: IPAddress] = [:]
   private var silent: Set<IPAddress> = []
@@ -9,7 +9,7 @@ package struct EndpointChoice: Hashable, Sendable {
 
   package init() {}
 
-  /// `nil` where there are no addresses. When none of them has answered, it begins with the first one again.
+  /// The address to use; `nil` without addresses. If none of them has answered, the choice starts again with the first.
   package mutating func choose(among addresses: [IPAddress], of name: DomainName, families: Set<IPAddress.Family>) -> IPAddress? {
     let usable = addresses.filter { families.contains($0.family) }
     let ordered = usable.isEmpty ? addresses : usable
@@ -23,7 +23,7 @@ package struct EndpointChoice: Hashable, Sendable {
   /// The address that was chosen last.
   package func last(of name: DomainName) -> IPAddress? { lastAddresses[name] }
 
-  /// On another network, those that were silent may answer.
+  /// Forgets the silent addresses: on another network they may answer.
   package mutating func forgetSilence() { silent = [] }
 
   package mutating func note(_ address: IPAddress, isAnswered: Bool) {

@@ -1,7 +1,7 @@
-/// Why an attempt to bring a tunnel up, or a tunnel that was connected, has failed.
+/// The reason why an attempt to start a tunnel, or a connected tunnel, has failed.
 package struct TunnelFailure: Hashable, Sendable, CustomStringConvertible {
   package let code: ReasonCode
-  /// In words, for people: names of places and programs are in here, and not in the code.
+  /// The text for people; it contains names of places and programs, and the code does not.
   package let description: String
 
   package init(_ code: ReasonCode, _ description: String) {

@@ -3,8 +3,8 @@ package import NetworkTypes
 
 /// Whether a WireGuard tunnel still has a peer that answers, from samples of its device.
 ///
-/// One peer of several that falls silent is no reason to doubt the tunnel while another one is heard. A peer that has not answered since
-/// sessions began is not judged: what connected the tunnel was another.
+/// One silent peer of several is no reason to doubt the tunnel while another one answers. A peer that has not answered since sessions began
+/// is ignored: another one connected the tunnel.
 package struct TunnelLiveness: Hashable, Sendable {
   private var peers: [WireGuardKey: DeadPeerDetector] = [:]
   private var sampledAt: Moment?
@@ -17,7 +17,7 @@ package struct TunnelLiveness: Hashable, Sendable {
     return wanted ?? sampledAt.map { $0 + DeadPeerDetector.idleInterval }
   }
 
-  /// Takes a sample. Gives how long nothing has been received where the tunnel is to be doubted now; `nil`: it is not.
+  /// Takes a sample. Returns for how long nothing has been received if the tunnel is to be doubted now; `nil`: it is not.
   package mutating func take(_ device: WireGuardState, at now: Moment) -> Duration? {
     sampledAt = now
     var newlySilent: [WireGuardKey] = []

@@ -1,82 +1,89 @@
 package import NetworkTypes
 
-/// The life of one tunnel, without a clock or a socket: events in, effects out, and the next moment at which it wants to be asked again.
+/// The state machine of one tunnel, without a clock or a socket: it takes events, and returns effects and the next deadline.
 ///
-/// The states are those of Apple's `NEVPNStatus`. What the machine stands for in the kernel is its `level`; the agent makes that true.
+/// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
 package struct TunnelMachine: Hashable, Sendable {
   package enum State: Hashable, Sendable {
+    /// The tunnel is down.
     case disconnected
     /// The provider is being started. `attempt` counts from 1.
     case preparing(attempt: Int, deadline: Moment)
-    /// The provider runs; the other side has not answered yet.
+    /// The provider runs; the peer has not answered yet.
     case awaitingPeer(attempt: Int, deadline: Moment)
-    /// The other side has answered; routes and DNS are being applied.
+    /// The peer has answered; routes and DNS are being applied.
     case applying(attempt: Int, deadline: Moment)
+    /// The tunnel is up, and everything is applied.
     case connected
-    /// It was connected, and there is a reason to doubt that it still is: another network below, a sleep, a peer that does not answer. The
-    /// other side has not answered since. Without a network there is no deadline: it waits for one.
+    /// The tunnel was connected and may not be any more: another underlay, a sleep, or a silent peer. The peer has not answered since.
+    /// Without a network there is no deadline: it waits for one.
     case reasserting(deadline: Moment?)
-    /// It failed; the next attempt comes at `until`.
+    /// The attempt failed; the next one is at `until`.
     case backingOff(attempt: Int, until: Moment)
+    /// The tunnel is going down.
     case disconnecting
   }
 
   package enum Event: Hashable, Sendable {
-    /// What rules and operator want.
+    /// The rules or the operator want the tunnel up (true) or down.
     case want(Bool)
+    /// The provider has started.
     case prepared
+    /// The peer has answered.
     case peerAnswered
-    /// The kernel shows everything that the level asks for.
+    /// The kernel has everything that the level requires.
     case applied
+    /// The attempt, or the connected tunnel, has failed.
     case failed(TunnelFailure)
-    /// The network below is another one.
+    /// The underlay has changed to another network.
     case underlayChanged
-    /// There is no network below.
+    /// The underlay has no network.
     case underlayLost
-    /// The network is the same, and sessions may be dead all the same: the machine has slept.
+    /// The machine has slept: the network is the same, but sessions may be dead.
     case slept
-    /// Nothing has been received from the peer for so long, though something was sent that it answers (`DeadPeerDetector`).
+    /// Nothing was received from the peer for this long, though it was sent packets that require an answer (`DeadPeerDetector`).
     case peerSilent(for: Duration)
-    /// The kernel does not show the tunnel's device any more, or another in its place: what ran it has died, or somebody took it away.
+    /// The tunnel's device is gone from the kernel, or replaced: its engine died, or another program removed it.
     case deviceGone
-    /// The kernel shows nothing of the tunnel any more and the provider has ended.
+    /// The tunnel is gone from the kernel, and its provider has ended.
     case removed
-    /// The policy has changed in what the tunnel is made of: what has failed may succeed now.
+    /// The policy's tunnel settings have changed: an attempt that failed before may succeed now.
     case settingsChanged
-    /// A deadline may have come.
+    /// A deadline may have passed.
     case tick
   }
 
   package enum Effect: Hashable, Sendable {
     /// Start the provider: resolve names, run `up`.
     case prepare
-    /// Make the other side answer: resolve again where the network is another one, send something.
+    /// Make the peer answer: resolve names again on another network, and send a packet.
     case probePeer
-    /// The same of a tunnel that was connected: what it answered before proves nothing, so begin new sessions.
+    /// Make the peer of a connected tunnel answer: earlier answers prove nothing, so start new sessions.
     case reassert
-    /// Begin new sessions with the endpoints that are known, and resolve again meanwhile.
+    /// Start new sessions with the known endpoints, and resolve names again meanwhile.
     case renewSessions
-    /// End the provider: run `down`.
+    /// Stop the provider: run `down`.
     case release
   }
 
-  /// How much of the tunnel ought to be in the kernel.
+  /// The part of the tunnel that should be in the kernel.
   package enum Level: Int, Hashable, Sendable, Comparable {
+    /// Nothing of the tunnel.
     case nothing
     /// The link, configured and up, with addresses; no route leads into it.
     case link
-    /// With routes, rules and DNS.
+    /// The link with routes, rules and DNS.
     case full
 
     package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
 
   package struct Timing: Hashable, Sendable {
-    /// For each attempt, from the start of the provider to everything applied.
+    /// The time limit of an attempt, from the start of the provider until everything is applied.
     package var connect: Duration
-    /// After this without an answer on a new network, it is started anew.
+    /// The time without an answer on a new network after which the tunnel restarts.
     package var reassert: Duration
-    /// The same on a network that has not changed.
+    /// The time without an answer on an unchanged network after which the tunnel restarts.
     package var silence: Duration
     package var firstRetry: Duration
     package var longestRetry: Duration
@@ -95,20 +102,20 @@ package struct TunnelMachine: Hashable, Sendable {
 
   package private(set) var state = State.disconnected
   package private(set) var isWanted = false
-  /// Why the last attempt failed; cleared by success.
+  /// The reason why the last attempt failed; cleared by success.
   package private(set) var failure: TunnelFailure?
-  /// Why it is doubted that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
+  /// The reason to doubt that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
   package private(set) var doubt: Doubt?
-  /// The network was lost while it was connecting: without one, nothing that was answered before counts.
+  /// Whether the network was lost during the attempt: earlier answers do not count then.
   private var isOffline = false
   private let timing: Timing
-  /// When its device was gone the last time, and how often in a row.
+  /// When the device was last lost; `losses` counts the losses in a row.
   private var lostAt: Moment?
   private var losses = 0
 
   package init(timing: Timing = Timing()) { self.timing = timing }
 
-  /// Whether it is anything but down.
+  /// Whether the tunnel is in any state but down.
   package var isRunning: Bool { state != .disconnected }
 
   package var level: Level {
@@ -135,7 +142,7 @@ package struct TunnelMachine: Hashable, Sendable {
     return effects
   }
 
-  /// What keeps a tunnel that is wanted from being connected; `nil`: nothing does, or it is only on its way.
+  /// The reason why a wanted tunnel is not connected; `nil`: there is none, or it is still connecting.
   package var trouble: ReasonCode? {
     switch state {
     case .reasserting(nil): .noNetwork
@@ -210,7 +217,7 @@ package struct TunnelMachine: Hashable, Sendable {
     isWanted = wanted
     switch state {
     case .disconnected where wanted: return start(attempt: 1, at: now)
-    // One that is still going down starts when it is down.
+    // A tunnel that is still going down starts once it is down.
     case .disconnected, .disconnecting: return []
     case .backingOff where !wanted:
       state = .disconnecting
@@ -251,7 +258,7 @@ package struct TunnelMachine: Hashable, Sendable {
     return [.renewSessions]
   }
 
-  /// The other side has to answer (once more), with all the time of an attempt.
+  /// Waits for the peer to answer (once more), with the full time limit of an attempt.
   private mutating func awaitPeer(_ attempt: Int, at now: Moment, _ effects: [Effect]) -> [Effect] {
     isOffline = false
     state = .awaitingPeer(attempt: attempt, deadline: now + timing.connect)
@@ -260,7 +267,7 @@ package struct TunnelMachine: Hashable, Sendable {
 
   private static let loss = TunnelFailure(.linkGone, "its link is gone: its engine has ended, or another program removed the link")
 
-  /// Made anew at once, and the other side has to answer again; the second time within a minute only after a wait, which grows.
+  /// Restarts at once, and waits for the peer to answer again; a second loss within a minute restarts after a delay, which grows.
   private mutating func loseDevice(at now: Moment) -> [Effect] {
     let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
     losses = isAgain ? losses + 1 : 0
@@ -277,7 +284,7 @@ package struct TunnelMachine: Hashable, Sendable {
     return [.prepare]
   }
 
-  /// Doubles from try to try, without jitter: a laptop is one client, and a test has to know.
+  /// Doubles the delay from attempt to attempt. No jitter: a laptop is one client, and tests need exact times.
   private mutating func backOff(after attempt: Int, reason: TunnelFailure, at now: Moment) -> [Effect] {
     failure = reason
     let delay = Backoff(first: timing.firstRetry, longest: timing.longestRetry).pause(after: attempt)
@@ -287,10 +294,10 @@ package struct TunnelMachine: Hashable, Sendable {
 }
 
 extension TunnelMachine {
-  /// Why it is doubted that a tunnel is still connected though the network is the same.
+  /// The reason to doubt that a tunnel is still connected though the network is the same.
   package enum Doubt: Hashable, Sendable, CustomStringConvertible {
     case slept
-    /// Nothing was received for so long, though something was asked.
+    /// Nothing was received for this long, though packets that require an answer were sent.
     case peerSilent(for: Duration)
 
     package var description: String {
@@ -307,7 +314,7 @@ extension TunnelMachine {
       }
     }
 
-    /// Why the tunnel is given up when no handshake was answered for so long.
+    /// The reason for giving up the tunnel after this time without an answered handshake.
     fileprivate func failure(after time: Duration) -> String {
       switch self {
       case .slept: "the peer has not answered within \(text(for: time)) since the machine woke"
@@ -318,7 +325,7 @@ extension TunnelMachine {
 }
 
 extension TunnelMachine.State {
-  /// Whether the other side is being asked and has not answered yet.
+  /// Whether the peer is being probed and has not answered yet.
   package var isAwaitingAnswer: Bool {
     switch self {
     case .awaitingPeer, .reasserting(.some): true

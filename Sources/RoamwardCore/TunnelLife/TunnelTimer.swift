@@ -1,13 +1,13 @@
 package import NetworkTypes
 
-/// Something about a tunnel that will happen by itself at a moment, unless something else happens before.
+/// An action on a tunnel that will follow at a moment without an event, unless another event comes before.
 package struct TunnelTimer: Hashable, Sendable {
   package enum What: String, Hashable, Sendable, CaseIterable {
-    /// The network will have lasted for the tunnel's own time to settle, and what the rules say of it is acted on.
+    /// The settle time ends, and the decision on the network is acted on.
     case settle
     /// A pending decision is made without the fact that it waits for.
     case decide
-    /// The rules will have wanted the tunnel down for long enough: it goes.
+    /// The disconnect delay ends: the tunnel goes down.
     case release
     /// A manual override ends.
     case overrideEnd = "override-end"
@@ -15,7 +15,7 @@ package struct TunnelTimer: Hashable, Sendable {
     case giveUp = "give-up"
     /// The next attempt to connect.
     case retry
-    /// Without an answer on the new network, the tunnel starts anew.
+    /// Without an answer on the new network, the tunnel restarts.
     case restart
   }
 
@@ -29,7 +29,7 @@ package struct TunnelTimer: Hashable, Sendable {
 }
 
 extension TunnelTimer.What {
-  /// For people, `time` in words: `goes down in 5s, unless the rules want it again before`.
+  /// The text for people, with `time` in words: `goes down in 5s, unless the rules want it again before`.
   package func text(in time: String) -> String {
     switch self {
     case .settle: "acts on this network in \(time), if it lasts"
@@ -42,7 +42,7 @@ extension TunnelTimer.What {
     }
   }
 
-  /// For people: that it will not happen any more; `nil` where another event tells it (a decision, a state, the end of a hold).
+  /// The text for people when the timer is cancelled; `nil` if another event reports it (a decision, a state, the end of an override).
   package var textOfEnd: String? {
     switch self {
     case .settle: "the network did not last"
@@ -53,7 +53,7 @@ extension TunnelTimer.What {
 }
 
 extension TunnelMachine {
-  /// What it will do by itself; `nil`: nothing.
+  /// The next timer of the tunnel; `nil`: none.
   package var timer: TunnelTimer? {
     switch state {
     case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline): TunnelTimer(.giveUp, at: deadline)
