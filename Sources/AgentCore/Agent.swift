@@ -11,8 +11,7 @@ package final class Agent {
   package let announcer = Announcer()
   private let settle: Duration
 
-  /// `settle`: the delay between a network change and its observation. `connectivityCheck`: the internet check that the administrator has
-  /// configured.
+  /// `settle`: the delay between a network change and its observation. `connectivityCheck`: the configured internet check.
   package init(platform: Platform, settle: Duration, connectivityCheck: ConnectivityCheck? = nil) {
     self.platform = platform
     self.settle = settle
@@ -76,8 +75,7 @@ package final class Agent {
 
   // MARK: Events
 
-  /// Handles a change of the kernel's state or of a watched file of facts. The pass follows one settle time after the first of several
-  /// changes.
+  /// Handles a change in the kernel or in a watched file. The pass follows one settle time after the first of several changes.
   package func networkChanged() {
     reconciler.noteWake(.networkEvent)
     let now = now

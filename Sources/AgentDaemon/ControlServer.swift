@@ -11,8 +11,7 @@ package import SystemdIO
 ///
 /// Each request is authorised by the credentials that the kernel recorded when the client connected. Every user may connect and read, so
 /// everything here is limited (docs/security.md, "The local socket"). A turn of the loop reads from one client and answers one request,
-/// after everything of a higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are
-/// not.
+/// after all work of higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
 package final class ControlServer {
   /// Enough for every window on a desktop. One more replaces the oldest of the user with the most.
   private static let maximumClients = 64
@@ -87,7 +86,7 @@ package final class ControlServer {
     turn?.isEnabled = true
   }
 
-  /// Gives one client its turn: an owner's first, then the one that has waited longest and whose user has turns left.
+  /// Serves one client: an owner's first, then the one that has waited longest and whose user has turns left.
   private func serveNext() {
     refill = nil
     queue.removeAll { clients[$0] == nil }
@@ -138,8 +137,7 @@ package final class ControlServer {
   }
 }
 
-/// A listening socket. It accepts a few connections in a row and then pauses: no other limit covers a client that repeatedly connects and
-/// disconnects.
+/// A listening socket. It pauses after a few connections: no other limit covers a client that repeatedly connects and disconnects.
 private final class Door {
   private let path: String
   private let socket: FileDescriptor

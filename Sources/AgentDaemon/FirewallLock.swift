@@ -46,8 +46,7 @@ package func releaseMachine() throws(PlatformError) {
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
 
-/// Removes the firewall's table, created by the agent or the early lock. A running agent would restore it: send the agent a request
-/// instead.
+/// Removes the firewall's table, created by the agent or the early lock. A running agent would restore it: send it a request instead.
 package func releaseFirewall(logger: Logger) throws(PlatformError) {
   do throws(NftablesError) {
     try NftablesBackend().remove()

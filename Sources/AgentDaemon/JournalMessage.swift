@@ -4,8 +4,7 @@ import LinuxPlatform
 internal import Logging
 internal import RoamwardCore
 
-/// Journal entries with a MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. The IDs are stable across versions
-/// (docs/operations.md).
+/// Journal entries with a MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. The IDs are stable (docs/operations.md).
 enum JournalMessage: String, CaseIterable {
   /// The kill switch blocks traffic, because its tunnel is not up.
   case trafficBlocked = "1d75ec7e62244c63a2066fd4ca41e7c3"

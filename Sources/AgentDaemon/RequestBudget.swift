@@ -2,8 +2,7 @@ import AgentCore
 import LinuxPlatform
 package import NetworkTypes
 
-/// Limits the turns of clients: a token bucket for each user, and one for all users together, because one person can have many user IDs
-/// (subuid(5)).
+/// Limits the turns of clients: a token bucket for each user, and one for all users together, as one person can have many UIDs (subuid(5)).
 package struct RequestBudget {
   /// The burst, and the turns a second after that.
   package struct Limit {

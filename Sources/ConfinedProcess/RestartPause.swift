@@ -1,7 +1,7 @@
 package import NetworkTypes
 
-/// The pause before a failing helper is restarted: 1, 2, 4 … seconds, a minute at most. A failure long after the previous one counts as the
-/// first again.
+/// The pause before a failing helper is restarted: 1, 2, 4 … seconds, a minute at most. A failure long after the last one counts as the
+/// first.
 package struct RestartPause: Hashable, Sendable {
   package static let longest = Duration.seconds(60)
   /// A helper that has run for this long since its last failure counts as recovered.

@@ -5,7 +5,7 @@ package import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// All methods to set name servers on this host: the file, systemd-resolved, resolvconf(8). `ResolverChoice` selects one of them at each
+/// All methods to set name servers on this host: the file, systemd-resolved, resolvconf(8). `ResolverChoice` selects one at each
 /// observation.
 package final class HostResolver {
   package let file: ResolvConfBackend

@@ -47,7 +47,7 @@ enum ResolvConfPlace {
     return access(place, W_OK) == 0 ? nil : SystemError.last("write \(place)").description
   }
 
-  /// The program that manages the target of a link, as far as the path tells.
+  /// The program that manages the target of a link, as far as the path shows.
   static func owner(ofTarget target: String) -> String? {
     let owners = [
       ("systemd/resolve", "systemd-resolved"), ("NetworkManager", "NetworkManager"), ("resolvconf", "resolvconf"), ("connman", "ConnMan"),

@@ -27,8 +27,7 @@ package final class ResolvconfBackend {
     self.stateDirectory = stateDirectory
   }
 
-  /// The path and the kind of the program. `nil` if there is none, or if it is resolvectl under that name, which provides less than the
-  /// bus.
+  /// The path and the kind of the program. `nil` if there is none, or if it is resolvectl by that name (the bus provides more).
   package var program: (path: String, kind: ResolvconfProgram)? {
     for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"] {
       let file = folder + "/resolvconf"

@@ -51,8 +51,8 @@ package final class EndpointResolver {
 
   /// Finds the IPv4 and IPv6 addresses of a name, best first (RFC 6724), without duplicates. The hosts file takes precedence.
   ///
-  /// The queries go to these servers (the first three) and leave by `link`, if given, with the firewall mark `mark`, so that no rule of
-  /// ours routes them into a tunnel. If the kernel forbids either, the lookup fails: no other path is used. Both require CAP_NET_ADMIN or
+  /// The queries go to these servers (the first three) and leave by `link`, if given. The firewall mark `mark` prevents our rules from
+  /// routing them into a tunnel. If the kernel forbids either, the lookup fails: no other path is used. Both require CAP_NET_ADMIN or
   /// CAP_NET_RAW. `then` is called once, later, never during this call; releasing the lookup cancels it.
   package func resolve(
     _ name: DomainName, servers: [IPAddress], link: String? = nil, mark: UInt32? = nil,

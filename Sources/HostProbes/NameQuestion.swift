@@ -75,7 +75,7 @@ extension ResolveError {
 }
 
 extension NameQuestion.Answer {
-  /// a(iiay) of link, family and address; a name; flags. Two of the flags show that no server was queried (SD_RESOLVED_FROM_CACHE,
+  /// a(iiay) of link, family and address; a name; flags. Two flags mean that no server was queried (SD_RESOLVED_FROM_CACHE,
   /// SD_RESOLVED_SYNTHETIC).
   fileprivate init(resolved values: [BusValue]) {
     let found = values.first?.list ?? []

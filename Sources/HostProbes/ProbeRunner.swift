@@ -21,8 +21,7 @@ package struct ProbePassage: Hashable, Sendable {
   }
 }
 
-/// Sends probes from the underlay: the confined process resolves the name and sends the request, on sockets that are bound to the link and
-/// marked.
+/// Sends probes from the underlay: the confined process resolves the name and sends the request, on bound and marked sockets.
 ///
 /// There is no proxy, no cookie, no redirect and no persistent connection. If the kernel forbids binding or marking a socket, nothing is
 /// sent; both require CAP_NET_ADMIN.
@@ -37,8 +36,8 @@ package final class ProbeRunner {
     self.resolver = resolver
   }
 
-  /// Sends one request. `then` is called once, later, never during this call, and within the request's time limit; releasing the run
-  /// cancels it.
+  /// Sends one request. `then` is called once, later, never during this call, within the request's time limit; releasing the run cancels
+  /// it.
   package func run(_ request: ProbeRequest, by passage: ProbePassage, then: @escaping (ProbeReply) -> Void) -> ProbeRun {
     let run = ProbeRun(request, passage, loop: loop, helper, resolver: resolver, then: then)
     run.begin()

@@ -126,7 +126,7 @@ package final class HostServices {
       signals: ["path='/org/freedesktop/resolve1',\(properties)"])
   }
 
-  /// Signals of the objects whose changes can matter; scans and counters have interfaces of their own.
+  /// Queries all objects, with signals of relevant changes only: scans and counters have interfaces of their own.
   private static var networkManagerQuestion: BusService<NetworkManagerReport>.Question {
     let root = "org.freedesktop.NetworkManager"
     return .init(

@@ -16,7 +16,7 @@ package func resolvedLinks(_ properties: BusValue) -> [UInt32: LinkDNS]? {
   }
   for domain in domains {
     guard let index = domain[0]?.unsigned, index > 0, let link = UInt32(exactly: index), let isRouting = domain[2]?.bool,
-      // The root stands for every name, and is no search domain.
+      // The root matches every name, and is no search domain.
       let name = domain[1]?.text.flatMap(DomainName.init)
     else { continue }
     if isRouting {

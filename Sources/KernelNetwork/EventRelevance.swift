@@ -40,8 +40,7 @@ package struct EventRelevance: Sendable {
     }
   }
 
-  /// Whether it ends the machine's path to all destinations: its default route or its carrier is gone, or another default route takes
-  /// precedence.
+  /// Whether it ends the machine's path to all destinations: its default route or carrier is gone, or another default route precedes.
   package func takesWay(_ message: NetlinkMessage) -> Bool {
     guard let known, !known.ways.isEmpty else { return false }
     switch message.type {

@@ -37,8 +37,7 @@ package struct KernelApplier: Sendable {
 
   /// Applies the steps in order and returns as many results. A failed step does not prevent the next ones.
   ///
-  /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time. Steps that are not the kernel's fail with
-  /// ENOTSUP.
+  /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time. Other programs' steps fail with ENOTSUP.
   package func apply(_ steps: [Step]) -> [StepResult] {
     var results: [StepResult] = []
     results.reserveCapacity(steps.count)

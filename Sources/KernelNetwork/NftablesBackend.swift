@@ -4,8 +4,7 @@ package import KernelModel
 /// Our only nftables table, with its small companion for ARP: read, replaced as a whole, removed. It belongs to the network namespace of
 /// the thread that created this.
 ///
-/// The input of nftables cannot be compared with its listing. So the listing right after a replacement is stored, and compared with later
-/// ones.
+/// The input of nftables cannot be compared with its listing. So the listing after a replacement is stored, and compared with later ones.
 package final class NftablesBackend {
   private let context: OpaquePointer
   /// The kernel's listing after the last replacement, and the digest of its table.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The control group of version 2 of a process (cgroups(7)), from the root of the hierarchy; `nil` if there is no such process or no such
+/// The version 2 control group of a process (cgroups(7)), from the root of the hierarchy; `nil` if there is no such process or no such
 /// hierarchy.
 package func controlGroup(of process: Int32) -> String? {
   guard let text = try? TextFile.read("/proc/\(process)/cgroup") else { return nil }

@@ -7,7 +7,7 @@ internal import Glibc
 /// is another program's, it is put back. For an instant it is not at its path.
 package enum SharedFile {
   /// Like `TextFile.replace`, if the previous file is one that `isExpected` accepts, which gets the path where it is readable now; or if
-  /// there was none. Returns false if it was another program's, which stays. On a file system without exchange, the check is made just
+  /// there was none. Returns false if it was another program's, which stays. Without exchange in the file system, the check is made just
   /// before.
   package static func replace(
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil, ifThere isExpected: (String) -> Bool

@@ -75,8 +75,7 @@ package enum TextFile {
     try FileDescriptor(owning: number).writeAll(bytes)
   }
 
-  /// Overwrites an existing file and keeps its inode: for a file that cannot be replaced by a rename, such as a bind mount. No links are
-  /// followed.
+  /// Overwrites an existing file and keeps its inode: for a file that cannot be renamed over, such as a bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
     let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { throw .last("open \(path)") }

@@ -12,7 +12,7 @@ package struct ProbeMessageError: Error, Hashable, Sendable, CustomStringConvert
 /// The first member of every message.
 private let version: Int64 = 1
 
-// MARK: Out
+// MARK: Encoding
 
 extension AgentMessage {
   package var bytes: [UInt8] {
@@ -94,7 +94,7 @@ private func cut(_ reason: String) -> String {
   return text
 }
 
-// MARK: In
+// MARK: Decoding
 
 extension AgentMessage {
   /// Reads a message; any bytes give a value or an error.

@@ -7,8 +7,8 @@ internal import RoamwardCore
 
 /// One GET through libcurl's multi interface. libcurl reports the sockets to watch and its next timer, and is only called from the loop.
 ///
-/// libcurl's own resolver is never used: every name comes with its addresses. There is no proxy, no cookie, no redirect and no persistent
-/// connection.
+/// libcurl's own resolver is never used: every name comes with its addresses. There are no proxies, cookies, redirects or persistent
+/// connections.
 final class CurlTransfer {
   private let loop: DescriptorLoop
   private let broker: SocketBroker
@@ -148,8 +148,7 @@ extension CurlTransfer {
     context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Returns a socket, for internet addresses only. It is already connecting; the system call filter answers this process's `connect`
-  /// accordingly.
+  /// Returns a socket, for internet addresses only. It is already connecting; the system call filter answers `connect` accordingly.
   private func open(_ purpose: curlsocktype, _ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0

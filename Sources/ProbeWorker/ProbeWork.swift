@@ -42,8 +42,7 @@ package final class ProbeWork {
     _ = HelperMessage.hello(trouble: nil).bytes
   }
 
-  /// Takes the channel that the agent has passed, confines itself, and works until the channel closes. Errors are reported to the agent
-  /// too.
+  /// Takes the agent's channel, confines itself, and works until the channel closes. Errors are reported to the agent too.
   package static func run() throws(SystemError) {
     let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
     _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)

@@ -5,8 +5,7 @@ internal import ProbeProtocol
 
 /// Gets sockets from the agent, connected or connecting: this process can neither create nor connect any.
 ///
-/// libcurl and c-ares request a socket in a callback, so the broker blocks until the agent answers. Other messages are kept in order
-/// meanwhile.
+/// libcurl and c-ares request a socket in a callback, so the broker blocks until the agent answers. Other messages are queued.
 final class SocketBroker {
   /// The agent answers within microseconds if it is not busy; after this time it counts as lost.
   private static let patience = Duration.seconds(3)

@@ -28,7 +28,7 @@ package final class ChildProcess {
   private var handler: ((Outcome) -> Void)?
 
   /// Starts `arguments[0]`, searched on PATH unless it contains a slash. The handler is called once, when the program has ended. After
-  /// `timeout` its whole group gets SIGTERM, and SIGKILL two seconds later. `input`: its standard input, at most the capacity of a pipe (64
+  /// `timeout` its whole group gets SIGTERM, and SIGKILL two seconds later. `input`: its standard input, at most a pipe's capacity (64
   /// KiB).
   package init(
     _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration, on loop: EventLoop,

@@ -60,8 +60,7 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while `isEnabled`. It is disabled at
-  /// first.
+  /// Calls back once for each turn of the loop without pending work of a higher priority, while `isEnabled`. It is disabled at first.
   package func eachTurn(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { _ in handler() }
     try source.attach("add a turn of the loop") { slot, context in

@@ -11,8 +11,7 @@ package struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible
   package var description: String { help.map { "\(message); \($0)" } ?? message }
 }
 
-/// The end of a program's output, suitable for a message: the last lines with letters in them, at most 400 characters, no control
-/// characters.
+/// The end of a program's output, suitable for a message: the last lines with letters, at most 400 characters, no control characters.
 func tail(of output: String, lines count: Int = 3) -> String {
   let lines = output.split(whereSeparator: \.isNewline).map { line in
     String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) }))

@@ -29,8 +29,7 @@ struct UAPISocket {
     do throws(SystemError) { try TextFile.remove(path) } catch { throw ProviderError(error.description) }
   }
 
-  /// Sends a request and waits for the answer: usually well below a millisecond, a second at most, 16 MiB at most. `nil` if no engine
-  /// listens.
+  /// Sends a request and waits for the answer: usually below a millisecond, at most a second and 16 MiB. `nil` if no engine listens.
   ///
   /// Before it answers, the engine may itself request sockets: `sockets` is served meanwhile.
   func ask(_ request: String, serving sockets: InterfaceProcess? = nil) throws(ProviderError) -> UAPIReply? {

@@ -3,8 +3,7 @@ package import KernelModel
 internal import NetworkTypes
 package import RoamwardCore
 
-/// The inputs of a plan besides policies and network: manual overrides, the suspension of the kill switch, and the state of the agent's
-/// tunnels.
+/// The inputs of a plan besides policies and network: manual overrides, a suspended kill switch, and the tunnels' state.
 package struct StandingOrders: Hashable, Sendable {
   package var overrides: [String: ManualOverride] = [:]
   package var killSwitch = KillSwitchMachine()

@@ -28,7 +28,7 @@ struct AgentState {
   var set: PolicySet { policies.set }
 }
 
-/// Steps that other programs have begun and not finished.
+/// Steps that other programs have not finished yet.
 struct StepsInProgress {
   /// Userspace devices that are being started.
   var links = Set<String>()

@@ -13,7 +13,7 @@ struct KillSwitch {
   /// Whether that step was applied since the last observation.
   private(set) var hasClosedInAdvance = false
 
-  /// Keeps what an earlier agent blocks blocked until a decision says otherwise.
+  /// Leaves the blocks of an earlier agent in place until a decision ends them.
   mutating func begin(after firewall: ObservedFirewall?) {
     if case .table(_, _, isGuarding: true)? = firewall { machine.beganGuarded = true }
   }

@@ -198,7 +198,7 @@ final class Reconciler {
     state.schedule.retry(at: now)
   }
 
-  /// Gives the tunnels their observed state.
+  /// Passes the observed state to the tunnels.
   private func showTunnels(_ observed: ObservedState) {
     runner.endMissingLinks(in: observed.kernel, inProgress: state.inProgress.links)
     state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }

@@ -6,7 +6,7 @@ internal import RoamwardCore
 ///
 /// Reports come on the agent's thread, during a call or later. A report of an earlier life of the tunnel must not come at all.
 protocol TunnelDriver: AnyObject {
-  /// The tunnel's device in the kernel; `nil` if there is none to create yet. `whileAwaiting` an answer, it may ask for more than later.
+  /// The tunnel's device in the kernel; `nil` if there is none to create yet. `whileAwaiting` an answer, its configuration has keepalives.
   func device(whileAwaiting: Bool) -> DesiredLink.Device?
   /// The engine's name for people: `kernel`, `roamward-wireguard`, `command`.
   var engineName: String { get }

@@ -83,8 +83,7 @@ final class WireGuardDriver: TunnelDriver {
     }
   }
 
-  /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The kernel's state shows the
-  /// result.
+  /// On another network than before: resolves again, and gives every peer a new session there. The kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?) {
     // The machine returned before another network's look-up ended: its answer may never come, and would be of the wrong network.
     guard let underlay, underlay != preparedOn || isRenewing else { return }
@@ -167,8 +166,7 @@ final class WireGuardDriver: TunnelDriver {
     device = nil
   }
 
-  /// Resolves all names before it continues. A name that does not resolve keeps its last address; without one it fails the attempt with its
-  /// reason.
+  /// Resolves all names first. A name that does not resolve keeps its last address; without one it fails the attempt with its reason.
   private func resolveEndpoints(on underlay: LinkFacts?, keepingLast: Bool = false, then done: @escaping ([WireGuardPeer]) -> Void) {
     let asked = life
     var peers = configuration.peers

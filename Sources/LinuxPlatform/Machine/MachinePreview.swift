@@ -5,8 +5,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `orders` are created from the observed state; `up` names a tunnel that is planned with a manual override
-  /// (up).
+  /// The preview for this machine. `orders` are created from the observed state; `up` names a tunnel that is planned with an override (up).
   package init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     orders: (ObservedState) -> StandingOrders

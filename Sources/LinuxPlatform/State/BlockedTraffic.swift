@@ -54,8 +54,7 @@ package struct BlockedTrafficRecord {
     self.notice = notice
   }
 
-  /// Replaces the record, or removes it if the kill switch blocks nothing. A failure is ignored: the firewall does not depend on the
-  /// record.
+  /// Replaces the record, or removes it if the kill switch blocks nothing. A failure is ignored: the firewall does not need the record.
   package func write(_ status: FirewallStatus?) {
     notice.say(status?.wordsOfBlocking)
     guard let status, status.isBlocking else {

@@ -105,7 +105,7 @@ package final class StateFolder {
         }
         unwritten.remove(name)
       } catch {
-        // The reason why there is no folder says more than its absence.
+        // The reason why there is no folder is more useful than its absence.
         if lock != nil { failure = error }
         return
       }
@@ -195,8 +195,7 @@ package struct NotesOnDisk {
         unusable.append((name, "is damaged"))
         continue
       }
-      // Links and programs do not outlive a boot, so a note of an earlier one is void: a link of that name belongs to another program by
-      // now.
+      // Links and programs do not outlive a boot, so a note of an earlier one is void: a link of that name is another program's.
       if let other = note["boot"]?.string, other != boot { outdated.append(name) } else { notes[name] = note }
     }
   }

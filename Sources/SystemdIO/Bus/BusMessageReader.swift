@@ -1,8 +1,8 @@
 internal import CSystemd
 internal import LinuxIO
 
-/// Reads the values of a message, from the present position to its end. sd-bus has validated it; unsupported types (descriptors) are left
-/// out.
+/// Reads the values of a message, from the present position to its end. sd-bus has validated it. Unsupported types (descriptors) are
+/// skipped.
 struct BusMessageReader {
   private let message: OpaquePointer
 

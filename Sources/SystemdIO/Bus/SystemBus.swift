@@ -73,8 +73,7 @@ package final class SystemBus {
     result = sd_bus_set_address(bus, address)
     if result >= 0 { result = sd_bus_set_bus_client(bus, 1) }
     if result >= 0 { result = sd_bus_start(bus) }
-    // At the end of the loop, sd-bus would wait for a stalled bus for a minute and a half. Nothing is left to send then: changes are
-    // awaited.
+    // At the end of the loop, sd-bus would wait for a stalled bus for 90 s. Nothing is left to send then: changes are awaited.
     if result >= 0 { result = sd_bus_set_close_on_exit(bus, 0) }
     if result >= 0 { result = sd_bus_attach_event(bus, loop.event, 0) }
     guard result >= 0 else { return result }

@@ -37,8 +37,7 @@ package enum RouteMessage {
 extension Route {
   /// From `RTM_NEWROUTE` or `RTM_DELROUTE`. `nil` for cloned entries and for types that are not `RTN_UNICAST` to `RTN_THROW`.
   ///
-  /// Of several next hops the first live one counts. Rejecting routes and `throw` have no link,
-  /// though the kernel names `lo` for IPv6.
+  /// Of several next hops the first live one counts. Rejecting and throw routes have no link, though the kernel names `lo` for IPv6.
   package init?(_ message: NetlinkMessage, linkNames: [UInt32: String]) {
     let payload = message.payload
     guard message.type == RouteMessage.new || message.type == RouteMessage.delete,
