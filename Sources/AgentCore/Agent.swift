@@ -4,15 +4,14 @@ import NetworkTypes
 import PolicySource
 package import RoamwardCore
 
-/// The agent: what wakes it, and when it wakes by itself. Each time its `Reconciler` makes the machine what policies and people want of it.
+/// The agent: receives events and timers. For each of them, its `Reconciler` moves the system to the desired state.
 package final class Agent {
   let platform: Platform
   let reconciler: Reconciler
   package let announcer = Announcer()
   private let settle: Duration
 
-  /// `settle`: how long the network is left in peace before it is observed. `connectivityCheck`: how to find out about the internet, where
-  /// the administrator has said so.
+  /// `settle`: the delay between a network change and its observation. `connectivityCheck`: the configured internet check.
   package init(platform: Platform, settle: Duration, connectivityCheck: ConnectivityCheck? = nil) {
     self.platform = platform
     self.settle = settle
@@ -23,15 +22,15 @@ package final class Agent {
   var state: AgentState { reconciler.state }
   var now: Moment { platform.clock.now() }
 
-  /// No pass and no poll is due: only samples of connected tunnels are taken.
+  /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   package var isAtRest: Bool { state.agenda.isAtRest }
 
-  // MARK: Beginning and end
+  // MARK: Start and stop
 
-  /// Loads the policies and makes the first pass; finishes or removes what an earlier agent left.
+  /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
   package func start() {
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
-    // What a killed agent has left goes first: a handshake of its time would prove nothing.
+    // Leftover state is removed first: a handshake of the killed agent would prove nothing.
     reconciler.reconverge {
       reconciler.observe()
       reconciler.change { $0.killSwitch.begin(after: $0.seen.state?.firewall) }
@@ -49,8 +48,8 @@ package final class Agent {
     endLeftoverCommands { [weak self] in self?.stop(then: done) }
   }
 
-  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: except what kill switches
-  /// block now, for the next agent.
+  /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: leaves in place what kill switches block now,
+  /// for the next agent.
   package func stop(keepingBlock: Bool = false, then done: @escaping () -> Void) {
     let now = now
     reconciler.change {
@@ -60,7 +59,7 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// A command that a killed agent had started gets its `down`, before anything else is started.
+  /// Runs `down` for each command that a killed agent started, before anything else starts.
   private func endLeftoverCommands(then done: @escaping () -> Void) {
     let commands = platform.recoveryLog.startedCommands().sorted { $0.key < $1.key }
     var open = commands.count
@@ -74,9 +73,9 @@ package final class Agent {
     }
   }
 
-  // MARK: What wakes it
+  // MARK: Events
 
-  /// The kernel or a watched file of facts has changed. The pass comes a settle time after the first of several changes.
+  /// Handles a change in the kernel or in a watched file. The pass follows one settle time after the first of several changes.
   package func networkChanged() {
     reconciler.noteWake(.networkEvent)
     let now = now
@@ -84,21 +83,20 @@ package final class Agent {
     if begun == nil { reconciler.change { $0.seen.eventCame(at: now) } }
     if begun == nil || state.killSwitch.hasClosedInAdvance { closeOnNetworkLoss(at: now) }
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
-    // Without a time to settle there is nothing to wait for.
+    // A settle time of zero needs no wait.
     let isDue = reconciler.change { $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }
     isDue ? reconciler.pass() : schedule()
   }
 
-  /// Another program has changed something of ours. That does not wait for the network to settle.
+  /// Handles a change of one of our objects by another program. It does not wait for the network to settle.
   package func damaged() {
     reconciler.noteWake(.damage)
     let now = now
     reconciler.change { $0.schedule.changedByOthers(at: now) } ? reconciler.pass() : schedule()
   }
 
-  /// The kernel has announced that the default route or the carrier of the network is gone, or that another default route
-  /// takes its place. What was planned for that is done at once; then the machine is observed, and where it has not left after
-  /// all, the firewall is opened again.
+  /// Handles the loss or replacement of the default route, or the loss of carrier. The prepared step is applied at once, then the machine
+  /// is observed. If the network did not change, the firewall is opened again.
   package func networkLost() {
     if !reconciler.isPassing, let step = reconciler.change({ $0.killSwitch.takeStepOnLeaving() }) {
       let isClosed = reconciler.carryOut([step]).isEmpty
@@ -108,8 +106,7 @@ package final class Agent {
     if !state.killSwitch.isPreparedToLeave { reconciler.change { $0.prepareToLeave() } }
   }
 
-  /// A kill switch that is open on this network alone does not wait for the next one to settle: where the machine has left, it closes at
-  /// once, and the rules are judged later.
+  /// Closes the firewall at once if the network was left and it was open there alone. The rules are evaluated later.
   private func closeOnNetworkLoss(at now: Moment) {
     guard !reconciler.isPassing, !state.stop.isStopping, state.isKillSwitchOpenHereAlone,
       state.killSwitch.hasClosedInAdvance || reconciler.change({ $0.schedule.looksAtOnce(at: now) })
@@ -124,8 +121,8 @@ package final class Agent {
     announcer.followFirewall(of: state, platform.recordBlocking)
   }
 
-  /// The resolver's file has been written, by the agent or another program. Where ours stood, that does not wait for the network to settle,
-  /// and not for decisions and new sessions on another network either: programs would read the other file meanwhile.
+  /// Handles a write to resolv.conf, by the agent or another program. If the file was ours, the repair does not wait for the network to
+  /// settle. It does not wait for decisions or new sessions on another network either: programs would read the other file meanwhile.
   package func resolverFileChanged(to file: ObservedResolvConf) {
     guard !file.isOurs, state.repairs.settled?.resolvConf != nil else { return networkChanged() }
     if !reconciler.isPassing, !state.stop.isStopping {
@@ -137,27 +134,27 @@ package final class Agent {
     damaged()
   }
 
-  /// Facts that were asked for are there. The network is as it was, so there is nothing to settle.
+  /// Handles the arrival of requested facts. The network is unchanged, so there is nothing to settle.
   package func factsCame() {
     reconciler.noteWake(.facts)
     reconciler.lookAgain()
   }
 
-  /// The machine has woken from sleep: the network may be another, and sessions may be dead even if it is not.
+  /// Handles wake-up from sleep: the network may be another one, and sessions may be dead even on the same network.
   package func woke() {
     reconciler.change { _ = $0.agenda.sleep.hasSlept(platform.clock.timeAsleep()) }
     reconciler.noteSleep()
     reconciler.pass()
   }
 
-  /// Policy files, or files that they name, have changed.
+  /// Handles a change of policy files, or of files that they name.
   package func policiesChanged() {
     reconciler.noteWake(.policies)
     let loaded = platform.policies.load()
     let localTime = platform.clock.localTime
     let news = reconciler.change { state in
       let news = state.policies.take(loaded, localTime: localTime)
-      // The rules have not been judged on this network either.
+      // The rules have not been evaluated on this network either.
       if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
       return news
     }
@@ -166,9 +163,9 @@ package final class Agent {
     reconciler.lookAgain()
   }
 
-  /// Looks at the machine now, for a report. What it finds is acted on in a pass of its own.
+  /// Observes the machine now, for a report. Changes that it finds are handled in a separate pass.
   ///
-  /// Every user may ask for a report, as often as they like; the machine is observed at most ten times a second.
+  /// Every user may ask for a report at any rate; the machine is observed at most ten times a second.
   package func refresh() {
     let before = state.seen
     let now = now
@@ -177,14 +174,14 @@ package final class Agent {
     let after = state.seen
     let isNew = before.observation?.snapshot.isSameButForTime(as: after.snapshot) != true || before.state?.kernel != after.state?.kernel
     guard isNew else { return }
-    // The kernel need not announce it once more.
+    // The kernel need not report the change again.
     reconciler.change { $0.schedule.reportShowedChange(at: now) }
     schedule()
   }
 
-  // MARK: When it wakes by itself
+  // MARK: Timers
 
-  /// Waits for the first moment at which something has to be looked at again; with nothing pending, for none.
+  /// Sets the timer to the first deadline, or to none.
   func schedule() {
     let (probe, trial, now, wallClock) = (
       reconciler.probes.nextDeadline, platform.policies.trials.current()?.until, now, platform.clock.wallClock()
@@ -199,21 +196,21 @@ package final class Agent {
     if let first = due.first { reconciler.noteWake(first.reason, of: first.tunnel) }
     let hasSlept = reconciler.noteSleepOfClock()
     let action = due.map(\.action).max() ?? .poll
-    // Only a poll or a sample is due: the devices are asked, and nothing else is.
+    // Only a poll or a sample is due: only the devices are read.
     if !hasSlept, !samplePeers(at: now), action < .pass, !hasNewsOfPeers() { return schedule() }
     if platform.policies.trials.end(at: now) {
       announcer.warn(Remark(.trialEnded, "the policies on trial were not confirmed in time; the previous set is active again"))
       policiesChanged()
     }
     cutShort(at: now)
-    // A handshake makes no event, and neither does the clock.
+    // Neither a handshake nor the clock produces an event.
     let isAwaiting = state.tunnels.ordered.contains(where: \.machine.state.isAwaitingAnswer)
     reconciler.change {
       if due.contains(where: { $0.reason == .retry }) { $0.schedule.retryIsDue() }
       if due.contains(where: { $0.reason == .repair }) { $0.repairs.repairIsDue() }
       if action == .look || isAwaiting || !$0.set.timeWindows.isEmpty { $0.schedule.isStale = true }
     }
-    // A deadline that passed in sleep is no verdict: the pass handles the sleep first.
+    // A deadline that passed during sleep is not evaluated: the pass handles the sleep first.
     if !hasSlept {
       reconciler.beforePass {
         for tunnel in state.tunnels.ordered {
@@ -225,7 +222,7 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// Whether a device that is awaited has an answer, does not answer itself, or is to begin new sessions. A handshake makes no event.
+  /// Whether an awaited device has an answer, stopped answering itself, or needs new sessions. A handshake produces no event.
   private func hasNewsOfPeers() -> Bool {
     for tunnel in state.tunnels.ordered where tunnel.machine.state.isAwaitingAnswer {
       tunnel.askAgain()
@@ -238,9 +235,8 @@ package final class Agent {
     return false
   }
 
-  /// Whether the peers of connected tunnels still answer. No event reports that, so their devices are sampled: all of them at one
-  /// wake-up, nothing else of the machine, and seldom where no session can be alive (`DeadPeerDetector.interval`). Gives whether a
-  /// tunnel is in doubt because of them.
+  /// Samples the peers of connected tunnels: no event reports that a peer has stopped answering. All devices are read at one wake-up, and
+  /// nothing else. Samples are rare if no session can be alive (`DeadPeerDetector.interval`). Returns whether a tunnel is now in doubt.
   private func samplePeers(at now: Moment) -> Bool {
     guard let due = state.tunnels.ordered.compactMap(\.nextSample).min(), due <= now else { return false }
     var isInDoubt = false
@@ -254,7 +250,7 @@ package final class Agent {
     return isInDoubt
   }
 
-  /// At a stop: what has not ended by now is ended.
+  /// Ends what still runs after the stop's time limit.
   private func cutShort(at now: Moment) {
     let change = state.inProgress.resolver
     guard let passed = reconciler.change({ $0.stop.cutShort(change, at: now) }) else { return }

@@ -2,7 +2,7 @@ package import AgentCore
 import LinuxPlatform
 internal import Logging
 
-/// Does what `roamwardd --cleanup` does, for callers without a logger. An agent that runs is an error.
+/// The same as `roamwardd --cleanup`, for callers without a logger. Throws if an agent runs.
 package func cleanUpMachine(_ settings: AgentSettings) throws(PlatformError) -> Int32 {
   let logger = Logger(label: "roamward") { _ in LogfmtLogHandler(level: .warning) }
   return try Daemon(settings, logger: logger).cleanUp()

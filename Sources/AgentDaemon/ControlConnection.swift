@@ -5,10 +5,10 @@ internal import LinuxIO
 import LinuxPlatform
 internal import SystemdIO
 
-/// What a client gets without a further request.
+/// The messages that a client receives without a further request.
 enum Monitoring {
   case nothing, events
-  /// Events, and every network that is seen.
+  /// Events, and every observed network.
   case everything
 
   func includes(_ event: Event.Kind) -> Bool {
@@ -16,16 +16,16 @@ enum Monitoring {
   }
 }
 
-/// One connection of the local socket. It is read only when it has its turn, and not while it has an answer to take. A client that does not
-/// read its events in time loses the connection: the backlog is bounded.
+/// One connection of the local socket. It is read only in its turn, and not while an answer is unsent. A client that does not read its
+/// events in time is disconnected: the backlog is limited.
 final class ControlConnection {
   private static let longestBacklog = 1 << 20
 
   let peer: PeerCredentials
-  /// Counts up from the first.
+  /// A sequence number.
   let number: Int
   var monitors = Monitoring.nothing
-  /// It has something to read or to answer.
+  /// Called when a request or an answer is pending.
   var whenReady: () -> Void = {}
   var whenGone: () -> Void = {}
   private let connection: FileDescriptor
@@ -34,7 +34,7 @@ final class ControlConnection {
   private var input = LineBuffer()
   private var output: [UInt8] = []
   private var sent = 0
-  /// Of both directions: the loop watches a descriptor once. `nil` after the end.
+  /// The event source of both directions: the loop watches a descriptor once. `nil` after the end.
   private var source: EventSource?
   private var awaitsTurn = false
 
@@ -67,14 +67,14 @@ final class ControlConnection {
     whenReady()
   }
 
-  /// One read at most, and one request at most.
+  /// Handles at most one read and one request.
   func takeTurn(_ answer: ([UInt8]) -> Void) {
     awaitsTurn = false
     guard output.isEmpty else { return watch() }
     if !input.hasLine { receive() }
     guard source != nil else { return }
     if output.isEmpty, let line = input.takeLine() {
-      // A client that has hung up gets no answer, whatever it has asked before.
+      // A disconnected client gets no answer, even to an earlier request.
       guard !hasHungUp else { return hangUp() }
       answer(line)
     }

@@ -7,18 +7,17 @@ import LinuxPlatform
 internal import NetworkTypes
 package import SystemdIO
 
-/// The local socket: a line of JSON in, a line of JSON out; to monitors, a line an event.
+/// The local socket: one line of JSON for each request and reply; for monitors, one line for each event.
 ///
-/// Who may do what is decided for each request from the credentials that the kernel gave when the client connected. Everybody may
-/// connect and look, so everything here is bounded (docs/security.md, "The local socket"): a turn of the loop reads from one client
-/// and answers one request, after everything of a higher priority; the turns of a user are counted (`RequestBudget`), those of root
-/// and of the agent's own user are not.
+/// Each request is authorised by the credentials that the kernel recorded when the client connected. Every user may connect and read, so
+/// everything here is limited (docs/security.md, "The local socket"). A turn of the loop reads from one client and answers one request,
+/// after all work of higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
 package final class ControlServer {
-  /// Enough for every window on a desktop. One more takes the place of the oldest of the user with the most.
+  /// Enough for every window on a desktop. One more replaces the oldest of the user with the most.
   private static let maximumClients = 64
-  /// A folder of policies has to fit, with the files that they name.
+  /// Enough for a folder of policies with the files that they refer to.
   private static let longestRequest = 1 << 19
-  /// Of users who may only look.
+  /// The limit for users with read-only access.
   private static let longestLook = 4096
   private static let acceptedAtOnce = 16
   private static let pauseOfAccepting = Duration.milliseconds(5)
@@ -28,14 +27,14 @@ package final class ControlServer {
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
-  /// Clients that wait for their turn, the longest first.
+  /// Clients that wait for their turn, in order of arrival.
   private var queue: [Int] = []
   private var turn: EventSource?
   private var budget = RequestBudget()
   private var refill: EventSource?
   private let isOwner: (PeerCredentials) -> Bool
 
-  /// `isOwner`: whose requests may change something, and are not counted.
+  /// `isOwner`: whether a user's requests may change state, and are not counted.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
     answer: @escaping (Request, PeerCredentials) -> Reply
@@ -72,7 +71,7 @@ package final class ControlServer {
     if client.start(on: loop) { clients[number] = client }
   }
 
-  /// An owner's connection goes only where there is no other.
+  /// Closes a connection; an owner's only if there is no other.
   private func makeRoom() {
     let others = clients.values.filter { !isOwner($0.peer) }
     let users = Dictionary(grouping: others.isEmpty ? Array(clients.values) : others, by: \.peer.user)
@@ -87,7 +86,7 @@ package final class ControlServer {
     turn?.isEnabled = true
   }
 
-  /// Gives one client its turn: the owner's first, then the one that has waited longest of those whose user has turns left.
+  /// Serves one client: an owner's first, then the one that has waited longest and whose user has turns left.
   private func serveNext() {
     refill = nil
     queue.removeAll { clients[$0] == nil }
@@ -138,8 +137,7 @@ package final class ControlServer {
   }
 }
 
-/// A listening socket. It accepts a few connections in a row and then pauses, because no other limit covers a client that connects and
-/// disconnects again and again.
+/// A listening socket. It pauses after a few connections: no other limit covers a client that repeatedly connects and disconnects.
 private final class Door {
   private let path: String
   private let socket: FileDescriptor
@@ -176,7 +174,7 @@ private final class Door {
         guard let connection = try socket.accept() else { return }
         welcome(connection)
       } catch {
-        // Without descriptors left the socket stays readable all the while.
+        // Without free descriptors the socket would stay readable all the time.
         return rest(for: .milliseconds(100))
       }
     }

@@ -14,16 +14,16 @@ package import RoamwardCore
 internal import SystemdIO
 internal import TunnelProviders
 
-/// Where the agent finds and puts things.
+/// The agent's paths and options.
 package struct AgentSettings: Sendable {
   package var policyLayers = PolicyLayers.standard
   package var stateDirectory = "/var/lib/roamward"
   package var socket = ControlSocket.standard
   package var ssidFile: String?
   package var resolvConf = "/etc/resolv.conf"
-  /// How long the network has to be left in peace before it is looked at.
+  /// The delay between a network change and its observation.
   package var settle = Duration.milliseconds(500)
-  /// How to find out whether there is internet, or a captive portal in between; `nil`: nobody is asked.
+  /// The check for internet access or a captive portal; `nil`: none.
   package var connectivityCheck: ConnectivityCheck?
 
   package init() {}
@@ -65,7 +65,7 @@ package final class Daemon {
     agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
 
-  /// Runs until SIGTERM or SIGINT, takes everything down, and gives the exit status. A second signal does not wait for that.
+  /// Runs until SIGTERM or SIGINT, takes everything down, and returns the exit status. A second signal ends it at once.
   package func run() throws(PlatformError) -> Int32 {
     do throws(SystemError) {
       try listen()
@@ -92,7 +92,7 @@ package final class Daemon {
     return code
   }
 
-  /// Removes what an agent that was killed has left, and returns.
+  /// Removes leftover state of a killed agent, and returns.
   package func cleanUp() throws(PlatformError) -> Int32 {
     recover()
     agent.announcer.publish = { [weak self] in self?.logger.log($0) }
@@ -103,8 +103,7 @@ package final class Daemon {
     return code
   }
 
-  /// Finishes what a killed agent had begun with resolv.conf, and ends what it had begun to run: a program that
-  /// goes on would undo what follows.
+  /// Finishes a killed agent's change of resolv.conf, and ends the programs that it started: they would undo the following steps.
   private func recover() {
     let notes = state.recoveryLog
     let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())
@@ -148,7 +147,7 @@ package final class Daemon {
     }
   }
 
-  /// A kernel without nftables announces nothing, and has nothing of ours to change.
+  /// Subscribes to changes of the firewall. A kernel without nftables reports none, and has none of our tables.
   private func watchFirewall() throws(SystemError) {
     guard let events = try? FirewallEvents() else { return }
     sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.agent.damaged() } })
@@ -170,7 +169,7 @@ package final class Daemon {
       self?.machine.filesChanged()
       self?.agent.networkChanged()
     }
-    // Programs read what another has written there until it is ours again.
+    // Programs read another program's file until it is ours again.
     resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
       guard let self else { return }
       watchFacts()
@@ -211,7 +210,7 @@ package final class Daemon {
   }
 
   private func reloadPolicies() {
-    // Watched before they are read: a change in between is seen.
+    // The watch begins before the read, so that a change in between is noticed.
     watchPolicies()
     agent.policiesChanged()
     watchPolicies()
@@ -227,7 +226,7 @@ package final class Daemon {
     }
     isTerminating = true
     ServiceManager.stopping()
-    // A restart, and so an upgrade, opens nothing; a stop, the end of the machine and a signal by hand do.
+    // A restart, and so an upgrade, keeps the kill switch; a stop, a shutdown and a manual signal remove it.
     let job = UnitJob(on: loop)
     unitJob = job
     job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: .seconds(1)) { [weak self] type in
@@ -235,19 +234,19 @@ package final class Daemon {
       logger.notice("roamwardd stops", metadata: type.map { ["job": "\($0)"] } ?? [:])
       agent.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
     }
-    // A provider that does not end cannot keep the machine from shutting down.
+    // A provider that does not end cannot delay the machine's shutdown.
     if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
   }
 
-  // MARK: Telling
+  // MARK: Events to clients
 
   private func happened(_ event: Event.Kind) {
     logger.log(event)
     server?.publish(Event(time: .now, kind: event))
     if case .state = event { ServiceManager.status(summary) }
-    // Another network, other files about it.
+    // Another network may have other files of facts.
     if case .snapshot = event { watchFacts() }
-    // Another tunnel may have another's files to look after.
+    // Another tunnel may have other files to watch.
     if case .state = event { watchFacts() }
   }
 

@@ -5,8 +5,8 @@ package import Logging
 internal import RoamwardCore
 
 extension Logger {
-  /// Writes one line an event, with its tunnel and its reason as a code. What identifies places and people (SSIDs, names, addresses: the
-  /// reasons in words) is written at debug level alone.
+  /// Logs one line for each event, with its tunnel and its reason code. Data that identifies places and people (SSIDs, names, addresses:
+  /// the reason texts) is logged at debug level only.
   package func log(_ event: Event.Kind) {
     var logger = self
     logger[metadataKey: "tunnel"] = event.tunnel.map { "\($0)" }
@@ -54,6 +54,6 @@ extension Logger {
 }
 
 extension Logger.Metadata {
-  /// With the name of a rule, where it has one.
+  /// Adds the name of a rule, if there is one.
   fileprivate func naming(_ rule: String?) -> Logger.Metadata { rule.map { merging(["name": "\($0)"]) { first, _ in first } } ?? self }
 }

@@ -9,8 +9,8 @@ package import Logging
 internal import PolicySource
 internal import RoamwardCore
 
-/// Puts up the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known: for the time
-/// before there is an agent. A table that is there already stays.
+/// Installs the firewall of policies with `kill-switch: always`, as it is while their tunnels are down and no network is known. It protects
+/// the time before the agent's start. An existing table stays.
 package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
   let loaded = loadPolicies(
     layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
@@ -38,7 +38,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
   logger.notice("firewall", metadata: ["situation": "guarded", "guards": "\(setups.map(\.policy.name).joined(separator: ","))"])
 }
 
-/// Does what `roamwardd --release` does, for callers without a logger. An agent that runs in this network namespace is an error.
+/// The same as `roamwardd --release`, for callers without a logger. Throws if an agent runs in this network namespace.
 package func releaseMachine() throws(PlatformError) {
   if let agent = NamespaceLock.holder {
     throw PlatformError("an agent is running (process \(agent.process)), but not at this socket; set --socket or ROAMWARD_SOCKET")
@@ -46,7 +46,7 @@ package func releaseMachine() throws(PlatformError) {
   try releaseFirewall(logger: Logger(label: "roamward") { _ in LogfmtLogHandler(level: .error) })
 }
 
-/// Removes the firewall's table, whether the agent or the early lock made it. An agent that runs makes it again: ask the agent instead.
+/// Removes the firewall's table, created by the agent or the early lock. A running agent would restore it: send it a request instead.
 package func releaseFirewall(logger: Logger) throws(PlatformError) {
   do throws(NftablesError) {
     try NftablesBackend().remove()

@@ -4,19 +4,18 @@ import LinuxPlatform
 internal import Logging
 internal import RoamwardCore
 
-/// Entries that the journal finds by their MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. They are the same from
-/// version to version (docs/operations.md).
+/// Journal entries with a MESSAGE_ID (systemd.journal-fields(7)): `journalctl MESSAGE_ID=…`. The IDs are stable (docs/operations.md).
 enum JournalMessage: String, CaseIterable {
-  /// What a kill switch guards does not flow, because its tunnel is not up.
+  /// The kill switch blocks traffic, because its tunnel is not up.
   case trafficBlocked = "1d75ec7e62244c63a2066fd4ca41e7c3"
-  /// Nothing is held back any more for want of a tunnel.
+  /// The kill switch no longer blocks traffic.
   case trafficFlows = "998d2463cdfa400c9b235d2ee18ad045"
-  /// A person has opened the firewall.
+  /// A person has suspended the kill switch.
   case firewallReleased = "6cc06cc4968b4046b05c0320dbbfb889"
-  /// A person has opened the window for a captive portal.
+  /// A person has opened the portal window.
   case portalOpened = "3156d97ebf19402bb6622b57ccc27026"
 
-  /// Of a situation of the firewall.
+  /// The entry for a status of the firewall.
   init(_ status: FirewallStatus) {
     switch status.code {
     case .killSwitchSuspended: self = .firewallReleased
@@ -26,6 +25,6 @@ enum JournalMessage: String, CaseIterable {
     }
   }
 
-  /// Under which a log handler that can tells it.
+  /// The metadata key under which a log handler receives it.
   static let key = "MESSAGE_ID"
 }

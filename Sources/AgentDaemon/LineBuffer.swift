@@ -1,17 +1,17 @@
 import AgentCore
 import LinuxPlatform
 
-/// Bytes as they come, lines as they are taken. Each byte is looked at once and moved once.
+/// A buffer of received bytes that returns lines. Each byte is examined once and moved once.
 package struct LineBuffer {
   private var bytes: [UInt8] = []
   private var start = 0
-  /// The end of the first line, if one is there; otherwise nothing before this place is one.
+  /// The end of the first line, if it is complete; otherwise the position up to which there is none.
   private var end: Int?
   private var searched = 0
 
   package init() {}
 
-  /// Bytes that have not been taken yet.
+  /// The number of bytes not yet taken.
   package var count: Int { bytes.count - start }
   package var hasLine: Bool { end != nil }
 
@@ -26,7 +26,7 @@ package struct LineBuffer {
     search()
   }
 
-  /// The first line, without its end.
+  /// The first line, without its line end.
   package mutating func takeLine() -> [UInt8]? {
     guard let end else { return nil }
     let line = Array(bytes[start..<end])

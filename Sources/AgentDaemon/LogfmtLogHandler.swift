@@ -5,10 +5,10 @@ import LinuxPlatform
 package import Logging
 internal import NetworkTypes
 
-/// Writes a line an entry to standard error: `level message key=value … reason=…`, keys sorted, values quoted where they have to be.
+/// Writes one line for each entry to standard error: `level message key=value … reason=…`, keys sorted, values quoted if necessary.
 ///
-/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself. What
-/// has a MESSAGE_ID, and what concerns a tunnel, goes to the journal's own socket, with its values as fields.
+/// Under systemd the line begins with the journal's priority (sd-daemon(3)) instead of time and level, which the journal has itself.
+/// Entries with a MESSAGE_ID, and those of a tunnel, go to the journal's own socket, with their values as fields.
 package struct LogfmtLogHandler: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]
@@ -28,18 +28,18 @@ package struct LogfmtLogHandler: LogHandler {
     var values = metadata.merging(event.metadata ?? [:]) { _, new in new }
     let identity = values.removeValue(forKey: JournalMessage.key).map { "\($0)" }
     let message = escaped(event.message.description)
-    // What happened stands together; why it did comes last.
+    // The event's values come first, its reason last.
     let words = values.sorted { ($0.key == "reason" ? 1 : 0, $0.key) < ($1.key == "reason" ? 1 : 0, $1.key) }
       .map { "\($0.key)=\(quoted("\($0.value)"))" }
     let hasFields = identity != nil || values["tunnel"] != nil || values["reason"] != nil
     if isJournal, hasFields, journalEntry(([message] + words).joined(separator: " "), identity, values, event.level).send() { return }
     let head = isJournal ? "<\(event.level.journalPriority)>\(message)" : "\(timestamp()) \(event.level) \(message)"
     let line = Array((([head] + words).joined(separator: " ") + "\n").utf8)
-    // One write a line, so that lines of several programs do not mix.
+    // One write for each line, so that lines of several programs do not mix.
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// With `ROAMWARD_SITUATION=guarded` and the like beside the line.
+  /// Writes to the journal, with fields such as `ROAMWARD_SITUATION=guarded`.
   private func journalEntry(_ line: String, _ identity: String?, _ values: Logger.Metadata, _ level: Logger.Level) -> JournalEntry {
     var entry = JournalEntry()
     entry.add("MESSAGE", line)
@@ -61,7 +61,7 @@ package struct LogfmtLogHandler: LogHandler {
     return String(decoding: buffer.prefix(count), as: UTF8.self) + "." + milliseconds + "Z"
   }
 
-  /// What came from outside cannot begin a new line or steer a terminal.
+  /// Quotes a value: external data cannot begin a new line or control a terminal.
   private func quoted(_ value: String) -> String {
     let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { !$0.isUnprintable && ![" ", "\"", "="].contains($0) }
     if isPlain { return value }

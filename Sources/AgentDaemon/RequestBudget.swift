@@ -2,10 +2,9 @@ import AgentCore
 import LinuxPlatform
 package import NetworkTypes
 
-/// How many turns the clients of a user get: a token bucket for each user, and one for all of them together, as one person can have
-/// many user numbers (subuid(5)).
+/// Limits the turns of clients: a token bucket for each user, and one for all users together, as one person can have many UIDs (subuid(5)).
 package struct RequestBudget {
-  /// Turns at once, and turns a second after that.
+  /// The burst, and the turns a second after that.
   package struct Limit {
     package var burst: Double
     package var perSecond: Double
@@ -27,7 +26,7 @@ package struct RequestBudget {
       filledAt = now
     }
 
-    /// When there is a whole token again.
+    /// The moment at which a whole token is available.
     func next(_ limit: Limit) -> Moment { filledAt + .nanoseconds(Int64(max(0, 1 - tokens) / limit.perSecond * 1e9) + 1) }
   }
 
@@ -42,7 +41,7 @@ package struct RequestBudget {
     self.together = together
   }
 
-  /// Takes one turn for the user. Gives `nil`, or when to ask again where none is left.
+  /// Takes one turn for the user. Returns `nil`, or, if none is left, the moment of the next.
   package mutating func take(for user: UInt32, at now: Moment) -> Moment? {
     var own = users[user] ?? Bucket(tokens: each.burst, filledAt: now)
     own.fill(each, at: now)
@@ -60,7 +59,7 @@ package struct RequestBudget {
     return nil
   }
 
-  /// A bucket that is full again is as good as none.
+  /// Removes full buckets, which have no effect.
   private mutating func forgetFull(at now: Moment) {
     for (user, var bucket) in users {
       bucket.fill(each, at: now)

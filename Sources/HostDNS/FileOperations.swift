@@ -1,17 +1,17 @@
 internal import Glibc
 internal import LinuxIO
 
-/// The changes that the resolv.conf backend makes, so that a test can let the agent die at each of them.
+/// The file operations of the resolv.conf backend, replaceable so that a test can kill the agent at each of them.
 struct FileOperations {
-  /// Of the agent's own files.
+  /// Replaces one of the agent's own files.
   var replace: (_ path: String, _ bytes: [UInt8], ResolvConfPlace.PlainFile) throws(SystemError) -> Void
-  /// Of a file that others write too, as those of `SharedFile`: false where it is not what was expected, and stays.
+  /// Replaces a file that others write too, as in `SharedFile`: returns false, without a change, if it is not the expected one.
   var exchange:
     (_ path: String, _ bytes: [UInt8], ResolvConfPlace.PlainFile, _ isExpected: (ResolvConfPlace) -> Bool) throws(SystemError) -> Bool
   var takeAway: (_ path: String, _ isExpected: (ResolvConfPlace) -> Bool) throws(SystemError) -> Bool
   var overwrite: (_ path: String, _ bytes: [UInt8]) throws(SystemError) -> Void
   var remove: (_ path: String) throws(SystemError) -> Void
-  /// Gives what came out, and was another's, its place again.
+  /// Puts another program's file back in its place after an exchange.
   var putBack: (_ name: String, _ path: String) throws(SystemError) -> Void
 
   static var real: FileOperations {

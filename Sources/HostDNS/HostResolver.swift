@@ -5,14 +5,14 @@ package import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// All by which name servers can be set on this host: the file, systemd-resolved, resolvconf(8). Which of them counts is decided elsewhere,
-/// anew at each look (`ResolverChoice`).
+/// All methods to set name servers on this host: the file, systemd-resolved, resolvconf(8). `ResolverChoice` selects one at each
+/// observation.
 package final class HostResolver {
   package let file: ResolvConfBackend
   private let resolved: ResolvedBackend
   private let resolvconf: ResolvconfBackend
   private var isNeeded = false
-  /// Whoever keeps the resolver has something else than before.
+  /// Called when the DNS backend's state has changed.
   package var changed: () -> Void = {}
 
   /// `path` and `stateDirectory` as of `ResolvConfBackend`.
@@ -25,10 +25,10 @@ package final class HostResolver {
     listener.heard = { [weak self] in self?.changed() }
   }
 
-  /// What there is, for these links (indexes and names). `nil`: no tunnel brings name servers, and nobody is asked.
+  /// The state for these links (indexes and names). `nil`: no tunnel has name servers, and no service is queried.
   package func observe(_ links: [UInt32: String]?) -> ObservedResolver {
     isNeeded = links != nil
-    // Where no program comes to it, it is not asked.
+    // systemd-resolved is queried only if resolv.conf leads to it.
     let isAsked = isNeeded && mayLeadToResolved
     resolved.need(isAsked ? links : nil)
     var observed = ObservedResolver(facts: ResolverFacts(path: file.path, target: file.target))
@@ -46,13 +46,13 @@ package final class HostResolver {
     return observed
   }
 
-  /// Servers of ours that resolv.conf may name now, though we did not write it: they say nothing about the network.
+  /// Our servers that resolv.conf may name now, although we did not write it: they are no facts of the network.
   package var ownServers: Set<IPAddress> { resolved.lastServers.union(resolvconf.servers) }
 
-  /// Everybody who was asked has answered, or will not.
+  /// Whether each queried service has answered, or will not.
   package var isSettled: Bool { !isNeeded || !mayLeadToResolved || resolved.isSettled }
 
-  /// Carries out a step that another program has to take; calls back with what went wrong, or `nil`.
+  /// Carries out a step that another program has to apply; calls back with the error, or `nil`.
   package func change(_ step: Step, then done: @escaping (String?) -> Void) {
     switch step {
     case .setLinkResolver(let resolver, let link): resolved.set(resolver, link: link, then: done)
@@ -63,15 +63,15 @@ package final class HostResolver {
     }
   }
 
-  /// A file of `watchedFolders` has changed.
+  /// Handles a change of a file in `watchedFolders`.
   package func filesChanged() { resolved.refresh() }
 
-  /// Where programs keep what they were told: systemd-resolved the links' settings, which no signal tells of.
+  /// Folders in which programs store their settings: systemd-resolved those of links, for which it has no signal.
   package var watchedFolders: [String] {
     isNeeded ? ["/run/systemd/resolve/netif"] + ResolvconfBackend.folders : []
   }
 
-  /// By a link to one of its files, or by the address of its stub.
+  /// Whether resolv.conf uses systemd-resolved: by a link to one of its files, or by the address of its stub.
   private var mayLeadToResolved: Bool {
     if let target = file.target { return target.contains("/systemd/") }
     guard case .known(let text) = file.underlayText() else { return false }

@@ -1,15 +1,15 @@
 internal import LinuxIO
 
-/// The resolv.conf that stood there before ours, or that there was none: exactly, to be put back.
+/// The original resolv.conf from before ours, or its absence: stored exactly, to be restored.
 ///
-/// One file holds all of it, so that it is there whole or not at all: a line of what this is with a checksum of the rest, a line of
-/// how the file was, then its bytes.
+/// One file holds all of it, so that it is complete or missing. It has a title line with a checksum of the rest, a line with the file's
+/// attributes, then its bytes.
 enum KeptResolvConf: Hashable {
   case absent
   case file(bytes: [UInt8], ResolvConfPlace.PlainFile)
 
   private static let title = "roamward kept resolv.conf, version 2 crc32 "
-  /// Of version 0.1, which had no checksum.
+  /// The title of version 0.1, which had no checksum.
   private static let oldTitle = "roamward kept resolv.conf, version 1"
 
   var encoded: [UInt8] {
@@ -22,7 +22,7 @@ enum KeptResolvConf: Hashable {
     return Array((Self.title + Checksum.text(of: body) + "\n").utf8) + body
   }
 
-  /// `nil` for what this never wrote.
+  /// `nil` if this type never wrote it.
   init?(_ encoded: [UInt8]) {
     guard let end = encoded.firstIndex(of: 10) else { return nil }
     let (first, body) = (String(decoding: encoded[..<end], as: UTF8.self), encoded[(end + 1)...])

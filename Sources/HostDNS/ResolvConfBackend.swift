@@ -4,16 +4,16 @@ internal import LinuxIO
 package import NetworkTypes
 import RoamwardCore
 
-/// Puts our resolv.conf in the place of the host's and gives the host's back, byte for byte, whatever happens in between.
+/// Replaces the host's resolv.conf by ours, and restores it byte for byte, despite any interruption.
 ///
-/// The original is kept on disk before anything is changed, and dropped only once it stands in its place again; so a new start after
-/// SIGKILL or a power failure finds either nothing to do or all it needs. A file without our marker is never ours: where one
-/// replaced ours, it stays. Symbolic links are never followed for writing and never replaced.
+/// The original is stored on disk before any change, and removed only after it is restored. So a start after SIGKILL or a power failure
+/// finds either nothing to do or everything it needs. A file without our marker is never ours: if one replaced ours, it stays. Symbolic
+/// links are never followed for writing and never replaced.
 package final class ResolvConfBackend {
   package let path: String
   private let stateDirectory: String
   private let files: FileOperations
-  /// What people have to know of: a kept original that can be used no more.
+  /// Problems to report: a stored original that is no longer usable.
   package private(set) var troubles: [String] = []
 
   /// `stateDirectory` has to exist, and to outlive the agent (/var/lib/roamward).
@@ -33,7 +33,7 @@ package final class ResolvConfBackend {
       if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(reason: obstacle) }
       return .absent
     case .file(let bytes, _):
-      // Ours that cannot be written any more is ours still: that it cannot be taken back is to be told.
+      // Our file stays ours even if it can no longer be written: the failure to restore has to be reported.
       if !Self.isOurs(bytes), let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: false) { return .untouchable(reason: obstacle) }
       return .file(String(decoding: bytes, as: UTF8.self))
     case .link(let target):
@@ -44,14 +44,14 @@ package final class ResolvConfBackend {
     }
   }
 
-  /// Where the file leads, as an absolute path; `nil` where it is no symbolic link.
+  /// The target of the file as an absolute path; `nil` if it is no symbolic link.
   package var target: String? {
     guard case .link(let target) = ResolvConfPlace(path) else { return nil }
     return ResolvConfPlace.resolve(target, from: path)
   }
 
-  /// The text that names the underlay's servers: the file itself where it is not ours, else the kept original. Links are followed; where
-  /// one leads to the stub of systemd-resolved, the servers behind the stub are given.
+  /// The text that names the underlay's servers: the file itself if it is not ours, else the stored original. Links are followed. A link to
+  /// the stub of systemd-resolved yields the servers behind the stub.
   package func underlayText() -> Fact<String> {
     do {
       switch look() {
@@ -75,8 +75,8 @@ package final class ResolvConfBackend {
     }
   }
 
-  /// Keeps what stands there, unless it is ours already, and puts this in its place, with the same mode and owner. What somebody else puts
-  /// there at the same moment is not lost: it stays where it is no file, and is kept where it is one.
+  /// Stores the present file, unless it is ours, and replaces it by this one, with the same mode and owner. A concurrent change by another
+  /// program is not lost: a file is stored, anything else stays in place.
   package func write(_ content: ResolvConf) throws(ResolvConfError) {
     try persistently { () throws(ResolvConfError) in try writeOnce(Array(content.rendered.utf8)) }
   }
@@ -92,14 +92,14 @@ package final class ResolvConfBackend {
       if !Self.isOurs(bytes) { try keep(.file(bytes: bytes, file)) }
       attributes = file
     case .absent:
-      // Somebody may have removed ours: an original that is kept is worth more than that there is none now.
+      // Another program may have removed ours: a stored original is worth more than the present absence.
       if case .file(_, let file)? = try kept() { attributes = file } else { try keep(.absent) }
     case .link, .other: break
     }
     return try put(text, attributes, inPlaceOf: seen.bytes)
   }
 
-  /// Gives the host its file back, or its absence; then drops what was kept. Where somebody replaced ours, theirs stays.
+  /// Restores the host's file, or its absence; then removes the stored original. If another program replaced ours, its file stays.
   package func restore() throws(ResolvConfError) {
     try persistently { () throws(ResolvConfError) in try restoreOnce() }
     try perform { () throws(SystemError) in try self.files.remove(self.keptPath) }
@@ -111,48 +111,48 @@ package final class ResolvConfBackend {
     case (.file(let bytes, _), .file(let old, let file)?) where Self.isOurs(bytes):
       return try put(old, file, inPlaceOf: bytes, isLastResort: true)
     case (.absent, .file(let old, let file)?): return try put(old, file, inPlaceOf: nil)
-    // With nothing kept, no servers are still better than those of a tunnel that is gone.
+    // Without a stored original, no servers are better than those of a closed tunnel.
     case (.file(let bytes, let file), _) where Self.isOurs(bytes): return try takeAway(file)
     case (.other(let reason), _): throw .untouchable(reason: reason)
     default: return true
     }
   }
 
-  /// Until it could be done with nobody in between.
+  /// Repeats the body until no other program interferes.
   private func persistently(_ body: () throws(ResolvConfError) -> Bool) throws(ResolvConfError) {
     for _ in 0..<5 { if try body() { return } }
     throw .untouchable(reason: "another program keeps replacing \(path)")
   }
 
-  /// Finishes what a killed agent began: to be called once at the start. Writing and restoring do it by themselves.
+  /// Finishes the work of a killed agent: to be called once at the start. Writing and restoring do it by themselves.
   package func recover() throws(ResolvConfError) {
     try setDamagedAside()
     try perform { () throws(SystemError) in
       try self.putBackAnothers()
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
-      // Somebody's file has taken the place of ours: what was kept is of an older network, and is never put back.
+      // Another program's file has replaced ours: the stored original is of an older network, and is never restored.
       if case .file(let bytes, _) = self.look(), !Self.isOurs(bytes) { try self.files.remove(self.keptPath) }
       if let intended = self.intended(), let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) {
         try self.files.overwrite(self.path, intended)
       }
       if access(self.intendedPath, F_OK) == 0 { try self.files.remove(self.intendedPath) }
     }
-    // Where somebody has put a link since, what stood there before is nobody's wish any more.
+    // If another program has created a link since, the earlier file is obsolete.
     if case .link = ResolvConfPlace(path), access(keptPath, F_OK) == 0 {
       try perform { () throws(SystemError) in try self.files.remove(self.keptPath) }
     }
   }
 
-  /// Where a change would be seen by inotify(7): names to look for in a folder, and things to watch themselves (`name` is `nil`). Ask again
-  /// after each change: a replaced file is another one.
+  /// The places at which inotify(7) shows a change: names in a folder, and files to watch themselves (`name` is `nil`). Query again after
+  /// each change: a replaced file is another one.
   package var watchPaths: [(path: String, name: String?)] {
     func both(_ path: String) -> [(String, String?)] {
       let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
       return [(ResolvConfPlace.folder(of: path), name)]
     }
     switch ResolvConfPlace(path) {
-    // A bind mount's own changes are not seen in the folder that it is mounted over.
+    // Changes of a bind mount are not seen in the folder of its mount point.
     case .file: return both(path) + [(path, nil)]
     case .link(let target): return both(path) + both(ResolvConfPlace.resolve(target, from: path))
     case .absent, .other: return both(path)
@@ -162,19 +162,19 @@ package final class ResolvConfBackend {
 
 extension ResolvConfBackend {
   private var keptPath: String { stateDirectory + "/resolv.conf.kept" }
-  /// While a file is overwritten in place, which is no single step: what it is to hold.
+  /// The intended content while a file is overwritten in place, which is not atomic.
   private var intendedPath: String { stateDirectory + "/resolv.conf.intended" }
 
   private static func isOurs(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Ownership.resolvConfMarker.utf8) }
 
-  /// What stands there; of an interrupted overwriting, what it was about to write.
+  /// The present content; after an interrupted overwrite, the intended one.
   private func look() -> ResolvConfPlace {
     let place = ResolvConfPlace(path)
     guard case .file(let bytes, let file) = place, let intended = intended(), intended.starts(with: bytes) else { return place }
     return .file(bytes: intended, file)
   }
 
-  /// One that is damaged was never begun: it is on the disk, whole, before the file is touched.
+  /// A damaged note means that the overwrite did not begin: the note is on disk, complete, before the file is touched.
   private func intended() -> [UInt8]? {
     guard let bytes = try? TextFile.read(intendedPath), case .file(let intended, _)? = KeptResolvConf(bytes) else { return nil }
     return intended
@@ -193,13 +193,13 @@ extension ResolvConfBackend {
     }
   }
 
-  /// What a disk has damaged is never put back: ours then goes without anything in its place.
+  /// Damaged data is never restored: our file is then removed without a replacement.
   private func setDamagedAside() throws(ResolvConfError) {
     do throws(ResolvConfError) {
       _ = try kept()
     } catch {
       guard case .damaged = error else { throw error }
-      // It is dropped below where others have written the file since.
+      // It is removed below if others have written the file since.
       switch look() {
       case .file(let bytes, _) where !Self.isOurs(bytes): return
       case .link: return
@@ -218,9 +218,9 @@ extension ResolvConfBackend {
     try perform { () throws(SystemError) in try self.files.replace(self.keptPath, original.encoded, .state) }
   }
 
-  /// By changing places with what was seen there (`nil`: nothing); where the file is a mount, or its folder cannot be written, by writing
-  /// over it. That takes no room on a disk that is full, but leaves half a file when it fails: only where what stands there is of no use
-  /// (`isLastResort`). False where somebody has put something else there meanwhile, which stays.
+  /// Replaces the file by an exchange with the observed one (`nil`: none). A mounted file, or one in a read-only folder, is overwritten
+  /// instead. That needs no space on a full disk, but leaves half a file if it fails. So `isLastResort` limits it to a file that is of no
+  /// use. Returns false if another program has meanwhile put something else there, which stays.
   private func put(
     _ bytes: [UInt8], _ file: ResolvConfPlace.PlainFile, inPlaceOf seen: [UInt8]?, isLastResort: Bool = false
   ) throws(ResolvConfError) -> Bool {
@@ -234,14 +234,14 @@ extension ResolvConfBackend {
     }
   }
 
-  /// An agent that was killed while it had another's file, or link, in its hands has left it beside ours.
+  /// Restores another program's file or link that a killed agent had exchanged and left beside ours.
   private func putBackAnothers() throws(SystemError) {
     let name = path + TextFile.temporarySuffix
     guard case .file(let standing, _) = ResolvConfPlace(path), Self.isOurs(standing) else { return }
     switch ResolvConfPlace(name) {
     case .link: try files.putBack(name, path)
     case .file(let bytes, _):
-      // Else it is what is kept, or what was being written: of ours, or of that.
+      // Otherwise it is the stored original or the file being written: ours, or the original.
       let marker = Array(Ownership.resolvConfMarker.utf8)
       if Self.isOurs(bytes) || marker.starts(with: bytes) { return }
       if case .file(let kept, _)? = try? kept(), kept.starts(with: bytes) { return }
@@ -256,7 +256,7 @@ extension ResolvConfBackend {
     do throws(SystemError) {
       try files.overwrite(path, bytes)
     } catch {
-      // Where nothing happened, nothing is to be finished later.
+      // If nothing changed, no later recovery is needed.
       if ResolvConfPlace(path).bytes == before { try files.remove(intendedPath) }
       throw error
     }
@@ -279,6 +279,6 @@ extension ResolvConfBackend {
 }
 
 extension ResolvConfPlace.PlainFile {
-  /// Of the agent's own files: the servers in them are no secret, and the CLI reads them for anybody.
+  /// Attributes of the agent's own files: the servers in them are no secret, and the CLI reads them for every user.
   fileprivate static var state: Self { Self(mode: 0o644, user: geteuid(), group: getegid()) }
 }

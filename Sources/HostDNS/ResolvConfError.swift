@@ -1,11 +1,11 @@
 package import LinuxIO
 
-/// Why resolv.conf could not be written or given back.
+/// The reason why resolv.conf could not be written or restored.
 package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// It belongs to somebody else, or cannot be written.
+  /// It belongs to another program, or cannot be written.
   case untouchable(reason: String)
   case system(SystemError)
-  /// The kept original, at this path, is not as it was written.
+  /// The stored original, at this path, is damaged.
   case damaged(String)
 
   package var description: String {

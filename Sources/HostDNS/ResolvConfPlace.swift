@@ -1,13 +1,13 @@
 internal import Glibc
 internal import LinuxIO
 
-/// What stands where resolv.conf belongs, as lstat(2) sees it.
+/// The object at resolv.conf's path, as lstat(2) sees it.
 enum ResolvConfPlace {
   case absent
   case file(bytes: [UInt8], PlainFile)
-  /// `target` as the link says it, relative to the link's own folder.
+  /// `target` as written in the link, relative to the link's own folder.
   case link(target: String)
-  /// Neither a file nor a link, or out of reach.
+  /// Neither a file nor a link, or not accessible.
   case other(reason: String)
 
   /// A file's mode bits (07777) and owner.
@@ -16,7 +16,7 @@ enum ResolvConfPlace {
     var user: UInt32
     var group: UInt32
 
-    /// What a file gets where there was none.
+    /// The attributes of a file that did not exist before.
     static let usual = PlainFile(mode: 0o644, user: 0, group: 0)
   }
 
@@ -40,14 +40,14 @@ enum ResolvConfPlace {
     }
   }
 
-  /// Why the agent may not write at `path`; `nil` where it may. A file has to be writable itself (an immutable one is not), an absent
-  /// one needs a folder to be made in.
+  /// The reason why the agent may not write at `path`; `nil` if it may. An existing file must be writable itself (an immutable one is not),
+  /// an absent one needs a writable folder.
   static func obstacle(at path: String, isAbsent: Bool) -> String? {
     let place = isAbsent ? folder(of: path) : path
     return access(place, W_OK) == 0 ? nil : SystemError.last("write \(place)").description
   }
 
-  /// Who keeps the file that a link points to, as far as its path tells.
+  /// The program that manages the target of a link, as far as the path shows.
   static func owner(ofTarget target: String) -> String? {
     let owners = [
       ("systemd/resolve", "systemd-resolved"), ("NetworkManager", "NetworkManager"), ("resolvconf", "resolvconf"), ("connman", "ConnMan"),

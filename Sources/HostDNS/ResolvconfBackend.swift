@@ -5,12 +5,10 @@ internal import NetworkTypes
 import RoamwardCore
 package import SystemdIO
 
-/// Gives resolvconf(8), Debian's or openresolv, a record of ours and takes it back, by running the program; looks
-/// at what it keeps by its files.
+/// Adds and deletes our record of resolvconf(8), Debian's or openresolv, by running the program; reads its state from its files.
 ///
-/// The program deletes the record before it writes resolv.conf without it. A program that is ended in between leaves our servers
-/// in the file, and no mark of ours. So a note of the record stands in the state folder until the file is written; the next
-/// agent finishes what it is about.
+/// The program deletes the record before it writes resolv.conf without it. If it is killed in between, our servers stay in the file,
+/// without our mark. So a note of the record is in the state folder until the file is written; the next agent finishes the removal.
 package final class ResolvconfBackend {
   /// Debian's waits up to ten seconds for its own lock.
   private static let patience = Duration.seconds(12)
@@ -19,17 +17,17 @@ package final class ResolvconfBackend {
   private let path: String
   private let stateDirectory: String
   private var running: ChildProcess?
-  /// The program that was looked into last, by device, inode and time.
+  /// The last examined program, by device, inode and time.
   private var seen: (version: [Int], kind: ResolvconfProgram?)?
 
-  /// `path`: the file that it keeps. `stateDirectory`: for notes.
+  /// `path`: the file that it manages. `stateDirectory`: for notes.
   package init(on loop: EventLoop, path: String, stateDirectory: String) {
     self.loop = loop
     self.path = path
     self.stateDirectory = stateDirectory
   }
 
-  /// Where it is, and which one; `nil` where there is none, or where the name is resolvectl's, which says less than the bus.
+  /// The path and the kind of the program. `nil` if there is none, or if it is resolvectl by that name (the bus provides more).
   package var program: (path: String, kind: ResolvconfProgram)? {
     for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"] {
       let file = folder + "/resolvconf"
@@ -42,13 +40,13 @@ package final class ResolvconfBackend {
     return nil
   }
 
-  /// Both are scripts, and say what they are.
+  /// The kind of a program, from its text: both are scripts that name themselves.
   private static func kind(of file: String) -> ResolvconfProgram? {
     let start = String(decoding: ((try? TextFile.read(file)) ?? []).prefix(4096), as: UTF8.self)
     return start.contains("OPENRESOLV") ? .openresolv : start.contains("part of the resolvconf package") ? .debian : nil
   }
 
-  /// Our records, by name. One that is gone, and has still to be taken out of resolv.conf, is an empty one.
+  /// Our records, by name. A deleted one that resolv.conf still contains is an empty one.
   package var records: [String: ResolvConf] {
     var records = unfinished.mapValues { _ in ResolvConf() }
     for folder in Self.folders {
@@ -72,15 +70,15 @@ package final class ResolvconfBackend {
     return records
   }
 
-  /// Of the files' names in the state folder; the record's name follows.
+  /// The prefix of the notes' names in the state folder; the record's name follows.
   package static let notePrefix = "resolvconf-"
 
   private func note(_ name: String) -> String { "\(stateDirectory)/\(Self.notePrefix)\(name)" }
 
-  /// Debian's, and openresolv's older and newer ones.
+  /// The folders of Debian's resolvconf, and of older and newer openresolv.
   package static let folders = ["interface", "interfaces", "keys"].map { "/run/resolvconf/\($0)" }
 
-  /// Calls back when the file names the record's servers, or with what went wrong.
+  /// Calls back when the file names the record's servers, or with the error.
   package func set(_ record: ResolverRecord, then done: @escaping (String?) -> Void) {
     guard let program else { return done("resolvconf is not installed any more") }
     let isExclusive = program.kind == .openresolv
@@ -88,7 +86,7 @@ package final class ResolvconfBackend {
       // The record is the mark again.
       if let self, problem == nil { try? TextFile.remove(note(record.name)) }
       guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
-      // A record that it has already makes it do nothing; and somebody may have written over its file.
+      // An unchanged record makes the program do nothing, and another program may have overwritten its file.
       run([program.path, "-u"]) { [weak self] problem in
         guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
         done("\(program.kind.rawValue) took the record, but \(path) does not name its servers (cure: resolvconf --enable-updates)")
@@ -99,7 +97,7 @@ package final class ResolvconfBackend {
   package func remove(_ name: String, then done: @escaping (String?) -> Void) {
     let found = records[name].flatMap { $0.nameServers.isEmpty ? nil : $0 }
     guard let program else {
-      // What it had still to write, it will not.
+      // The removed program will not write the file any more.
       return found == nil ? finishRemoval(of: name, nil, done) : done("resolvconf, which has our record, is not installed any more")
     }
     let content = found ?? unfinished[name]
@@ -108,7 +106,7 @@ package final class ResolvconfBackend {
       guard let self, problem == nil, let content, isInForce(content) else {
         return self?.finishRemoval(of: name, problem, done) ?? done(problem)
       }
-      // The record goes before the file is written: somebody may have stopped that in between.
+      // The record is removed before the file is written: the process may have been stopped in between.
       run([program.path, "-u"]) { [weak self] problem in
         guard let self, problem == nil, isInForce(content) else { return self?.finishRemoval(of: name, problem, done) ?? done(problem) }
         done("\(program.kind.rawValue) let go of the record, but \(path) still names its servers")
@@ -116,7 +114,7 @@ package final class ResolvconfBackend {
     }
   }
 
-  /// Where it cannot be written, an agent that is ended in the next moment leaves the file as it is.
+  /// Notes a removal. If the note cannot be written, an agent that is killed in the next moment leaves the file unrepaired.
   private func noteRemoval(of record: ResolverRecord) {
     try? TextFile.replace(note(record.name), with: Array(record.text.utf8), mode: 0o600)
   }

@@ -5,10 +5,10 @@ internal import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// Tells systemd-resolved, over the bus, what our links' name servers are, and reads back what it has (org.freedesktop.resolve1(5)).
+/// Sets our links' name servers in systemd-resolved over the bus, and reads its state back (org.freedesktop.resolve1(5)).
 ///
-/// Nothing waits: what is known is kept, and asked for anew when the service comes back, when its files change, and after each change of
-/// ours. What is set on a link goes with the link. Questions and changes are bounded by a second each.
+/// Nothing blocks: the known state is stored. It is read again when the service returns, when its files change, and after each of our
+/// changes. Settings of a link are removed with the link. Queries and changes have a time limit of a second each.
 package final class ResolvedBackend {
   private static let patience = Duration.seconds(1)
   private static let service = "org.freedesktop.resolve1"
@@ -19,39 +19,39 @@ package final class ResolvedBackend {
   private let busAddress: String?
   private let changed: () -> Void
   private var bus: SystemBus?
-  /// Whether it answers.
+  /// Whether the service answers.
   private(set) package var answer: Answer<Bool> = .pending(reason: "it has not answered yet")
-  /// What it has for a link, by the link's index.
+  /// Its settings of a link, by the link's index.
   private var links: [UInt32: LinkResolver] = [:]
-  /// Links to know of, by index.
+  /// Links to read, by index.
   private var watched: [UInt32: String] = [:]
-  /// Links of others that claim every name too (`~.`), by index.
+  /// Links of other programs that claim every name too (`~.`), by index.
   private var rivals: Set<UInt32> = []
-  /// Links that something was set on, by index.
+  /// Links that were configured, by index.
   private var touched: Set<UInt32> = []
-  /// Waits for the end of a change.
+  /// The completion of the present change.
   private var whenChanged: ((String?) -> Void)?
-  /// What was set here at any time: its list of all servers may hold them still.
+  /// Servers set here at any time: its list of all servers may still include them.
   private(set) var lastServers: Set<IPAddress> = []
   private var isAsking = false
   private var isStale = false
   private var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
   private var timer: EventSource?
   private var notice: EventSource?
-  /// Of the question, and of the change, that are open.
+  /// The time limits of the pending query and change.
   private var limit: EventSource?
   private var changeLimit: EventSource?
   private var round = 0
   private var changeNumber = 0
 
-  /// `changed`: it says something else than before.
+  /// `changed`: called when its state differs from before.
   package init(on loop: EventLoop, busAddress: String? = nil, changed: @escaping () -> Void) {
     self.loop = loop
     self.busAddress = busAddress
     self.changed = changed
   }
 
-  /// Connects, and keeps what it says of these links (indexes and names) in mind; `nil`: nobody needs to know, and nobody is asked.
+  /// Connects, and tracks the state of these links (indexes and names); `nil`: disconnects, because the state is not needed.
   package func need(_ links: [UInt32: String]?) {
     guard let links else {
       bus?.disconnect()
@@ -74,15 +74,15 @@ package final class ResolvedBackend {
     if bus == nil { open() } else if isMore { refresh() }
   }
 
-  /// What it has for the links, by name, as it said last.
+  /// Its last known settings of the links, by name.
   package var known: [String: LinkResolver] {
     Dictionary(links.compactMap { index, resolver in watched[index].map { ($0, resolver) } }) { first, _ in first }
   }
 
-  /// Names of links that this agent has set something on.
+  /// Names of links that this agent has configured.
   package var touchedLinks: Set<String> { Set(touched.compactMap { watched[$0] }) }
 
-  /// Names of links, other than those asked about, that claim every name.
+  /// Names of other links that claim every name.
   package var rivalLinks: [String] {
     rivals.subtracting(watched.keys).sorted().compactMap { index in
       var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
@@ -90,12 +90,12 @@ package final class ResolvedBackend {
     }
   }
 
-  /// It has answered, or will not.
+  /// Whether it has answered, or will not.
   package var isSettled: Bool { if case .pending = answer { false } else { true } }
 
   // MARK: Changes
 
-  /// Sets all of it; calls back when it has been read back, with what went wrong, or `nil`.
+  /// Sets all of it; calls back after it was read back, with the error, or `nil`.
   package func set(_ resolver: LinkResolver, link: String, then done: @escaping (String?) -> Void) {
     let index = if_nametoindex(link)
     guard index > 0 else { return done("there is no link \(link)") }
@@ -109,7 +109,7 @@ package final class ResolvedBackend {
     }
     let setServers = resolver.port == nil ? ("SetLinkDNS", "(iay)") : ("SetLinkDNSEx", "(iayqs)")
     let domains = resolver.domains.map { BusArgument.structure([.string($0.name?.text ?? "."), .bool($0.isRoutingOnly)]) }
-    // What the tunnel carries needs no second cover, and names of the local link are not the tunnel's.
+    // The tunnel's encryption suffices, and names of the local link are not the tunnel's.
     change(
       [
         ("SetLinkLLMNR", [number, .string("no")]), ("SetLinkMulticastDNS", [number, .string("no")]),
@@ -119,7 +119,7 @@ package final class ResolvedBackend {
       ], of: link, then: done)
   }
 
-  /// Takes everything back that was set on the link.
+  /// Reverts all settings of the link.
   package func revert(link: String, then done: @escaping (String?) -> Void) {
     let index = if_nametoindex(link)
     guard index > 0 else { return done(nil) }
@@ -129,7 +129,7 @@ package final class ResolvedBackend {
     }
   }
 
-  /// All at once: the service takes them in this order.
+  /// Sends all calls at once: the service handles them in this order.
   private func change(_ calls: [(method: String, arguments: [BusArgument])], of link: String, then done: @escaping (String?) -> Void) {
     guard let bus, case .value = answer else { return done("systemd-resolved does not answer") }
     var open = calls.count
@@ -137,7 +137,7 @@ package final class ResolvedBackend {
     whenChanged = done
     changeNumber += 1
     let changeNumber = changeNumber
-    // With the reading that follows.
+    // The limit includes the read that follows.
     changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
     for (method, arguments) in calls {
       bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
@@ -146,14 +146,14 @@ package final class ResolvedBackend {
         }
         open -= 1
         guard open == 0, let self else { return }
-        // What counts is what it shows then.
+        // The state that it then shows is the result.
         whenRead.append { [weak self] in if let self, self.changeNumber == changeNumber { finishChange(problem) } }
         refresh()
       }
     }
   }
 
-  /// Once, whatever else comes.
+  /// Ends the change, only once.
   private func finishChange(_ problem: String?) {
     let done = whenChanged
     whenChanged = nil
@@ -163,10 +163,10 @@ package final class ResolvedBackend {
 
   // MARK: Reading
 
-  /// Called when the present reading has ended.
+  /// Called when the present read has ended.
   private var whenRead: [() -> Void] = []
 
-  /// What is known may not be so any more.
+  /// Reads again, because the known state may be outdated.
   package func refresh() {
     guard bus != nil else { return finishReading() }
     if isAsking { isStale = true } else { ask() }
@@ -206,7 +206,7 @@ package final class ResolvedBackend {
     finishChange("systemd-resolved: \(reason)")
   }
 
-  /// One question for each link, and one that tells whether anybody is there.
+  /// Sends one query for each link, and one that shows whether the service runs.
   private func ask() {
     guard let bus else { return finishReading() }
     timer = nil
@@ -214,7 +214,7 @@ package final class ResolvedBackend {
     isStale = false
     round += 1
     let round = round
-    // A bus that accepts a connection and then says nothing has no time limits of its own.
+    // A bus that accepts a connection and then stays silent has no time limits of its own.
     limit = try? loop.at(.now + Self.patience * 1.5) { [weak self] in
       guard let self, isAsking, self.round == round else { return }
       self.round += 1
@@ -241,7 +241,7 @@ package final class ResolvedBackend {
         Self.service, "\(Self.path)/link/_3\(index)", "org.freedesktop.DBus.Properties", "GetAll",
         [.string("org.freedesktop.resolve1.Link")], within: Self.patience
       ) { result in
-        // A link that has gone, or that it has not seen yet, is no failure of the service.
+        // A link that is gone, or that it has not seen yet, is no failure of the service.
         if case .success(let values) = result { found[index] = values.first.flatMap(LinkResolver.init(properties:)) }
         answered()
       }
@@ -253,7 +253,7 @@ package final class ResolvedBackend {
     limit = nil
     if let failure {
       take(.unavailable(reason: failure.isAbsence ? "it does not run" : failure.description), [:])
-      // One that runs and does not answer is asked again; one that comes is heard of.
+      // A running service that does not answer is queried again; the start of one is announced by a signal.
       if !failure.isAbsence {
         timer = try? loop.at(.now + backoff.fail()) { [weak self] in self?.refresh() }
       }
@@ -269,7 +269,7 @@ package final class ResolvedBackend {
     guard new != answer || found != links else { return }
     answer = new
     links = found
-    // Whoever is asking just now hears of it when that is done.
+    // The notification waits until a query in progress has returned.
     notice = try? loop.at(.now) { [changed] in changed() }
   }
 
@@ -280,14 +280,14 @@ package final class ResolvedBackend {
   }
 }
 
-/// `Domains` of the manager is a(isb): link, name, whether it only routes.
+/// Links that claim every name. `Domains` of the manager is a(isb): link, name, whether it only routes.
 private func claimsOfRoot(_ domains: BusValue?) -> Set<UInt32> {
   let claims = (domains?.list ?? []).filter { $0[1]?.text == "." }.compactMap { $0[0]?.unsigned.flatMap { UInt32(exactly: $0) } }
   return Set(claims.filter { $0 > 0 })
 }
 
 extension LinkResolver {
-  /// Of the interface org.freedesktop.resolve1.Link: `DNS` is a(iay), `Domains` a(sb), `DefaultRoute` b.
+  /// Properties of the interface org.freedesktop.resolve1.Link: `DNS` is a(iay), `Domains` a(sb), `DefaultRoute` b.
   init?(properties: BusValue) {
     guard let servers = properties["DNS"]?.list, let domains = properties["Domains"]?.list else { return nil }
     self.init(
@@ -302,7 +302,7 @@ extension LinkResolver {
 extension BusError {
   fileprivate var isUnknownMethod: Bool { name == "org.freedesktop.DBus.Error.UnknownMethod" }
 
-  /// systemd-networkd says itself what the links that it keeps ask.
+  /// The remedy for LinkBusy: systemd-networkd itself sets the name servers of the links that it manages.
   fileprivate func cure(of link: String) -> String {
     name == "org.freedesktop.resolve1.LinkBusy"
       ? " (systemd-networkd manages \(link); cure: a .network file of its own with `Unmanaged=yes` for it)" : ""

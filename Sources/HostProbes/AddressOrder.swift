@@ -1,10 +1,10 @@
 package import NetworkTypes
 
-/// The order in which the addresses of a name are tried (RFC 6724 section 6), but for rules 3, 4 and 7, of which the
-/// kernel says nothing to a program.
+/// The order in which the addresses of a name are tried (RFC 6724 section 6), without rules 3, 4 and 7: the kernel does not report their
+/// input to programs.
 ///
-/// `source` gives the address that this machine would have towards one; `nil`: it cannot be reached. What no
-/// rule sets apart keeps its order.
+/// `source` returns the address that this machine would use towards one; `nil`: it is unreachable. Addresses that no rule distinguishes
+/// keep their order.
 package func preferred(_ addresses: [IPAddress], source: (IPAddress) -> IPAddress?) -> [IPAddress] {
   let candidates = addresses.enumerated().map { Candidate($0.element, source: source($0.element), place: $0.offset) }
   return candidates.sorted { $0.comes(before: $1) }.map(\.address)
@@ -45,7 +45,7 @@ private struct Candidate {
 }
 
 extension IPAddress {
-  /// RFC 4291 section 2.7 and RFC 6724 section 3.2: 2 for the link, 5 for the site, 14 for everywhere.
+  /// RFC 4291 section 2.7 and RFC 6724 section 3.2: 2 for link-local, 5 for site-local, 14 for global.
   fileprivate var scope: Int {
     if isLoopback || isLinkLocal { return 2 }
     return family == .v6 && high >> 54 == 0x3fb ? 5 : 14

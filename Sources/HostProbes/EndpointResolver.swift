@@ -4,18 +4,18 @@ internal import ProbeProtocol
 internal import RoamwardCore
 package import SystemdIO
 
-/// Why a name has no address now.
+/// The reason why a name has no address now.
 package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The underlay names no server to ask, and the hosts file does not know the name.
+  /// The underlay has no name server, and the hosts file does not have the name.
   case noServers(DomainName)
   /// NXDOMAIN of RFC 2308.
   case noSuchName(DomainName)
   /// The name exists, with neither A nor AAAA records.
   case noAddress(DomainName)
   case timedOut(DomainName)
-  /// The kernel would not bind or mark the question's socket: this machine's own trouble.
+  /// The kernel would not bind or mark the query's socket: a problem of this machine.
   case notSent(DomainName, reason: String)
-  /// What c-ares or the server said.
+  /// The error of c-ares or the server.
   case failed(DomainName, reason: String)
 
   package var description: String {
@@ -29,11 +29,11 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Looks names up by the servers of the underlay, past every tunnel, through the process that speaks to strangers.
+/// Resolves names by the servers of the underlay, outside every tunnel, through the confined probe process.
 ///
-/// The system's own resolver is no use here: resolv.conf may point into the very tunnel whose endpoint is sought.
+/// The system's own resolver cannot be used: resolv.conf may point into the very tunnel whose endpoint is to be resolved.
 package final class EndpointResolver {
-  /// From the question to the answer, whatever happens.
+  /// The total time limit of a look-up.
   package static let limit = Duration.seconds(5)
 
   private let loop: EventLoop
@@ -49,11 +49,11 @@ package final class EndpointResolver {
     self.limit = limit
   }
 
-  /// Finds the IPv4 and IPv6 addresses of a name, best first (RFC 6724), none twice. The hosts file is honoured.
+  /// Finds the IPv4 and IPv6 addresses of a name, best first (RFC 6724), without duplicates. The hosts file takes precedence.
   ///
-  /// The questions go to these servers (the first three) and leave by `link`, where one is named, with the firewall mark `mark`, so that
-  /// no rule of ours sends them into a tunnel; where the kernel forbids either, the lookup fails rather than taking another way. Both
-  /// want CAP_NET_ADMIN or CAP_NET_RAW. `then` is called once, later, never from within this call; dropping the lookup cancels it.
+  /// The queries go to these servers (the first three) and leave by `link`, if given. The firewall mark `mark` prevents our rules from
+  /// routing them into a tunnel. If the kernel forbids either, the lookup fails: no other path is used. Both require CAP_NET_ADMIN or
+  /// CAP_NET_RAW. `then` is called once, later, never during this call; releasing the lookup cancels it.
   package func resolve(
     _ name: DomainName, servers: [IPAddress], link: String? = nil, mark: UInt32? = nil,
     then: @escaping (Result<[IPAddress], ResolveError>) -> Void
@@ -71,7 +71,7 @@ package final class EndpointResolver {
   }
 }
 
-/// A lookup under way: lasts as long as the value is kept.
+/// A lookup in progress, as long as the value is retained.
 package final class Lookup {
   private let name: DomainName
   private let passage: Passage
@@ -85,7 +85,7 @@ package final class Lookup {
     self.handler = handler
   }
 
-  /// Nobody has been asked yet.
+  /// Whether no server has been queried yet.
   var isWaiting: Bool { run?.isWaiting ?? false }
 
   /// Ends it at once; its handler will not be called.
@@ -98,7 +98,7 @@ package final class Lookup {
   fileprivate func begin(_ servers: [Destination], _ helper: ProbeHelper, within limit: Duration, on loop: EventLoop) {
     deadline = try? loop.at(.now + limit) { [weak self] in
       guard let self else { return }
-      // Nobody has been asked then.
+      // No server has been queried in this case.
       let reason = "\(ProbeHelper.program) was not ready within \(limit)"
       finish(.failure(isWaiting ? .notSent(name, reason: reason) : .timedOut(name)))
     }
@@ -118,7 +118,7 @@ package final class Lookup {
   private func outcome(_ answer: ErrandAnswer) -> Result<[IPAddress], ResolveError> {
     switch answer {
     case .addresses(let found):
-      // What no gateway and no server can have.
+      // Addresses that a gateway or server can have.
       let usable = found.filter { !$0.isMulticast && $0 != .unspecified($0.family) }.uniqued()
       return usable.isEmpty ? .failure(.noAddress(name)) : .success(usable)
     case .noSuchName: return .failure(.noSuchName(name))

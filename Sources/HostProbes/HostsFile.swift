@@ -4,7 +4,7 @@ package import NetworkTypes
 package enum HostsFile {
   package static let path = "/etc/hosts"
 
-  /// The addresses that a text of this form gives a name, in its order, none twice.
+  /// The addresses of a name in a text of this format, in its order, without duplicates.
   package static func addresses(of name: DomainName, in text: some Collection<UInt8>) -> [IPAddress] {
     var found: [IPAddress] = []
     let wanted = Array(name.text.utf8)
@@ -20,7 +20,7 @@ package enum HostsFile {
     return found
   }
 
-  /// Letter case counts for nothing, and neither does a trailing dot.
+  /// Compares without regard to letter case and a trailing dot.
   private static func matches(_ word: some Collection<UInt8>, _ name: [UInt8]) -> Bool {
     guard word.count == name.count || word.count == name.count + 1 else { return false }
     let isSame = zip(word, name).allSatisfy { ((65...90).contains($0) ? $0 | 0x20 : $0) == $1 }

@@ -3,11 +3,11 @@ internal import LinuxIO
 package import NetworkTypes
 package import SystemdIO
 
-/// Asks for a name as programs of this host do, and says who answered. For who wants to see; nothing else hangs on it.
+/// Resolves a name as programs of this host do, and reports the server that answered. For diagnosis only.
 package final class NameQuestion {
   package struct Answer: Hashable, Sendable {
     package var addresses: [IPAddress]
-    /// The server, or the link by which systemd-resolved found it; `nil`: it knew by itself (a cache, /etc/hosts).
+    /// The server, or the link by which systemd-resolved found it; `nil`: a local answer (a cache, /etc/hosts).
     package var by: String?
 
     package init(addresses: [IPAddress], by: String? = nil) {
@@ -30,7 +30,7 @@ package final class NameQuestion {
     resolver = EndpointResolver(on: loop, ProbeHelper(on: loop))
   }
 
-  /// The first of the servers that answers at all, asked one after another.
+  /// Queries the servers one after another, until one answers at all.
   package func ask(_ servers: [IPAddress], then done: @escaping (Result<Answer, ResolveError>) -> Void) {
     guard let server = servers.first else { return done(.failure(.noServers(name))) }
     lookup = resolver.resolve(name, servers: [server]) { [weak self] result in
@@ -42,7 +42,7 @@ package final class NameQuestion {
     }
   }
 
-  /// By the programming interface of systemd-resolved (org.freedesktop.resolve1(5)).
+  /// Queries systemd-resolved over its bus interface (org.freedesktop.resolve1(5)).
   package func askResolved(then done: @escaping (Result<Answer, ResolveError>) -> Void) {
     let bus = SystemBus(on: loop)
     self.bus = bus
@@ -65,7 +65,7 @@ package final class NameQuestion {
 }
 
 extension ResolveError {
-  /// The server has said nothing, so the next one is asked.
+  /// Whether the server did not answer, so that the next one is queried.
   fileprivate var isSilence: Bool {
     switch self {
     case .timedOut, .notSent: true
@@ -75,8 +75,8 @@ extension ResolveError {
 }
 
 extension NameQuestion.Answer {
-  /// a(iiay) of link, family and address; a name; flags, of which these two say that nobody was asked
-  /// (SD_RESOLVED_FROM_CACHE, SD_RESOLVED_SYNTHETIC).
+  /// a(iiay) of link, family and address; a name; flags. Two flags mean that no server was queried (SD_RESOLVED_FROM_CACHE,
+  /// SD_RESOLVED_SYNTHETIC).
   fileprivate init(resolved values: [BusValue]) {
     let found = values.first?.list ?? []
     let flags = values.dropFirst(2).first?.unsigned ?? 0

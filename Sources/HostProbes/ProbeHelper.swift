@@ -6,27 +6,26 @@ internal import ProbeProtocol
 internal import RoamwardCore
 package import SystemdIO
 
-/// `roamward-probe`, the process that speaks to strangers for the agent: it is started when an errand comes, and ended when
-/// there has been none for a while.
+/// Runs `roamward-probe`, the confined process for the agent's network queries: started for a task, and ended after a time without one.
 ///
-/// The helper is not trusted. It gets sockets that lead to the destinations of its errands, by their passage, and nowhere else. What it
-/// says is read with bounds; a message that no errand of ours leads to ends it. One that dies, hangs or breaks these rules fails its
-/// errands with the reason, and is started again with the next one, after a pause that grows (`RestartPause`).
+/// The helper is not trusted. It gets sockets to the destinations of its tasks, by their passage, and no others. Its messages are read with
+/// limits; a message without a matching task ends it. If it dies, hangs or breaks these rules, its tasks fail with the reason. It is
+/// started again for the next one, after a growing pause (`RestartPause`).
 package final class ProbeHelper {
   package static let program = "roamward-probe"
 
-  /// An errand could not be done, through no fault of the network.
+  /// A task failed for a reason other than the network.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Times that tests shorten.
+  /// Time limits, shortened by tests.
   package struct Patience: Sendable {
-    /// A helper without an errand is ended after this.
+    /// The time after which a helper without a task is ended.
     package var idle = Duration.seconds(30)
-    /// From its start to its first message.
+    /// The limit from its start to its first message.
     package var greeting = Duration.seconds(10)
-    /// From taking an errand back to its last word on it.
+    /// The limit from the cancellation of a task to its final message.
     package var parting = Duration.seconds(2)
 
     package init() {}
@@ -35,13 +34,13 @@ package final class ProbeHelper {
   private struct Open {
     let errand: Errand
     let passage: Passage
-    /// `nil`: taken back.
+    /// `nil`: cancelled.
     var handler: ((Result<ErrandAnswer, Failure>) -> Void)?
     var isSent = false
     var wishes = 0
-    /// Why a socket of its passage could not be made.
+    /// The reason why a socket of its passage could not be created.
     var refusal: SystemError?
-    /// The helper's last word on it is due.
+    /// The deadline of the helper's final message on it.
     var partsBy: Moment?
   }
 
@@ -50,27 +49,27 @@ package final class ProbeHelper {
   private let patience: Patience
   private var helper: ConfinedProcess?
   private var reading: EventSource?
-  /// Its first message is due; `nil`: it has come.
+  /// The deadline of its first message; `nil`: received.
   private var greetsBy: Moment?
   private var pause = RestartPause()
   private var lastTrouble = ""
   private var open: [UInt32: Open] = [:]
-  /// Those that have not been sent, in order.
+  /// Tasks that have not been sent, in order.
   private var waiting: [UInt32] = []
   private var count: UInt32 = 0
   private var idleSince = Moment.now
   private var alarm: EventSource?
-  /// What is to be told from the loop.
+  /// Results to be delivered from the loop.
   private var news: [UInt32: EventSource] = [:]
 
-  /// `path`: looked up on PATH unless it holds a slash.
+  /// `path`: searched on PATH unless it contains a slash.
   package init(on loop: EventLoop, path: String = programBeside(ProbeHelper.program), patience: Patience = Patience()) {
     self.loop = loop
     self.path = path
     self.patience = patience
   }
 
-  /// Why it cannot work here: it is not installed, or cannot confine itself (it is started to see that); `nil`: it can.
+  /// The reason why it cannot work here: not installed, or no confinement possible (a start tests that); `nil`: it works.
   package static var absence: String? {
     let path = programBeside(program)
     guard isOnPath(path) else { return "\(program) is neither beside roamwardd nor on its PATH" }
@@ -90,10 +89,10 @@ package final class ProbeHelper {
     return outcome.output.split(separator: "\n").first.map(String.init) ?? "\(program) ends with status \(outcome.code)"
   }
 
-  /// The helper's process, while there is one.
+  /// The helper's process ID, if it runs.
   package var process: Int32? { helper?.process }
 
-  /// Sends the helper on an errand. `then` is called once, later, never from within this call, or never where the run has gone before.
+  /// Sends a task to the helper. `then` is called once, later, never during this call, and never if the run was released before.
   func run(_ errand: Errand, by passage: Passage, then: @escaping (Result<ErrandAnswer, Failure>) -> Void) -> ErrandRun {
     count &+= 1
     let id = count
@@ -127,7 +126,7 @@ package final class ProbeHelper {
   }
 }
 
-// Its life.
+// Start and stop.
 extension ProbeHelper {
   private func start() {
     if let end = pause.end, Moment.now < end { return failSoon("\(lastTrouble); it is started again in \(seconds(until: end)) s") }
@@ -161,7 +160,7 @@ extension ProbeHelper {
     return helper?.end()
   }
 
-  /// The helper is of no more use: all its errands fail.
+  /// Ends an unusable helper: all its tasks fail.
   private func fail(_ trouble: String) {
     failed(trouble)
     let failing = open.sorted { $0.key < $1.key }
@@ -171,7 +170,7 @@ extension ProbeHelper {
     for (_, errand) in failing { errand.handler?(.failure(Failure(description: trouble))) }
   }
 
-  /// The same for errands that have only just come, whose senders expect no answer yet.
+  /// The same for new tasks, whose senders do not expect an answer during the call.
   private func failSoon(_ trouble: String) {
     let failing = waiting
     waiting = []
@@ -199,9 +198,9 @@ extension ProbeHelper {
   }
 }
 
-// What is said.
+// Messages.
 extension ProbeHelper {
-  /// Sends what may be sent now.
+  /// Sends the tasks that may be sent now.
   private func flush() {
     guard helper != nil, greetsBy == nil else { return }
     for id in waiting {
@@ -217,7 +216,7 @@ extension ProbeHelper {
 
   private func send(_ message: AgentMessage, passing socket: FileDescriptor? = nil) {
     let bytes = message.bytes
-    // A policy's URL and pins, longer than any message.
+    // The policy's URL and pins exceed the limit of a message.
     if bytes.count > MessageChannel.limit, case .errand(let id, _) = message {
       waiting.append(id)
       let kept = waiting
@@ -226,7 +225,7 @@ extension ProbeHelper {
       waiting = kept.filter { $0 != id }
       return
     }
-    // A helper that has ended, or does not read: what it has to say of that is heard first.
+    // A helper that has ended, or does not read: its pending messages are read first.
     try? helper?.channel.send(bytes, passing: socket)
   }
 
@@ -296,7 +295,7 @@ extension ProbeHelper {
   }
 }
 
-/// An errand under way: lasts as long as the value is kept, and the helper with it.
+/// A task in progress, as long as the value is retained; it retains the helper.
 final class ErrandRun {
   private let id: UInt32
   private let helper: ProbeHelper
@@ -306,7 +305,7 @@ final class ErrandRun {
     self.helper = helper
   }
 
-  /// It has not been sent yet: the helper is being started, or is busy.
+  /// Whether it has not been sent yet: the helper is being started, or is busy.
   var isWaiting: Bool { helper.isWaiting(id) }
 
   deinit { helper.cancel(id) }
@@ -315,7 +314,7 @@ final class ErrandRun {
 extension Errand {
   fileprivate var isLookUp: Bool { if case .lookUp = self { true } else { false } }
 
-  /// How many of its kind the helper does at once.
+  /// The number of tasks of its kind that the helper runs at once.
   fileprivate var limit: Int { isLookUp ? ProbeLimits.lookUps : ProbeLimits.transfers }
 
   private var destinations: [Destination] {
@@ -330,7 +329,7 @@ extension Errand {
 
   fileprivate var mostWishes: Int { destinations.count + ProbeLimits.spareSockets }
 
-  /// Whether this may be what the errand has found.
+  /// Whether this may be the result of the task.
   fileprivate func expects(_ answer: ErrandAnswer) -> Bool {
     switch (self, answer) {
     case (_, .cancelled): true

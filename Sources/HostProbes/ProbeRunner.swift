@@ -5,13 +5,13 @@ internal import ProbeProtocol
 package import RoamwardCore
 package import SystemdIO
 
-/// By what way a probe leaves, past every tunnel.
+/// The path of a probe, outside every tunnel.
 package struct ProbePassage: Hashable, Sendable {
-  /// The link it has to leave by; `nil`: any, which is for tests.
+  /// The link that it must use; `nil`: any, for tests.
   package var link: String?
-  /// The firewall mark that keeps it out of every tunnel; 0: none.
+  /// The firewall mark that excludes it from every tunnel; 0: none.
   package var mark: UInt32
-  /// Whom to ask for the name, and by which link.
+  /// The servers to query for the name.
   package var nameServers: Fact<[IPAddress]>
 
   package init(link: String?, mark: UInt32 = Ownership.mark, nameServers: Fact<[IPAddress]>) {
@@ -21,11 +21,10 @@ package struct ProbePassage: Hashable, Sendable {
   }
 }
 
-/// Sends probes from the underlay: the process that speaks to strangers looks the name up and makes the request, on sockets that
-/// are bound to the link and marked.
+/// Sends probes from the underlay: the confined process resolves the name and sends the request, on bound and marked sockets.
 ///
-/// There is no proxy, no cookie, no redirect and no connection that is kept. Where the kernel forbids binding or marking a socket nothing
-/// is sent; both want CAP_NET_ADMIN.
+/// There is no proxy, no cookie, no redirect and no persistent connection. If the kernel forbids binding or marking a socket, nothing is
+/// sent; both require CAP_NET_ADMIN.
 package final class ProbeRunner {
   private let loop: EventLoop
   private let helper: ProbeHelper
@@ -37,8 +36,8 @@ package final class ProbeRunner {
     self.resolver = resolver
   }
 
-  /// Sends one request. `then` is called once, later, never from within this call, and within the request's
-  /// time; dropping the run cancels it.
+  /// Sends one request. `then` is called once, later, never during this call, within the request's time limit; releasing the run cancels
+  /// it.
   package func run(_ request: ProbeRequest, by passage: ProbePassage, then: @escaping (ProbeReply) -> Void) -> ProbeRun {
     let run = ProbeRun(request, passage, loop: loop, helper, resolver: resolver, then: then)
     run.begin()
@@ -46,7 +45,7 @@ package final class ProbeRunner {
   }
 }
 
-/// A request under way: lasts as long as the value is kept.
+/// A request in progress, as long as the value is retained.
 package final class ProbeRun {
   private let request: ProbeRequest
   private let passage: ProbePassage

@@ -4,7 +4,7 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
 
-/// By what way sockets leave, past every tunnel.
+/// The path of sockets, outside every tunnel.
 struct Passage: Hashable, Sendable {
   /// The link that they are bound to; `nil`: any.
   var link: String?
@@ -12,13 +12,13 @@ struct Passage: Hashable, Sendable {
   var mark: UInt32?
 
   enum Refusal: Error {
-    /// The kernel would not bind or mark it: this machine's own trouble.
+    /// The kernel would not bind or mark it: a problem of this machine.
     case unusable(SystemError)
-    /// There is no way there.
+    /// There is no route to the destination.
     case unreachable(SystemError)
   }
 
-  /// A socket that is bound and marked, and then connected or connecting: close-on-exec and non-blocking.
+  /// Creates a socket that is bound and marked, and then connected or connecting: close-on-exec and non-blocking.
   func socket(_ transport: SocketWish.Transport, to destination: Destination) throws(Refusal) -> FileDescriptor {
     let kind = transport == .udp ? SOCK_DGRAM : SOCK_STREAM
     let flags = SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
@@ -35,7 +35,7 @@ struct Passage: Hashable, Sendable {
     return socket
   }
 
-  /// The address that this machine would have towards another one; `nil`: there is no way there. Nothing is sent.
+  /// The address that this machine would use towards another one; `nil`: there is no route. Nothing is sent.
   func source(towards address: IPAddress) -> IPAddress? {
     guard let socket = try? socket(.udp, to: Destination(address, port: 9)) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 16)

@@ -3,9 +3,9 @@ internal import NetworkTypes
 internal import RoamwardCore
 internal import SystemdIO
 
-/// What one service of the bus says, kept fresh: asked when it comes, when one of its signals tells of a change, and again after it failed.
+/// The state of one service of the bus, kept current: read when the service starts, after its signals, and again after a failure.
 ///
-/// One question brings the whole answer, so what is kept was true at one moment. An answer that says the same again is no news.
+/// One query returns the complete state, so the stored state was true at one moment. An unchanged answer is no event.
 final class BusService<Words: Hashable & Sendable> {
   struct Question {
     var service: String
@@ -13,12 +13,12 @@ final class BusService<Words: Hashable & Sendable> {
     var interface: String
     var method: String
     var arguments: [String] = []
-    /// Rules of signals that make the answer old, without the sender.
+    /// Match rules of signals that make the answer outdated, without the sender.
     var signals: [String]
   }
 
   private static var patience: Duration { .seconds(2) }
-  /// Signals come in bursts: the question waits for the rest of one.
+  /// Signals come in bursts: the query waits for the rest of one.
   private static var lull: Duration { .milliseconds(20) }
 
   private let bus: SystemBus
@@ -27,10 +27,10 @@ final class BusService<Words: Hashable & Sendable> {
   private let read: ([BusValue]) -> Words?
   private let changed: (_ isFirst: Bool) -> Void
   private(set) var answer: Answer<Words> = .pending(reason: "it has not answered yet")
-  /// It has answered, or will not.
+  /// Whether it has answered, or will not.
   var isSettled: Bool { if case .pending = answer { false } else { true } }
 
-  /// When it last said what it says, in seconds since 1970.
+  /// The time of its last answer, in seconds since 1970.
   private(set) var confirmed: Int64?
   private var isAsked = false
   private var isStale = false
@@ -48,7 +48,7 @@ final class BusService<Words: Hashable & Sendable> {
     self.changed = changed
   }
 
-  /// The bus is there: subscribes, and asks.
+  /// Subscribes and queries once the bus is connected.
   func busOpened() {
     isAsked = false
     for signal in question.signals {
@@ -68,7 +68,7 @@ final class BusService<Words: Hashable & Sendable> {
     take(.unavailable(reason: reason))
   }
 
-  /// What it said may not be so any more.
+  /// Queries again soon, because the stored state may be outdated.
   func refreshSoon() {
     if isAsked {
       isStale = true

@@ -3,13 +3,13 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// What other programs keep on disk about links: systemd-networkd's state and leases, resolvconf's records, dhclient's leases.
+/// Files of other programs about links: systemd-networkd's state and leases, resolvconf's records, dhclient's leases.
 struct HostFiles {
-  /// Stands before every path; empty on a real machine.
+  /// The prefix of every path; empty on a real machine.
   let root: String
 
   private var netif: String { root + "/run/systemd/netif" }
-  /// Debian's resolvconf, and openresolv's older and newer places.
+  /// The folders of Debian's resolvconf, and of older and newer openresolv.
   private var recordFolders: [String] { ["interface", "interfaces", "keys"].map { "\(root)/run/resolvconf/\($0)" } }
   private var leaseFolders: [String] { ["/var/lib/dhcp", "/var/lib/dhclient"].map { root + $0 } }
 
@@ -39,7 +39,7 @@ struct HostFiles {
     }
   }
 
-  /// Where changes show.
+  /// The folders and files in which changes show.
   func watched(_ indexes: [UInt32]) -> (folders: [String], files: [String]) {
     let kept = indexes.flatMap { ["\(netif)/links/\($0)", "\(netif)/leases/\($0)"] }
     return (recordFolders + leaseFolders, kept + ["\(root)/run/systemd/resolve/resolv.conf"])

@@ -4,11 +4,10 @@ internal import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// What the programs of this host say about the network: systemd-resolved and NetworkManager over the bus, the
-/// others by the files they keep.
+/// The reports of this host's programs on the network: systemd-resolved and NetworkManager over the bus, the others by their files.
 ///
-/// Who is not needed is not asked, matched or watched: without need there is no connection to the bus. What comes over the bus is kept and
-/// refreshed by signals, so a look at it never waits; files are read at each look, for they are small and their changes are watched.
+/// Services that are not needed are not queried, matched or watched: without a need there is no connection to the bus. Their state is
+/// stored and refreshed by signals, so reading it never blocks. Files are read each time, because they are small and watched.
 package final class HostServices {
   private let loop: EventLoop
   private let files: HostFiles
@@ -19,13 +18,13 @@ package final class HostServices {
   private var networkManager: BusService<NetworkManagerReport>?
   private var facts: Set<FactKind> = []
   private var hearsSleep = false
-  /// Who asks for facts looks at them next: what is known at once is no change.
+  /// Whether the services are being opened: the caller reads them next, so facts known at once are no change.
   private var isOpening = false
   private var indexes: [UInt32] = []
-  /// The machine goes to sleep (`true`) or wakes (`false`), as systemd-logind says.
+  /// Called when the machine goes to sleep (`true`) or wakes (`false`), as systemd-logind reports.
   package var slept: (Bool) -> Void = { _ in }
 
-  /// `changed`: somebody who was asked says something else, or answers for the first time. `root` stands before the paths of files.
+  /// `changed`: a queried service reports something else, or answers for the first time. `root`: the prefix of files' paths.
   package init(on loop: EventLoop, busAddress: String? = nil, root: String = "", changed: @escaping (_ isFirst: Bool) -> Void = { _ in }) {
     self.loop = loop
     self.busAddress = busAddress
@@ -33,13 +32,13 @@ package final class HostServices {
     self.changed = changed
   }
 
-  /// Asks those who know these facts, from now on, and nobody else. `sleep`: also hears of sleep and wake.
+  /// Queries the sources of these facts from now on, and no others. `sleep`: also subscribes to sleep and wake-up.
   package func need(_ facts: Set<FactKind>, sleep: Bool = false) {
     let facts = isOfThisNetwork ? facts.intersection(.ofHostServices) : []
     guard facts != self.facts || sleep != hearsSleep else { return }
     let before = (self.facts, hearsSleep)
     (self.facts, hearsSleep) = (facts, sleep)
-    // Subscriptions last as long as a connection: other needs, another connection.
+    // Subscriptions last as long as a connection: other needs require another connection.
     guard sources(before.0) != sources(facts) || before.1 != sleep else { return }
     bus?.disconnect()
     bus = nil
@@ -50,10 +49,10 @@ package final class HostServices {
     isOpening = false
   }
 
-  /// Every service that was asked has answered, or will not.
+  /// Whether every queried service has answered, or will not.
   package var isSettled: Bool { (resolved?.isSettled ?? true) && (networkManager?.isSettled ?? true) }
 
-  /// What everybody says about these links, now.
+  /// The reports of all services about these links, now.
   package func reports(about links: [Link], resolvConf: Answer<ResolvConfReport>) -> HostReports {
     guard isOfThisNetwork else {
       let reason = "it speaks for another network namespace than this one"
@@ -76,17 +75,17 @@ package final class HostServices {
     return reports
   }
 
-  /// Folders and files whose changes matter, of the links asked about last.
+  /// Folders and files whose changes matter, for the links of the last reports.
   package var watched: (folders: [String], files: [String]) { needsFiles ? files.watched(indexes) : ([], []) }
 
-  /// A file of `watched` has changed. systemd-resolved has no signal for domains, but writes them to its resolv.conf.
+  /// Handles a change of a `watched` file. systemd-resolved has no signal for domains, but writes them to its resolv.conf.
   package func filesChanged() { resolved?.refreshSoon() }
 
   // MARK: The bus
 
   private var needsFiles: Bool { !facts.isDisjoint(with: [.dnsServers, .searchDomains, .metered]) }
 
-  /// Whether the resolver and the manager have to be asked.
+  /// Whether the resolver and the manager have to be queried.
   private func sources(_ facts: Set<FactKind>) -> [Bool] { [!facts.isDisjoint(with: [.dnsServers, .searchDomains]), !facts.isEmpty] }
 
   private func openBus() {
@@ -127,7 +126,7 @@ package final class HostServices {
       signals: ["path='/org/freedesktop/resolve1',\(properties)"])
   }
 
-  /// Of its objects those whose changes can matter; scans and counters have interfaces of their own.
+  /// Queries all objects, with signals of relevant changes only: scans and counters have interfaces of their own.
   private static var networkManagerQuestion: BusService<NetworkManagerReport>.Question {
     let root = "org.freedesktop.NetworkManager"
     return .init(

@@ -5,8 +5,8 @@ package import SystemdIO
 
 private let root = "org.freedesktop.NetworkManager"
 
-/// What NetworkManager says, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, of these interfaces,
-/// of these properties. `nil` where the object of the manager itself is missing.
+/// NetworkManager's report, from all its objects (`GetManagedObjects` of org.freedesktop.DBus.ObjectManager): paths, interfaces and
+/// properties. `nil` if the manager's own object is missing.
 package func networkManagerReport(_ objects: BusValue) -> NetworkManagerReport? {
   guard let manager = objects["/org/freedesktop/NetworkManager"]?[root] else { return nil }
   var words = NetworkManagerReport(checksConnectivity: manager["ConnectivityCheckEnabled"]?.bool ?? false)
@@ -33,14 +33,13 @@ private func linkName(of device: BusValue) -> String? {
 }
 
 extension LinkDNS {
-  /// Adds what an active configuration has. IPv4 servers come as data with text in it, IPv6 servers as bytes, and
-  /// newer versions give both as text.
+  /// Adds an active configuration. IPv4 servers are data that contains text, IPv6 servers are bytes; newer versions give both as text.
   fileprivate mutating func add(_ configuration: BusValue) {
     let data = (configuration["NameserverData"]?.list ?? []).compactMap { $0["address"]?.text.flatMap(IPAddress.init) }
     let raw = (configuration["Nameservers"]?.list ?? []).compactMap { $0.bytes.flatMap(IPAddress.init(networkBytes:)) }
     servers += data.isEmpty ? raw : data
     for text in ["Domains", "Searches"].flatMap({ configuration[$0]?.list ?? [] }).compactMap(\.text) {
-      // A tilde marks a domain that only routes; the root is nobody's domain.
+      // A tilde marks a domain that only routes; the root is no search domain.
       if text.hasPrefix("~") {
         if let domain = DomainName(String(text.dropFirst())) { routingDomains.append(domain) }
       } else if let domain = DomainName(text), !domains.contains(domain) {

@@ -3,8 +3,8 @@ internal import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// What systemd-resolved says of each link (org.freedesktop.resolve1(5)): `DNS` is a(iiay), `Domains` a(isb), both with interface indexes,
-/// where 0 is the configuration of the whole host. `nil` where the properties are not what they should be.
+/// systemd-resolved's settings of each link (org.freedesktop.resolve1(5)): `DNS` is a(iiay), `Domains` a(isb), both with interface indexes.
+/// Index 0 is the configuration of the whole host. `nil` if the properties do not have these types.
 package func resolvedLinks(_ properties: BusValue) -> [UInt32: LinkDNS]? {
   guard let servers = properties["DNS"]?.list, let domains = properties["Domains"]?.list else { return nil }
   var links: [UInt32: LinkDNS] = [:]
@@ -16,7 +16,7 @@ package func resolvedLinks(_ properties: BusValue) -> [UInt32: LinkDNS]? {
   }
   for domain in domains {
     guard let index = domain[0]?.unsigned, index > 0, let link = UInt32(exactly: index), let isRouting = domain[2]?.bool,
-      // The root stands for every name, and is nobody's domain.
+      // The root matches every name, and is no search domain.
       let name = domain[1]?.text.flatMap(DomainName.init)
     else { continue }
     if isRouting {

@@ -2,10 +2,9 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// What systemd is about to do with this process's unit: the type of the unit's job (`stop`, `restart` …), by which
-/// a restart differs from a stop.
+/// The pending job of this process's systemd unit: its type (`stop`, `restart` …) distinguishes a restart from a stop.
 ///
-/// The unit is found by its invocation's identity, which systemd puts into the environment of what it starts (systemd.exec(5)).
+/// The unit is identified by its invocation ID, which systemd sets in the environment of its processes (systemd.exec(5)).
 package final class UnitJob {
   private static let manager = "org.freedesktop.systemd1"
   private let bus: SystemBus
@@ -21,7 +20,7 @@ package final class UnitJob {
   /// Whether a new agent follows this one: then what the kill switch blocks stays blocked.
   package static func isRestart(_ type: String?) -> Bool { type == "restart" || type == "try-restart" }
 
-  /// Calls back once, within the limit, with the type of the job; `nil`: the unit has none, or systemd cannot be asked.
+  /// Calls back once, within the limit, with the type of the job; `nil`: the unit has none, or systemd does not answer.
   package func ask(invocation: String?, within limit: Duration, then done: @escaping (String?) -> Void) {
     guard let identity = invocation.flatMap(Self.bytes), identity.count == 16 else { return done(nil) }
     self.done = done

@@ -6,8 +6,8 @@ import NetworkTypes
 extension DeviceAttachment {
   /// Reads `/sys/class/net` (under `root`) for a link.
   ///
-  /// A sysfs belongs to the network namespace in which it was mounted, which need not be the link's: its word counts only where index and
-  /// hardware address there are the link's own. Nothing is known otherwise.
+  /// A sysfs belongs to the network namespace in which it was mounted, which need not be the link's. Its data counts only if index and
+  /// hardware address there are the link's own; otherwise nothing is known.
   package init(of link: Link, root: String = "/sys") {
     self.init()
     let folder = "\(root)/class/net/\(link.name)"
@@ -39,7 +39,7 @@ private func property(_ name: String, in path: String) -> String? {
   text(path)?.split(separator: "\n").first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
 }
 
-/// The last part of where a symbolic link leads.
+/// The last path component of a symbolic link's target.
 private func linkTarget(_ path: String) -> String? {
   let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
     count = buffer.withMemoryRebound(to: CChar.self) { text in

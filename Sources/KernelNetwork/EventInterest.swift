@@ -1,19 +1,19 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Whose changes can matter, given what was seen last. Everything else may come and go (containers' links, their neighbours, other
-/// programs' tables) without anybody being woken.
+/// The objects whose changes can matter, given the last observation. Changes of others (containers' links, their neighbours, other
+/// programs' tables) wake no thread.
 ///
-/// A link matters once something can go through it: it has an address that is more than link-local, or a route of the main table; or it is
-/// ours. Such addresses and routes are heard of on every link, so no link begins to matter unheard.
+/// A link matters if traffic can pass through it, or if it is ours. Traffic can pass if it has an address that is more than link-local, or
+/// a route of the main table. Such addresses and routes are received for every link, so no link begins to matter unnoticed.
 package struct EventInterest: Hashable, Sendable {
   /// Links whose every change counts.
   package var links: Set<InterfaceIndex>
-  /// Links whose ports count too: what they are is judged by what they are made of.
+  /// Links whose ports count too: their type follows from their ports.
   package var masters: Set<InterfaceIndex>
-  /// A link that gets one of these names counts: tunnels want them.
+  /// Names that tunnels need: a link that gets one of them counts.
   package var names: Set<String>
-  /// Gateways by link, with the hardware address that was seen last.
+  /// Gateways by link, with their last known hardware address.
   package var gateways: [InterfaceIndex: [IPAddress: MACAddress?]]
 
   package init(
@@ -26,7 +26,7 @@ package struct EventInterest: Hashable, Sendable {
     self.gateways = gateways
   }
 
-  /// `names`: of the links that tunnels want. `hearsGateways`: somebody needs the gateways' hardware addresses.
+  /// `names`: of the links that tunnels need. `hearsGateways`: the gateways' hardware addresses are needed.
   package init(_ kernel: KernelState, names: Set<String>, hearsGateways: Bool = true) {
     self.init(names: names)
     var inUse = names
@@ -52,12 +52,12 @@ package struct EventInterest: Hashable, Sendable {
     addWhatCarries(kernel.links)
   }
 
-  /// What a bond, a bridge or a VLAN is follows from what is below it, whatever that lies on in its turn.
+  /// Adds the lower links: the type of a bond, a bridge or a VLAN follows from the links below it, at any depth.
   private mutating func addWhatCarries(_ all: [Link]) {
     let ports = Dictionary(grouping: all) { $0.master }
     var open = all.filter { masters.contains($0.index) }
     while let link = open.popLast() {
-      // The other end of a virtual cable carries nothing.
+      // The other end of a veth carries nothing.
       let lower = link.kind == "veth" ? nil : link.lower
       let below = (ports[link.index] ?? []) + all.filter { $0.index == lower }
       for link in below where masters.insert(link.index).inserted { open.append(link) }
@@ -65,7 +65,7 @@ package struct EventInterest: Hashable, Sendable {
     links.formUnion(masters)
   }
 
-  /// Whether everything that counts for the other one counts for this one too.
+  /// Whether this one includes everything that counts for the other one.
   package func covers(_ other: EventInterest) -> Bool {
     links.isSuperset(of: other.links) && masters.isSuperset(of: other.masters) && names.isSuperset(of: other.names)
       && other.gateways.allSatisfy { link, gateways in

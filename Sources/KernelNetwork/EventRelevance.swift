@@ -2,14 +2,14 @@ package import KernelModel
 import NetworkTypes
 package import Wire
 
-/// Whether an event can matter to the agent: the second judgement, after the kernel's own (`eventFilter`), which it repeats where that had
-/// to be done without. Reads headers and single attributes first, for storms consist of events that do not matter.
+/// Whether an event can matter to the agent: the second filter, after the kernel's own (`eventFilter`), which it repeats in case that was
+/// not available. It reads headers and single attributes first, because event storms consist of irrelevant events.
 package struct EventRelevance: Sendable {
   private let interest: EventInterest?
   private let known: KnownObjects?
 
-  /// `known`: what was read last. An event that announces what is there already, or the end of what is not, is nothing new: duplicates,
-  /// renewed leases, and the echo of our own changes. Without it and without an interest, everything that may concern anybody counts.
+  /// `known`: the last read state. An event that confirms it is no change: duplicates, renewed leases, and the echo of our own changes.
+  /// Without it and without an interest, every possibly relevant event counts.
   package init(interest: EventInterest? = nil, known: KernelState? = nil) {
     self.interest = interest
     self.known = known.map(KnownObjects.init)
@@ -28,7 +28,7 @@ package struct EventRelevance: Sendable {
     }
   }
 
-  /// Whether it is about an object that carries our marks, or a link of ours that was read last.
+  /// Whether it concerns an object that carries our marks, or a link of ours that was read last.
   package func isOfOurs(_ message: NetlinkMessage) -> Bool {
     switch message.type {
     case RouteMessage.new, RouteMessage.delete: return RouteMessage.table(of: message).map(Ownership.tables.contains) ?? false
@@ -40,8 +40,7 @@ package struct EventRelevance: Sendable {
     }
   }
 
-  /// Whether the way by which the machine reached everything ends: its default route or its carrier, or another
-  /// default route is put before it.
+  /// Whether it ends the machine's path to all destinations: its default route or carrier is gone, or another default route precedes.
   package func takesWay(_ message: NetlinkMessage) -> Bool {
     guard let known, !known.ways.isEmpty else { return false }
     switch message.type {
@@ -59,7 +58,7 @@ package struct EventRelevance: Sendable {
     }
   }
 
-  /// Whether it is about something of interest at all: what the kernel's filter lets through.
+  /// Whether it concerns any object of interest: the criterion of the kernel's filter.
   package func canMatter(_ message: NetlinkMessage) -> Bool {
     switch message.type {
     case LinkMessage.new, LinkMessage.delete: matters(link: message)
@@ -85,13 +84,13 @@ package struct EventRelevance: Sendable {
     return attributes.first(LinkMessage.Attribute.name).map { interest.names.contains($0.payload.text) } ?? false
   }
 
-  /// An address that is valid on its link alone says nothing of a link that nothing goes through.
+  /// A link-local address on a link that carries no traffic does not matter.
   private func matters(address message: NetlinkMessage) -> Bool {
     guard let interest, let scope = message.payload.byte(at: 3), scope >= 253 else { return true }
     return message.linkIndex.map(interest.links.contains) ?? true
   }
 
-  /// Routes count in the main table and in ours; other programs may keep a whole BGP table elsewhere.
+  /// Routes count in the main table and in ours; other programs may have a whole BGP table elsewhere.
   private func matters(route message: NetlinkMessage) -> Bool {
     guard !RouteMessage.isCloned(message), let table = RouteMessage.table(of: message) else { return false }
     guard table == Route.mainTable else { return Ownership.tables.contains(table) }
@@ -104,7 +103,7 @@ package struct EventRelevance: Sendable {
     return interest.links.contains(link)
   }
 
-  /// A gateway's entry that ages and is confirmed again says nothing new; another hardware address does, and so does its first.
+  /// A gateway's entry that ages and is confirmed again is no change; a first or another hardware address is.
   private func matters(neighbour message: NetlinkMessage) -> Bool {
     guard let interest, let index = message.linkIndex, let gateways = interest.gateways[index] else { return false }
     guard let address = NeighbourMessage.address(of: message), let known = gateways[address] else { return false }
@@ -112,24 +111,24 @@ package struct EventRelevance: Sendable {
     return Neighbour(message, linkNames: [:])?.macAddress.map { $0 != known } ?? false
   }
 
-  /// The check of return paths counts on links that matter, and where it is set for all of them.
+  /// Reverse path filtering counts on links that matter, and for the value of all links.
   private func matters(setting message: NetlinkMessage) -> Bool {
     guard let link = NetconfMessage.linkWithReversePathFilter(in: message) else { return false }
     guard let interest, link != NetconfMessage.allLinks else { return true }
     return InterfaceIndex(link).map(interest.links.contains) ?? false
   }
 
-  /// Whether what is announced is so already, as far as was read.
+  /// Whether the announced state is already known, as far as it was read.
   private func isKnown(_ message: NetlinkMessage) -> Bool { known?.agrees(with: message) ?? false }
 }
 
 extension NetlinkMessage {
-  /// Of a link, an address or a neighbour: all have it in the same place.
+  /// The link's index of a link, address or neighbour message: all have it at the same offset.
   var linkIndex: InterfaceIndex? { payload.host32(at: 4).flatMap(InterfaceIndex.init) }
 }
 
 extension Link {
-  /// Whether nothing differs that anybody here asks for. Promiscuous mode, queues and the hardware address of its own are nobody's affair.
+  /// Whether all relevant properties are equal. Promiscuous mode, queues and the link's own hardware address are irrelevant.
   fileprivate func isUsed(like other: Link) -> Bool {
     name == other.name && isUp == other.isUp && hasCarrier == other.hasCarrier && mtu == other.mtu && master == other.master
       && lower == other.lower && activePort == other.activePort && isBackup == other.isBackup && alias == other.alias && kind == other.kind
@@ -144,12 +143,12 @@ extension Route {
   }
 }
 
-/// What was read last, made for being asked about one thing.
+/// The last read state, indexed for queries about one object.
 private struct KnownObjects: Sendable {
   private let links: [InterfaceIndex: Link]
   let ownLinks: Set<InterfaceIndex>
   let names: [UInt32: String]
-  /// The best default route of each family, and their links.
+  /// The best default route of each family; `wayLinks`: their links.
   let ways: [IPAddress.Family: Route]
   let wayLinks: Set<InterfaceIndex>
   private let addresses: Set<LinkAddress>
@@ -170,7 +169,7 @@ private struct KnownObjects: Sendable {
     rules = Set(kernel.rules)
   }
 
-  /// An announced end agrees where there is no such thing; but a link's end never does: another device may have its index by now.
+  /// A removal agrees if there is no such object. The removal of a link never does: another device may have its index by now.
   func agrees(with message: NetlinkMessage) -> Bool {
     switch message.type {
     case LinkMessage.new:

@@ -5,9 +5,9 @@ import NetworkTypes
 import Wire
 
 extension NetlinkSocket {
-  /// Lets the kernel itself drop announcements that cannot matter, so that neither a routing daemon that loads a hundred thousand routes
-  /// into a table of its own nor a thousand containers that start wake us or fill the receive buffer. Without an interest only routes of
-  /// foreign tables are dropped. False where the kernel refuses; that costs time alone, for `EventRelevance` judges too.
+  /// Makes the kernel drop irrelevant announcements. A routing daemon that loads a hundred thousand routes into its own table then neither
+  /// wakes the agent nor fills the receive buffer; nor does the start of a thousand containers. Without an interest only routes of foreign
+  /// tables are dropped. Returns false if the kernel refuses; that only costs time, because `EventRelevance` filters too.
   func limit(only interest: EventInterest?) -> Bool {
     guard var instructions = eventFilter(interest).instructions else { return false }
     let count = UInt16(instructions.count)
@@ -18,13 +18,13 @@ extension NetlinkSocket {
   }
 }
 
-/// Where things are in a message: behind the 16 bytes of `struct nlmsghdr`.
+/// Offsets in a message, including the 16 bytes of `struct nlmsghdr`.
 private enum Offset {
   static let type: UInt32 = 4
   static let family: UInt32 = 16
   /// `ifa_scope`.
   static let scope: UInt32 = 19
-  /// `ifi_index`, `ifa_index` and `ndm_ifindex` are in the same place.
+  /// `ifi_index`, `ifa_index` and `ndm_ifindex` are at the same offset.
   static let index: UInt32 = 20
   /// The lower byte of `ndm_state`.
   static let state: UInt32 = UInt16(1).littleEndian == 1 ? 24 : 25
@@ -35,7 +35,7 @@ private enum Offset {
   static let netconfAttributes: UInt32 = 20
 }
 
-/// The same judgement as `EventRelevance.canMatter`, on one message.
+/// The same criterion as `EventRelevance.canMatter`, for one message.
 func eventFilter(_ interest: EventInterest?) -> FilterProgram {
   var program = FilterProgram()
   let (accept, drop) = (program.newLabel(), program.newLabel())
@@ -84,19 +84,19 @@ func eventFilter(_ interest: EventInterest?) -> FilterProgram {
 }
 
 extension FilterProgram {
-  /// Tables that are not ours nor the main one are dropped; with an interest, also link-local destinations on links that do not matter.
+  /// Drops tables that are neither ours nor the main one; with an interest, also link-local destinations on links that do not matter.
   fileprivate mutating func judgeRoute(interest: EventInterest?, index: Label, accept: Label, drop: Label) {
     let (family, ours) = (newLabel(), newLabel())
     find(attribute: RouteMessage.Attribute.table, from: Offset.routeAttributes, orGo: accept)
     loadAttributeWord(4)
     go(to: family, ifEqual: host(Route.mainTable))
-    // A number in the machine's own order can be compared for size only where that is the network's.
+    // A number in host byte order can be compared by size only if that is the network's.
     if UInt32(1).bigEndian == 1 {
       go(to: drop, unlessAtLeast: Ownership.tables.lowerBound)
       go(to: drop, ifAtLeast: Ownership.tables.upperBound + 1)
       go(to: accept)
     } else {
-      // 21000 to 21999 are 0x5208 to 0x55ef: the upper half is 0, and the lower half's bytes are turned.
+      // 21000 to 21999 are 0x5208 to 0x55ef: the upper half is 0, and the lower half's bytes are swapped.
       mask(0x0000_ffff)
       go(to: drop, unlessEqual: 0)
       for high in Ownership.tables.lowerBound >> 8...Ownership.tables.upperBound >> 8 {
@@ -128,7 +128,7 @@ extension FilterProgram {
     go(to: index)
   }
 
-  /// Links that matter, ports of those whose ports matter, and names that are wanted; never what wireless extensions and bridges add.
+  /// Accepts links that matter, ports of those whose ports matter, and needed names; never events of wireless extensions and bridges.
   fileprivate mutating func judgeLink(_ interest: EventInterest, accept: Label, drop: Label) {
     let (judged, names) = (newLabel(), newLabel())
     loadByte(Offset.family)
@@ -151,7 +151,7 @@ extension FilterProgram {
     find(attribute: LinkMessage.Attribute.name, from: Offset.linkAttributes, orGo: drop)
     for name in interest.names.sorted() {
       let next = newLabel()
-      // With its end; the kernel fills up with zeros to a multiple of four.
+      // With its NUL; the kernel pads with zeros to a multiple of four.
       let bytes = Array(name.utf8) + [UInt8](repeating: 0, count: 4 - name.utf8.count % 4)
       for word in stride(from: 0, to: bytes.count, by: 4) {
         loadAttributeWord(UInt32(4 + word))
@@ -163,7 +163,7 @@ extension FilterProgram {
     go(to: drop)
   }
 
-  /// Gateways whose hardware address is not known yet, or turns out to be another one, or whose entry is removed.
+  /// Accepts gateways whose hardware address was unknown, or has changed, or whose entry is removed.
   fileprivate mutating func judgeNeighbour(_ interest: EventInterest, accept: Label, drop: Label) {
     let links = interest.gateways.keys.sorted()
     let places = links.map { _ in newLabel() }
@@ -192,7 +192,7 @@ extension FilterProgram {
     guard let hardware else { return go(to: accept) }
     loadHalf(Offset.type)
     go(to: accept, ifEqual: host(NeighbourMessage.delete))
-    // What nobody answers for, and what nobody is asked for, has no address that counts.
+    // Unanswered and unqueried entries have no address that counts.
     loadByte(Offset.state)
     go(to: drop, ifAnyOf: UInt32(NeighbourMessage.unansweredStates | NeighbourMessage.unaskedState))
     find(attribute: NeighbourMessage.Attribute.hardwareAddress, from: Offset.neighbourAttributes, orGo: drop)
@@ -205,7 +205,7 @@ extension FilterProgram {
 }
 
 extension IPAddress {
-  /// In network order, 32 bits each.
+  /// The address as 32-bit words in network order.
   fileprivate var words: [UInt32] {
     let words = [high >> 32, high, low >> 32, low].map { UInt32(truncatingIfNeeded: $0) }
     return family == .v4 ? [words[3]] : words

@@ -1,10 +1,10 @@
 internal import CNetlink
 internal import Glibc
 
-/// A program of classic BPF (linux/filter.h) in the making. Places are named, and branches reach any of them: the short ones of the
-/// machine's own (255 instructions) are never used to leave where they are.
+/// A builder of a classic BPF program (linux/filter.h). Positions have labels, and branches reach any of them; the machine's own short
+/// jumps (255 instructions) stay within one operation.
 ///
-/// Loads take numbers for big-endian, which netlink's are not on most machines: `host` turns what they are compared with.
+/// Loads interpret numbers as big-endian, unlike netlink on most machines: `host` converts the operands of comparisons.
 struct FilterProgram {
   struct Label: Hashable {
     fileprivate let number: Int
@@ -13,7 +13,7 @@ struct FilterProgram {
   private var code: [sock_filter] = []
   private var labels = 0
   private var places: [Label: Int] = [:]
-  /// Jumps, by their place, whose distance is not known yet.
+  /// Jumps, by their position, whose distance is not known yet.
   private var open: [Int: Label] = [:]
 
   /// `BPF_MAXINSNS`.
@@ -33,13 +33,13 @@ struct FilterProgram {
   mutating func loadHalf(_ offset: UInt32) { append(BPF_LD | BPF_H | BPF_ABS, offset) }
   mutating func loadWord(_ offset: UInt32) { append(BPF_LD | BPF_W | BPF_ABS, offset) }
 
-  /// Within the attribute that was found last; the offset counts from its header, 4 bytes before its payload.
+  /// Loads a word of the attribute that was found last; the offset counts from its header, 4 bytes before its payload.
   mutating func loadAttributeWord(_ offset: UInt32) { append(BPF_LD | BPF_W | BPF_IND, offset) }
   mutating func loadAttributeHalf(_ offset: UInt32) { append(BPF_LD | BPF_H | BPF_IND, offset) }
 
   mutating func mask(_ bits: UInt32) { append(BPF_ALU | BPF_AND | BPF_K, bits) }
 
-  /// Finds an attribute among those that begin at `offset`; goes elsewhere where there is none.
+  /// Finds an attribute among those that begin at `offset`; jumps to `label` if there is none.
   mutating func find(attribute: UInt16, from offset: UInt32, orGo label: Label) {
     append(BPF_LDX | BPF_IMM, UInt32(attribute))
     append(BPF_LD | BPF_IMM, offset)
@@ -68,7 +68,7 @@ struct FilterProgram {
     code.append(sock_filter(code: UInt16(truncatingIfNeeded: operation), jt: yes, jf: no, k: operand))
   }
 
-  /// The finished program; `nil` where it is too long for the kernel, or a label has no place.
+  /// The finished program; `nil` if it is too long for the kernel, or a label has no position.
   var instructions: [sock_filter]? {
     guard code.count <= Self.limit else { return nil }
     var code = code
@@ -80,6 +80,6 @@ struct FilterProgram {
   }
 }
 
-/// What a load gives for this number where the kernel has written it in the machine's own order.
+/// The result of a load for this number, if the kernel has written it in host byte order.
 func host(_ number: UInt16) -> UInt32 { UInt32(number.bigEndian) }
 func host(_ number: UInt32) -> UInt32 { number.bigEndian }

@@ -1,7 +1,7 @@
 package import KernelModel
 package import NetworkTypes
 
-/// The class, subclass and protocol by which a USB interface says what it is (`bInterfaceClass` …).
+/// The class, subclass and protocol of a USB interface (`bInterfaceClass` …).
 package struct USBInterfaceClass: Hashable, Sendable {
   package let code: UInt8
   package let subclass: UInt8
@@ -14,7 +14,7 @@ package struct USBInterfaceClass: Hashable, Sendable {
   }
 }
 
-/// What sysfs says about the hardware behind a link.
+/// The data of sysfs on the hardware of a link.
 package struct DeviceAttachment: Hashable, Sendable {
   /// `DEVTYPE` of the uevent file: `wlan`, `wwan`, `bluetooth`, `bridge` …
   package var deviceType: String?
@@ -32,8 +32,8 @@ package struct DeviceAttachment: Hashable, Sendable {
   }
 }
 
-/// What medium a link is, judged by itself (`mediums` looks below it). Asks the kernel and the bus, never the
-/// name. `isWiFi`: nl80211 knows it.
+/// The interface type of a link, from the link itself (`mediums` examines lower links). Based on the kernel and the bus, never on the name.
+/// `isWiFi`: nl80211 knows it.
 package func interfaceType(of link: Link, isWiFi: Bool, bus: DeviceAttachment) -> InterfaceType {
   if isWiFi || bus.deviceType == "wlan" { return .wifi }
   if bus.deviceType == "wwan" || bus.bus == "wwan" || link.kind == "wwan" || link.kind == "rmnet" { return .cellular }
@@ -61,13 +61,13 @@ private enum HardwareType {
   static let none: UInt16 = 0xfffe
 }
 
-/// By `IFLA_INFO_KIND`. What lies on other links counts as the usual ones, Ethernet, where those are not to be seen.
+/// The type by `IFLA_INFO_KIND`. A link on other links counts as Ethernet, the usual case, if those are not visible.
 private func interfaceType(ofKind kind: String, _ link: Link) -> InterfaceType {
   switch kind {
   case "bridge", "openvswitch": .bridge
   case "bond", "team", "veth", "vlan", "macvlan", "macvtap", "ipvlan", "dsa", "hsr", "netvsc", "virt_wifi":
     link.hardwareType == HardwareType.ethernet ? .ethernet : .other
-  // Over a modem, a serial line or PPPoE: the kernel does not say which.
+  // PPP over a modem, a serial line or PPPoE: the kernel does not report which.
   case "ppp", "can", "vcan", "ipoib": .other
   default: .virtual
   }
@@ -76,10 +76,10 @@ private func interfaceType(ofKind kind: String, _ link: Link) -> InterfaceType {
 /// Whether a USB network link is a phone that shares its connection.
 ///
 /// `ipheth` (iPhones) and `rndis_host` (Android's tethering until 13, and little else: adapters have drivers of their own) always are.
-/// `cdc_ether`, `cdc_ncm` and `cdc_eem` are the drivers of Android's newer tethering, but also of wired adapters and docks that follow the
-/// standard; the link's own interface looks the same on both. What tells them apart is the rest of the device: only a phone offers
-/// pictures or files (class 6), the Android debug bridge (ff/42/01) or Apple's multiplexer (ff/fe/02) beside the network. A phone with all
-/// of these off passes for Ethernet, which is the safe mistake: no rule for tethers is applied to a wired network.
+/// `cdc_ether`, `cdc_ncm` and `cdc_eem` are the drivers of Android's newer tethering, but also of standard wired adapters and docks; the
+/// link's own interface looks the same on both. The rest of the device distinguishes them: only a phone offers more beside the network.
+/// That is pictures or files (class 6), the Android debug bridge (ff/42/01) or Apple's multiplexer (ff/fe/02). A phone with all of these
+/// off counts as Ethernet, which is the safe error: no rule for tethers is applied to a wired network.
 private func isTether(_ bus: DeviceAttachment) -> Bool {
   guard bus.bus == "usb" else { return false }
   switch bus.driver {

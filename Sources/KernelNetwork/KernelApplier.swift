@@ -3,11 +3,11 @@ package import KernelModel
 package import NetworkTypes
 import Wire
 
-/// What became of one step.
+/// The result of one step.
 package struct StepResult: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
     case done
-    /// Nothing was left to do: it was there already, or gone already.
+    /// There was nothing to do: the object already existed, or was already gone.
     case alreadySo
     case failed(NetlinkError)
   }
@@ -25,7 +25,7 @@ package struct StepResult: Hashable, Sendable {
   }
 }
 
-/// Makes the kernel's part of a plan true, in the network namespace in which it was made. May be used from any thread.
+/// Applies the kernel's part of a plan, in the network namespace in which it was created. May be used from any thread.
 package struct KernelApplier: Sendable {
   private let socket: NetlinkSocket
   private let wireGuard: WireGuardKernel
@@ -35,9 +35,9 @@ package struct KernelApplier: Sendable {
     wireGuard = try WireGuardKernel()
   }
 
-  /// Takes the steps in order and gives as many results. A step that fails does not keep the next ones from being tried.
+  /// Applies the steps in order and returns as many results. A failed step does not prevent the next ones.
   ///
-  /// Runs of steps on links, addresses, routes and rules travel a thousand a send. Steps that are not the kernel's fail with ENOTSUP.
+  /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time. Other programs' steps fail with ENOTSUP.
   package func apply(_ steps: [Step]) -> [StepResult] {
     var results: [StepResult] = []
     results.reserveCapacity(steps.count)
@@ -56,7 +56,7 @@ package struct KernelApplier: Sendable {
     return results
   }
 
-  /// Has the kernel ask for a neighbour's hardware address. The answer is an event.
+  /// Makes the kernel resolve a neighbour's hardware address. The answer is an event.
   package func resolveNeighbour(_ address: IPAddress, on link: InterfaceIndex) throws(NetlinkError) {
     try socket.request("resolve \(address)") { $0.resolveNeighbour(address, onLink: link.value, sequence: $1, flags: $2) }
   }
@@ -76,7 +76,7 @@ package struct KernelApplier: Sendable {
         try wireGuard.configureAnew(link: name, device)
         return .done
       } catch {
-        // One that is not there yet begins with nothing anyway.
+        // A missing device has no sessions anyway.
         guard error.code == ENODEV else { throw error }
         return .alreadySo
       }
@@ -85,7 +85,7 @@ package struct KernelApplier: Sendable {
     }
   }
 
-  /// A link of the name that is ours already will do; anybody else's is left alone.
+  /// Adds a link. An existing link of the name that is ours suffices; one of another program is left alone.
   private func addLink(
     _ name: String, kind: String, _ step: Step, _ links: inout LinkTable
   ) throws(NetlinkError) -> StepResult.Outcome {
@@ -114,7 +114,7 @@ package struct KernelApplier: Sendable {
   }
 }
 
-/// The links by name, read when first asked for and again after a step that changes them.
+/// The links by name, read at the first use and again after a step that changes them.
 struct LinkTable {
   private var links: [String: Link]?
 

@@ -5,7 +5,7 @@ package import NetworkTypes
 import Synchronization
 import Wire
 
-/// That something changed in the kernel, and of what kind: never what it is now, for that is read anew.
+/// The kinds of objects that changed in the kernel, never their present state: that is read again.
 package struct KernelChange: Hashable, Sendable {
   package struct Reasons: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
@@ -17,20 +17,20 @@ package struct KernelChange: Hashable, Sendable {
     package static let rules = Reasons(rawValue: 8)
     package static let neighbours = Reasons(rawValue: 16)
     package static let wifi = Reasons(rawValue: 32)
-    /// The check of return paths (`rp_filter`).
+    /// Reverse path filtering (`rp_filter`).
     package static let settings = Reasons(rawValue: 64)
   }
 
   package var reasons: Reasons = []
   /// Events were lost: anything may have changed.
   package var overflowed = false
-  /// Some of it is about what carries our marks.
+  /// Whether an event concerns an object with our marks.
   package var isOfOurs = false
-  /// The default route or the carrier by which the machine reached everything is gone, or another default route takes its place.
+  /// Whether the machine's default route or its carrier is gone, or another default route takes its place.
   package var takesWay = false
-  /// Devices that have gone; another one may have the index by now.
+  /// Removed devices; another one may have the index by now.
   package var goneLinks: Set<InterfaceIndex> = []
-  /// How many events were read, also those that do not matter.
+  /// The number of events read, including irrelevant ones.
   package var events = 0
 
   package init(reasons: Reasons = [], overflowed: Bool = false) {
@@ -41,15 +41,15 @@ package struct KernelChange: Hashable, Sendable {
   package var isRelevant: Bool { overflowed || !reasons.isEmpty }
 }
 
-/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours, return path checks and Wi-Fi connections, of the
-/// namespace in which it was made.
+/// The kernel's announcements of changes to links, addresses, routes, rules, neighbours, reverse path filtering and Wi-Fi connections, in
+/// the namespace in which this was created.
 package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
   private let wifi: NetlinkSocket
   private let hasJoinedWiFi = Mutex(false)
   private let interest = Mutex<EventInterest?>(nil)
 
-  /// Datagrams that one `drain` reads at most from each socket, so that a storm cannot hold up the caller; what is left makes the
+  /// The maximum number of datagrams that one `drain` reads from each socket, so that a storm cannot block the caller. The rest makes the
   /// descriptor readable again.
   private static let drainLimit = 8192
 
@@ -65,29 +65,29 @@ package final class KernelEvents: Sendable {
     joinWiFi()
   }
 
-  /// To be watched for readability; then call `drain`.
+  /// The descriptors to watch for readability; then call `drain`.
   package var descriptors: [Int32] { [route.descriptor, wifi.descriptor] }
 
-  /// Has the kernel announce no more than this. True where something is heard from now on that was not before: what was read until now may
-  /// have missed a change of it, and has to be read again.
+  /// Limits the kernel's announcements to these objects. Returns true if some objects are newly included: the last read may have missed a
+  /// change of them, and has to be repeated.
   package func subscribe(to new: EventInterest) -> Bool {
     interest.withLock { old in
       if old == new { return false }
       let isWider = old.map { !$0.covers(new) } ?? false
       old = new
-      // Refused, say because it is too long: then everything is heard, and judged here.
+      // Refused, for example because it is too long: then all events are received, and filtered here.
       if !route.limit(only: new) { _ = route.limit(only: nil) }
       return isWider
     }
   }
 
-  /// Reads what has been announced, and says whether it can matter. `known` is what was read last: what tells nothing new does not count.
+  /// Reads the announcements, and returns whether they can matter. `known` is the last read state: events that confirm it do not count.
   package func drain(known: KernelState? = nil) -> KernelChange {
     var change = KernelChange()
     var relevance: EventRelevance?
     var (isOfOurs, takesWay) = (false, false)
     drain(route, into: &change) { message in
-      // Made when it is needed: there may be ten thousand links.
+      // Created on demand: there may be ten thousand links.
       let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
       relevance = relevanceNow
       let reason = relevanceNow.reason(of: message)
@@ -107,7 +107,7 @@ package final class KernelEvents: Sendable {
     for _ in 0..<Self.drainLimit {
       do throws(NetlinkError) {
         guard let datagram = try socket.receive() else { return }
-        // After a loss everything is read anew: the rest need only be taken off the queue.
+        // After a loss everything is read again: the rest only has to be removed from the queue.
         if change.overflowed { continue }
         for message in NetlinkMessages(datagram) {
           change.events += 1
@@ -117,14 +117,14 @@ package final class KernelEvents: Sendable {
           change.reasons.formUnion(reason(message))
         }
       } catch {
-        // ENOBUFS; or a message too long for us, which is as good as lost.
+        // ENOBUFS, or a message that is too long, which is handled as lost.
         change.overflowed = true
         if error.code != ENOBUFS, error.code != EMSGSIZE { return }
       }
     }
   }
 
-  /// Without nl80211 there is nothing to join; links tell of its coming.
+  /// Joins the groups of nl80211 if it exists; link events announce its arrival.
   private func joinWiFi() {
     hasJoinedWiFi.withLock { hasJoined in
       guard !hasJoined, let group = try? wifi.resolve(group: NL80211Message.connectionGroup, of: NL80211Message.family) else { return }

@@ -3,9 +3,9 @@ package import KernelModel
 import NetworkTypes
 import Wire
 
-/// Reads the kernel's network objects, of the namespace in which it was made. May be used from any thread.
+/// Reads the kernel's network objects, in the namespace in which it was created. May be used from any thread.
 package struct KernelReader: Sendable {
-  /// Which further tables to read, by the rules that there are: those of other VPNs, whose products the policy knows.
+  /// Selects further tables to read from the present rules: those of other VPNs, whose products the policy knows.
   package typealias TableChoice = @Sendable ([RoutingRule]) -> Set<UInt32>
 
   private let socket: NetlinkSocket
@@ -20,17 +20,17 @@ package struct KernelReader: Sendable {
     tablesNamed = choice
   }
 
-  /// How often a whole read is tried, at once: nobody is kept waiting here. Whether and when to ask again is the caller's affair.
+  /// The number of immediate attempts at a complete read: this never waits. The caller decides whether and when to try again.
   private static let tries = 3
 
-  /// Everything, each table as it was at one moment. Of routes: the main table, those that our rules and the choice of tables name, and
-  /// `extraTables`; never all tables, for a router's may hold a hundred thousand routes. With `everywhere`, also our own routes in whatever
-  /// table a killed agent has left them, which the kernel picks out. Neighbours are left out where nobody asks for them.
+  /// Reads everything, each table as it was at one moment. The routes are those of the main table, the tables that our rules and the choice
+  /// name, and `extraTables`. Never all tables: a router's may have a hundred thousand routes. With `everywhere`, also our own routes in
+  /// any table, leftover state that the kernel selects. Neighbours are left out unless requested.
   package func read(extraTables: Set<UInt32> = [], everywhere: Bool = false, neighbours: Bool = true) throws(NetlinkError) -> KernelState {
     try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere, neighbours: neighbours) }
   }
 
-  /// One table, both families; empty where it does not exist.
+  /// The routes of one table, both families; empty if it does not exist.
   package func readRoutes(table: UInt32) throws(NetlinkError) -> [Route] {
     try retrying { () throws(NetlinkError) in try socket.readRoutes(table: table, linkNames: socket.readLinks().names) }
   }
@@ -66,7 +66,7 @@ package struct KernelReader: Sendable {
   }
 }
 
-/// Single dumps; each throws EINTR where the table changed meanwhile.
+/// Single dumps; each throws EINTR if the table changed meanwhile.
 extension NetlinkSocket {
   func readLinks() throws(NetlinkError) -> [Link] {
     var links: [Link] = []
@@ -106,7 +106,7 @@ extension NetlinkSocket {
     return routes
   }
 
-  /// Ours, of every table; without those of `tables`, which have been read.
+  /// Our routes of every table, without those of `tables`, which have been read.
   func readOwnRoutes(besides tables: Set<UInt32>, linkNames: [UInt32: String]) throws(NetlinkError) -> [Route] {
     var routes: [Route] = []
     for family in IPAddress.Family.allCases {
@@ -128,7 +128,7 @@ extension NetlinkSocket {
     return neighbours
   }
 
-  /// What a kernel without IPv6, or without policy routing, says.
+  /// The error codes of a kernel without IPv6, or without policy routing.
   private static let missingFamily = [EOPNOTSUPP, EAFNOSUPPORT]
 
   private func passingOver(_ codes: [Int32], _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) {

@@ -1,8 +1,8 @@
 package import KernelModel
 package import NetworkTypes
 
-/// What medium each link is, by what carries it in the end: of a bond its active port, of a bridge the hardware port that has carrier, of a
-/// VLAN or MACVLAN the link that it lies on. Loopback has none. `bus` is asked about links that are judged by themselves.
+/// The medium of each link, from the lowest link that carries it. For a bond that is its active port, for a bridge the hardware port with
+/// carrier, for a VLAN or MACVLAN its lower link. Loopback has none. `bus` is called for links without lower links.
 package func mediums(
   of links: [Link], radios: Set<InterfaceIndex>, bus: (Link) -> DeviceAttachment
 ) -> [InterfaceIndex: Medium] {
@@ -18,7 +18,7 @@ private struct MediumDetector {
   private let ports: [InterfaceIndex: [Link]]
   private let radios: Set<InterfaceIndex>
   private(set) var known: [InterfaceIndex: Medium] = [:]
-  /// Links that are being judged: a circle, which the kernel does not let anybody make, would be cut here.
+  /// Links under evaluation: a cycle, which the kernel does not permit, would be cut here.
   private var open: Set<InterfaceIndex> = []
 
   init(_ links: [Link], radios: Set<InterfaceIndex>) {
@@ -63,7 +63,7 @@ private struct MediumDetector {
     return Medium(type, reason: reason ?? evidence(link, isWiFi, facts), carrier: link.index)
   }
 
-  /// Ports of one kind decide. Among several kinds the one that strangers reach most easily does: rules are kinder to cables.
+  /// Ports of one kind decide. Among several kinds, the one that strangers reach most easily decides: rules are less strict for cables.
   private func byPorts(_ ports: [(Link, Medium)], of link: Link, _ what: String) -> Medium? {
     let ordered = ports.sorted { ($0.1.type.caution, $0.0.name) < ($1.1.type.caution, $1.0.name) }
     guard let (port, medium) = ordered.first else { return nil }
@@ -73,7 +73,7 @@ private struct MediumDetector {
   }
 }
 
-/// What told the kind of a link that is judged by itself.
+/// The evidence for the type of a link without lower links.
 private func evidence(_ link: Link, _ isWiFi: Bool, _ bus: DeviceAttachment) -> String {
   if isWiFi { return "nl80211 knows it" }
   if let type = bus.deviceType, ["wlan", "wwan", "bluetooth"].contains(type) { return "device type \(type)" }
@@ -83,7 +83,7 @@ private func evidence(_ link: Link, _ isWiFi: Bool, _ bus: DeviceAttachment) -> 
 }
 
 extension InterfaceType {
-  /// Lower: reached more easily by strangers.
+  /// Lower values: more easily reached by strangers.
   fileprivate var caution: Int {
     switch self {
     case .wifi: 0

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LinuxIO
 import Wire
 
-/// Something the kernel did not do: what was asked of it, why not, and in its own words where it has any.
+/// A failure of the kernel: the request, the reason, and the kernel's own text if there is one.
 package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A positive number of errno(3).
   package let code: Int32
@@ -20,8 +20,7 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
 
   init(_ answer: NetlinkAcknowledgement, what: String) { self.init(code: answer.code, what: what, kernelText: answer.text) }
 
-  /// From the negative `NLE_*` that libnl returns, which has lost the number of errno(3) where it knows no word of its
-  /// own for it: then `system` is it.
+  /// Converts the negative `NLE_*` of libnl. libnl loses the number of errno(3) if it has no code of its own for it: then `system` has it.
   init(libnl result: Int32, what: String, system: Int32 = 0) {
     if -result == NLE_FAILURE, system != 0 {
       self.init(code: system, what: what)
@@ -31,7 +30,7 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
       switch -result {
       case NLE_INTR, NLE_DUMP_INTR: EINTR
       case NLE_AGAIN: EAGAIN
-      // recvmsg's ENOBUFS arrives as this.
+      // recvmsg's ENOBUFS arrives as this code.
       case NLE_NOMEM: ENOBUFS
       case NLE_OBJ_NOTFOUND: ENOENT
       case NLE_MSG_TRUNC, NLE_MSGSIZE: EMSGSIZE
@@ -47,11 +46,11 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
 
   static func last(_ what: String) -> NetlinkError { NetlinkError(code: errno, what: what) }
 
-  /// Whether reading again may help: the tables changed under the dump, or an answer got lost.
+  /// Whether another read may succeed: the tables changed during the dump, or an answer was lost.
   package var isTransient: Bool { [EINTR, ENOBUFS, EAGAIN, EBUSY, EBADMSG].contains(code) }
 
   package var description: String { "\(what): \(reason)" }
 
-  /// Why, without what was attempted: the C library's words, and the kernel's where it has some.
+  /// The reason without the request: the C library's text, and the kernel's if there is one.
   package var reason: String { SystemError.words(code) + (kernelText.map { " (\($0))" } ?? "") }
 }

@@ -2,9 +2,9 @@ internal import Glibc
 import Synchronization
 import Wire
 
-/// The three ways of asking: read a table, change one thing, change many.
+/// The three kinds of requests: read a table, change one object, change many.
 extension NetlinkSocket {
-  /// Reads a table, one message after another. EINTR: it changed meanwhile, so what was handed on is not of one moment.
+  /// Reads a table, one message after another. EINTR: it changed meanwhile, so the messages are not of one moment.
   func dump(
     _ what: String, _ encode: (inout NetlinkWriter, UInt32) -> Void, each: (NetlinkMessage) -> Void
   ) throws(NetlinkError) {
@@ -20,7 +20,7 @@ extension NetlinkSocket {
         do throws(NetlinkError) {
           datagram = try state.answer(to: what)
         } catch {
-          // The dump goes on in the kernel until it is read to its end; the next one would be refused.
+          // The dump continues in the kernel until it is read to its end; the next one would be refused.
           guard error.code == ENOBUFS, failure == nil else { throw failure ?? error }
           failure = NetlinkError(code: ENOBUFS, what: what, kernelText: "answers were lost")
           continue
@@ -44,14 +44,14 @@ extension NetlinkSocket {
     }
   }
 
-  /// Asks for one change and waits for the verdict. `encode` has to set `NLM_F_ACK`, which it is given.
+  /// Requests one change and waits for the result. `encode` has to set `NLM_F_ACK`, which is its last argument.
   func request(_ what: String, _ encode: (inout NetlinkWriter, UInt32, UInt16) -> Void) throws(NetlinkError) {
     let refusals = try batch(what, count: 1) { writer, _, sequence, flags in encode(&writer, sequence, flags) }
     if let refusal = refusals[0] { throw NetlinkError(refusal, what: what) }
   }
 
-  /// Asks for `count` changes in one send, at most `batchLimit`: the kernel makes them in order, goes on after one it refuses, and reports
-  /// refusals alone. `encode` is given a change's place, its sequence number and flags. Gives the refusals by place.
+  /// Requests `count` changes in one send, at most `batchLimit`. The kernel makes them in order, continues after one that it refuses, and
+  /// reports refusals only. `encode` gets a change's index, its sequence number and flags. Returns the refusals by index.
   func batch(
     _ what: String, count: Int, _ encode: (inout NetlinkWriter, Int, UInt32, UInt16) -> Void
   ) throws(NetlinkError) -> [Int: NetlinkAcknowledgement] {
@@ -61,7 +61,7 @@ extension NetlinkSocket {
       var writer = NetlinkWriter(reserving: count * 72)
       for i in 0..<count {
         state.sequence &+= 1
-        // The last is acknowledged in any case, and so tells that all before it are through.
+        // The last one is always acknowledged, which shows that all before it are complete.
         encode(&writer, i, state.sequence, i == count - 1 ? NetlinkMessage.Flag.acknowledge : 0)
       }
       try state.send(writer.bytes, what: what)

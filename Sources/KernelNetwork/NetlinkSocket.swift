@@ -5,7 +5,7 @@ import Wire
 
 /// A netlink socket of libnl, bound to the network namespace of the thread that opened it, wherever it is used later. Closed at the end.
 ///
-/// Requests and their answers exclude one another, so a socket may be shared. Never blocks for longer than `patience`.
+/// Requests and their answers are serialised, so a socket may be shared. Never blocks for longer than `patience`.
 final class NetlinkSocket: Sendable {
   enum Family: Int32 {
     /// `NETLINK_ROUTE`, `NETLINK_NETFILTER`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
@@ -23,26 +23,26 @@ final class NetlinkSocket: Sendable {
     var patience = NetlinkSocket.patience
   }
 
-  /// What messages go through in the socket's place: for a test, in which the kernel is to say what it never says on demand.
+  /// A replacement of the socket's transport, for tests of answers that the kernel does not give on demand.
   struct Carrier: Sendable {
     var send: @Sendable ([UInt8]) throws(NetlinkError) -> Void
-    /// `nil` where there is nothing now.
+    /// `nil` if there is no message now.
     var receive: @Sendable () throws(NetlinkError) -> [UInt8]?
   }
 
   let descriptor: Int32
-  /// How many messages may go out together such that a refusal of each still fits the receive buffer.
+  /// The number of messages that may be sent together so that a refusal of each fits the receive buffer.
   let batchLimit: Int
   let state: Mutex<State>
 
-  /// Milliseconds that an answer may take; the kernel answers before a send returns.
+  /// The time limit of an answer in milliseconds; the kernel answers before a send returns.
   static let patience: Int32 = 5000
-  /// As large as the kernel makes a part of a dump (32 KiB), and more.
+  /// Larger than the kernel's largest part of a dump (32 KiB).
   private static let messageBuffer = 65_536
   /// Bytes of receive buffer that one queued refusal is accounted at, generously.
   private static let refusalSize = 2048
 
-  /// `receiveBuffer` in bytes; the kernel keeps twice that for its bookkeeping. Less where it may not be forced (no CAP_NET_ADMIN).
+  /// `receiveBuffer` in bytes; the kernel reserves twice that for its bookkeeping. Less if it may not be forced (no CAP_NET_ADMIN).
   init(_ family: Family, receiveBuffer: Int32 = 4 << 20) throws(NetlinkError) {
     guard let socket = nl_socket_alloc() else { throw NetlinkError(code: ENOMEM, what: "open a netlink socket") }
     errno = 0
@@ -53,11 +53,11 @@ final class NetlinkSocket: Sendable {
       throw NetlinkError(libnl: result, what: "open a netlink socket", system: code)
     }
     descriptor = nl_socket_get_fd(socket)
-    // One recvmsg a message: the buffer is known to suffice, so libnl need not peek.
+    // One recvmsg for each message: the buffer is large enough, so libnl need not peek.
     nl_socket_disable_msg_peek(socket)
     nl_socket_set_msg_buf_size(socket, Self.messageBuffer)
     nl_socket_set_nonblocking(socket)
-    // Each is a refinement that old kernels lack; strict checking is the one that must be there (Linux 4.20).
+    // Optional on old kernels; only strict checking is required (Linux 4.20).
     _ = Self.set(descriptor, 270, NETLINK_EXT_ACK)
     _ = Self.set(descriptor, 270, NETLINK_CAP_ACK)
     let isStrict = Self.set(descriptor, 270, NETLINK_GET_STRICT_CHK)
@@ -78,7 +78,7 @@ final class NetlinkSocket: Sendable {
     return setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
   }
 
-  /// Takes part in a multicast group, by number.
+  /// Joins a multicast group, by number.
   func join(group: Int32) throws(NetlinkError) {
     let result = state.withLock { nl_socket_add_membership($0.socket, group) }
     guard result >= 0 else { throw NetlinkError(libnl: result, what: "join netlink group \(group)") }
@@ -89,7 +89,7 @@ final class NetlinkSocket: Sendable {
     guard result >= 0 else { throw NetlinkError(libnl: result, what: "leave netlink group \(group)") }
   }
 
-  /// The number of a generic netlink family; `nil` where the kernel has none of that name and loads no module for it.
+  /// The number of a generic netlink family; `nil` if the kernel has none of that name and loads no module for it.
   func resolve(family name: String) throws(NetlinkError) -> UInt16? {
     let result = state.withLock { state in
       if let known = state.families[name] { return Int32(known) }
@@ -102,10 +102,10 @@ final class NetlinkSocket: Sendable {
     return UInt16(truncatingIfNeeded: result)
   }
 
-  /// Forgets a family's number, which changes when its module is loaded again.
+  /// Removes a family's cached number, which changes when its module is loaded again.
   func forget(family name: String) { state.withLock { $0.families[name] = nil } }
 
-  /// The number of a generic family's multicast group; `nil` where there is none.
+  /// The number of a generic family's multicast group; `nil` if there is none.
   func resolve(group: String, of family: String) throws(NetlinkError) -> Int32? {
     let result = state.withLock { genl_ctrl_resolve_grp($0.socket, family, group) }
     if result == -NLE_OBJ_NOTFOUND { return nil }
@@ -113,7 +113,7 @@ final class NetlinkSocket: Sendable {
     return result
   }
 
-  /// From here on requests and answers go through `carrier`; an answer may take so many milliseconds.
+  /// Replaces the transport by `carrier`, with this time limit of an answer in milliseconds.
   func interpose(_ carrier: Carrier, patience: Int32) {
     state.withLock {
       $0.carrier = carrier
@@ -121,7 +121,7 @@ final class NetlinkSocket: Sendable {
     }
   }
 
-  /// The next datagram from the kernel; `nil` when there is none now. ENOBUFS: some were lost.
+  /// The next datagram from the kernel; `nil` if there is none now. ENOBUFS: some were lost.
   func receive() throws(NetlinkError) -> [UInt8]? {
     try state.withLock { state throws(NetlinkError) in try state.receive() }
   }
@@ -135,7 +135,7 @@ extension NetlinkSocket.State {
     guard result >= 0 else { throw NetlinkError(libnl: result, what: what) }
   }
 
-  /// What others than the kernel send comes out empty.
+  /// Receives a datagram, without waiting; one from another sender than the kernel is returned empty.
   func receive() throws(NetlinkError) -> [UInt8]? {
     if let carrier { return try carrier.receive() }
     var sender = sockaddr_nl()
@@ -148,7 +148,7 @@ extension NetlinkSocket.State {
     return Array(UnsafeBufferPointer(start: buffer, count: Int(count)))
   }
 
-  /// The next datagram, waited for.
+  /// Waits for the next datagram.
   func answer(to what: String) throws(NetlinkError) -> [UInt8] {
     while true {
       if let bytes = try receive() { return bytes }

@@ -1,14 +1,13 @@
 internal import CNftables
 package import KernelModel
 
-/// Our one table of nftables, with its small companion for ARP: read, replaced whole, removed. Of the network
-/// namespace of the thread that made it.
+/// Our only nftables table, with its small companion for ARP: read, replaced as a whole, removed. It belongs to the network namespace of
+/// the thread that created this.
 ///
-/// What the kernel was given cannot be compared with what it lists; so what it lists right after is kept, and
-/// compared with what it lists later.
+/// The input of nftables cannot be compared with its listing. So the listing after a replacement is stored, and compared with later ones.
 package final class NftablesBackend {
   private let context: OpaquePointer
-  /// What the kernel listed after the last replacement, and of which table.
+  /// The kernel's listing after the last replacement, and the digest of its table.
   private var listing: (digest: String, text: String)?
   private var refusal: (digest: String, reason: String)?
 
@@ -23,8 +22,8 @@ package final class NftablesBackend {
 
   deinit { nft_ctx_free(context) }
 
-  /// What there is of ours. A table that another agent has put up is not known to be intact, unless its word is taken for it (`trusting`);
-  /// replacing it costs a millisecond.
+  /// The state of our table. A table of another agent is not known to be intact, unless its comment is trusted (`trusting`); replacing it
+  /// costs a millisecond.
   package func observe(trusting: Bool = false) -> ObservedFirewall {
     let text: String
     do {
@@ -40,13 +39,13 @@ package final class NftablesBackend {
       isGuarding: text.contains("chain output"))
   }
 
-  /// Our table as the kernel lists it, a line each; `nil` where there is none, or where it may not be asked.
+  /// Our table as the kernel lists it, line by line; `nil` if there is none, or access is denied.
   package var lines: [String]? { (try? run("list table \(FirewallTable.name)"))?.split(separator: "\n").map(String.init) }
 
-  /// Others' tables that drop by default what leaves; none where nobody may ask.
+  /// Other programs' tables that drop outgoing packets by default; none if access is denied.
   package var closedTables: [ClosedTable] { (try? run("list chains")).map(ClosedTable.all) ?? [] }
 
-  /// Puts the table in the place of whatever there is, in one transaction.
+  /// Replaces the present table, if any, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
     listing = nil
     refusal = nil
@@ -56,7 +55,7 @@ package final class NftablesBackend {
       refusal = (table.digest, error.description)
       throw error
     }
-    // Not every kernel has nftables for ARP; what then is not hidden does not flow either.
+    // Not every kernel has nftables for ARP; without it, ARP is visible, but no traffic flows.
     _ = try? run(table.neighbourTransaction)
     listing = (table.digest, try list())
   }
@@ -93,13 +92,13 @@ package final class NftablesBackend {
   }
 }
 
-/// nftables would not do it, in its own words: the line, and a caret under it.
+/// An error of nftables, with its own text: the line, and a caret under it.
 package struct NftablesError: Error, Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
   init(_ text: String) { self.text = text }
 
-  /// The table is not there.
+  /// Whether the table does not exist.
   var isMissing: Bool { text.contains("No such file or directory") }
 
   /// Its first line.

@@ -1,4 +1,4 @@
-/// The kernel's announcements about power supplies (uevents): mains that come and go, batteries that count down.
+/// The kernel's announcements about power supplies (uevents): mains that come and go, batteries that discharge.
 package final class PowerEvents {
   private let socket: NetlinkSocket
 
@@ -8,10 +8,10 @@ package final class PowerEvents {
     try socket.join(group: 1)
   }
 
-  /// To be watched for readability; then call `drain`.
+  /// The descriptor to watch for readability; then call `drain`.
   package var descriptor: Int32 { socket.descriptor }
 
-  /// Whether any of what has been announced is about a power supply, or was lost.
+  /// Whether an announcement is about a power supply, or one was lost.
   package func drain() -> Bool {
     var isAboutPower = false
     for _ in 0..<8192 {
@@ -25,7 +25,7 @@ package final class PowerEvents {
     return isAboutPower
   }
 
-  /// `change@/devices/…`, then `NAME=value` texts, each with a NUL behind it.
+  /// `change@/devices/…`, then `NAME=value` texts, each followed by a NUL.
   package static func isAboutPower(_ event: [UInt8]) -> Bool {
     event.split(separator: 0).contains { $0.elementsEqual("SUBSYSTEM=power_supply".utf8) }
   }

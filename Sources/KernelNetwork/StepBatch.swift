@@ -4,20 +4,20 @@ import NetworkTypes
 import Wire
 
 extension NetlinkSocket {
-  /// Sends the steps, at most `batchLimit`, to the kernel at once, and judges what it refused.
+  /// Sends the steps, at most `batchLimit`, to the kernel at once, and evaluates its refusals.
   func apply(batch steps: ArraySlice<Step>, _ links: inout LinkTable) -> [StepResult] {
     do throws(NetlinkError) {
       let outcomes = try outcomes(ofSending: Array(steps), links.all(self))
       return zip(steps, outcomes).map { StepResult(step: $0, outcome: $1) }
     } catch {
-      // What became of each is not known then; each is as if not done, and may be tried again.
+      // The result of each is unknown then; each counts as not done, and may be tried again.
       return steps.map { step in
         StepResult(step: step, outcome: .failed(NetlinkError(code: error.code, what: step.description, kernelText: error.description)))
       }
     }
   }
 
-  /// What the kernel says of an object that is not there.
+  /// The kernel's error codes for a missing object.
   private static let absenceCodes = [ENOENT, ESRCH, ENODEV, EADDRNOTAVAIL]
 
   private func outcomes(ofSending steps: [Step], _ links: [String: Link]) throws(NetlinkError) -> [StepResult.Outcome] {
@@ -56,7 +56,7 @@ extension NetlinkSocket {
   }
 }
 
-/// What is there when the kernel says that something is: an object may be in the way that is not the one that was asked for.
+/// The objects that exist when the kernel reports EEXIST: the existing object may differ from the requested one.
 private struct ExistingObjects {
   let linkNames: [UInt32: String]
   private var routes: [UInt32: Set<Route>] = [:]
@@ -84,7 +84,7 @@ private struct ExistingObjects {
 }
 
 extension Route {
-  /// Without what the kernel adds by itself.
+  /// The route without the values that the kernel adds by itself.
   fileprivate var comparable: Route {
     var route = self
     route.isDead = false

@@ -2,15 +2,15 @@ package import KernelModel
 package import NetworkTypes
 import Wire
 
-/// Asks nl80211 which links are radios and what networks they are on.
+/// Reads from nl80211 the radio links and their networks.
 package struct WiFiReader: Sendable {
   private let socket: NetlinkSocket
 
   package init() throws(NetlinkError) { socket = try NetlinkSocket(.generic) }
 
-  /// By link index; what is known is `nil` for a radio that is on no network, or that offers one. Where nl80211 is there and does not
-  /// answer, nothing is known of any of `links` that may be a radio. Empty where the kernel has no Wi-Fi. `details`: also the access point
-  /// and its security, for which the kernel has to be asked about every network that the radio has heard.
+  /// The facts by link index; a known value is `nil` for a radio that is on no network, or that offers one. If nl80211 exists and does not
+  /// answer, the facts of any of `links` that may be a radio are unknown. Empty if the kernel has no Wi-Fi. `details`: also the access
+  /// point and its security, which requires a query for every network that the radio has received.
   package func read(links: [Link] = [], details: Bool = true) -> [InterfaceIndex: WiFiFacts] {
     do throws(NetlinkError) {
       return try readInterfaces(details)
@@ -27,7 +27,7 @@ package struct WiFiReader: Sendable {
     do throws(NetlinkError) {
       radios = try read("read Wi-Fi interfaces", WirelessInterface.init) { $0.dumpWirelessInterfaces(family: family, sequence: $1) }
     } catch {
-      // Perhaps its module was loaded anew, with another number.
+      // Its module may have been loaded again, with another number.
       socket.forget(family: NL80211Message.family)
       throw error
     }
@@ -39,7 +39,7 @@ package struct WiFiReader: Sendable {
     return facts
   }
 
-  /// By the networks that the radio has heard, one of which it may be on.
+  /// The joined network, from the networks that the radio has received.
   private func joinedNetwork(of radio: WirelessInterface, _ family: UInt16, _ details: Bool) -> WiFiFacts {
     if let ssid = radio.ssid, !details { return WiFiFacts(ssid: .known(ssid), bssid: .notNeeded, security: .notNeeded) }
     do throws(NetlinkError) {
@@ -47,7 +47,7 @@ package struct WiFiReader: Sendable {
         $0.dumpWirelessNetworks(interface: radio.index, family: family, sequence: $1)
       }
       if let joined = networks.first(where: \.isJoined) { return WiFiFacts(joined, ssid: radio.ssid) }
-      // The kernel drops a network that it has not heard for long, though the radio may still be on it.
+      // The kernel drops a network that it has not received for long, though the radio may still be on it.
       guard let ssid = radio.ssid else { return WiFiFacts() }
       let stations = try read("read Wi-Fi stations", WirelessStation.init) {
         $0.dumpWirelessStations(interface: radio.index, family: family, sequence: $1)

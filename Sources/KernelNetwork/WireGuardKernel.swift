@@ -4,7 +4,7 @@ import LinuxIO
 package import NetworkTypes
 import Wire
 
-/// WireGuard devices that the kernel runs, by generic netlink. Of the namespace in which it was made; may be used from any thread.
+/// WireGuard devices of the kernel, by generic netlink, in the namespace in which this was created. May be used from any thread.
 package struct WireGuardKernel: Sendable {
   private let generic: NetlinkSocket
   private let route: NetlinkSocket
@@ -14,8 +14,7 @@ package struct WireGuardKernel: Sendable {
     route = try NetlinkSocket(.route)
   }
 
-  /// Whether this kernel has WireGuard. Loads its module where that is possible; where the family stays
-  /// unknown, makes a link and removes it.
+  /// Whether this kernel has WireGuard. Loads its module if possible; if the family stays unknown, creates a link and removes it.
   package func isSupported() -> Bool {
     if let family = try? generic.resolve(family: WireGuardMessage.family), family > 0 { return true }
     let name = "rw-probe\(getpid() % 1_000_000)"
@@ -30,7 +29,7 @@ package struct WireGuardKernel: Sendable {
     }
   }
 
-  /// Whether this kernel seems to have WireGuard, asked without making anything: the family is there, or a module of that name is.
+  /// Whether this kernel seems to have WireGuard, without creating a link: the family exists, or a module of that name.
   package func isLikely() -> Bool {
     if let family = try? generic.resolve(family: WireGuardMessage.family), family > 0 { return true }
     var system = utsname()
@@ -43,7 +42,7 @@ package struct WireGuardKernel: Sendable {
     }
   }
 
-  /// The device as it is now; `nil` where there is no such link or it is no WireGuard link of the kernel's.
+  /// The present state of the device; `nil` if there is no such link, or it is no WireGuard link of the kernel.
   package func read(_ link: String) throws(NetlinkError) -> WireGuardState? {
     guard let family = try generic.resolve(family: WireGuardMessage.family) else { return nil }
     var lastError: NetlinkError?
@@ -62,8 +61,8 @@ package struct WireGuardKernel: Sendable {
     throw lastError ?? NetlinkError(code: EIO, what: "wg show \(link)")
   }
 
-  /// Changes the device into what is wanted as `wg syncconf` would: sessions of peers that stay go on, and keep endpoints that roamed
-  /// unless `settingEndpoints`. False where nothing had to be changed.
+  /// Changes the device as `wg syncconf` would: sessions of remaining peers continue, and keep roamed endpoints unless `settingEndpoints`.
+  /// Returns false if nothing had to be changed.
   @discardableResult
   package func configure(link: String, _ device: WireGuardDevice, settingEndpoints: Bool = false) throws(NetlinkError) -> Bool {
     let change = WireGuardChange(from: try read(link), to: device, settingEndpoints: settingEndpoints)
@@ -72,12 +71,12 @@ package struct WireGuardKernel: Sendable {
     return true
   }
 
-  /// Configures the device from nothing: every peer is made anew, at the endpoint given, and begins a new session.
+  /// Configures the device from nothing: every peer is created again, with the given endpoint, and begins a new session.
   package func configureAnew(link: String, _ device: WireGuardDevice) throws(NetlinkError) {
     try send(WireGuardChange(from: nil, to: device), to: link, "wg setconf \(link)")
   }
 
-  /// Sets the endpoints of peers that are there.
+  /// Sets the endpoints of existing peers.
   package func setEndpoints(_ endpoints: [WireGuardKey: Endpoint], link: String) throws(NetlinkError) {
     let peers = endpoints.map { key, endpoint in
       var peer = WireGuardChange.Peer(updating: key)
@@ -87,8 +86,8 @@ package struct WireGuardKernel: Sendable {
     try send(WireGuardChange(peers: peers), to: link, "wg set \(link) endpoints")
   }
 
-  /// Makes the kernel send to the peers now, and so begin a handshake where one is due: a keepalive goes out whenever the interval rises
-  /// from nothing. Leaves the interval at `keepaliveSeconds`; 0 is off.
+  /// Makes the kernel send to the peers now, and so begin a handshake if one is due: a keepalive is sent whenever the interval rises from
+  /// zero. The interval is then `keepaliveSeconds`; 0 is off.
   package func poke(link: String, peers: [WireGuardKey], keepaliveSeconds: UInt16) throws(NetlinkError) {
     let intervals = keepaliveSeconds == 0 ? [0, 1, 0] : [0, keepaliveSeconds]
     for seconds in intervals {

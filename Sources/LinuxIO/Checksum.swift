@@ -1,7 +1,7 @@
-/// CRC-32 of IEEE 802.3, for files that a power failure or a disk may have damaged: every single flipped bit, and every
-/// burst of up to 32, changes it.
+/// CRC-32 of IEEE 802.3, for files that a power failure or a disk may have damaged. It detects every single flipped bit, and every burst of
+/// up to 32.
 package enum Checksum {
-  /// As eight hexadecimal digits.
+  /// The checksum as eight hexadecimal digits.
   package static func text(of bytes: some Sequence<UInt8>) -> String {
     let digits = String(crc32(bytes), radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits

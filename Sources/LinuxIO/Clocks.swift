@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How long the machine has slept since it started: what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
+/// The time that the machine has slept since boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
 package var timeAsleep: Duration {
   func read(_ clock: clockid_t) -> Duration {
     var time = timespec()

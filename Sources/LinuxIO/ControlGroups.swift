@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The control group of version 2 that a process is in (cgroups(7)), from the root of the hierarchy; `nil` where there is no such
-/// process, or no such hierarchy.
+/// The version 2 control group of a process (cgroups(7)), from the root of the hierarchy; `nil` if there is no such process or no such
+/// hierarchy.
 package func controlGroup(of process: Int32) -> String? {
   guard let text = try? TextFile.read("/proc/\(process)/cgroup") else { return nil }
   let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
   return lines.first { $0.hasPrefix("0::/") }.map { String($0.dropFirst(3)) }
 }
 
-/// Where the hierarchy of version 2 is below /sys/fs/cgroup: in its place, or beside groups of version 1; `nil`: nowhere.
+/// The mount point of the version 2 hierarchy below /sys/fs/cgroup: its own, or beside groups of version 1; `nil`: none.
 package var controlGroupMount: String? {
   ["", "unified"].first { access("/sys/fs/cgroup/\($0)/cgroup.procs", F_OK) == 0 }
 }
 
-/// Whether a program is in the group, or in one below it. `path`: below /sys/fs/cgroup.
+/// Whether a process is in the group, or in one below it. `path`: below /sys/fs/cgroup.
 package func isControlGroupPopulated(_ path: String) -> Bool {
   guard let text = try? TextFile.read("/sys/fs/cgroup/\(path)/cgroup.events", limit: 4096) else { return false }
   return String(decoding: text, as: UTF8.self).split(separator: "\n").contains("populated 1")

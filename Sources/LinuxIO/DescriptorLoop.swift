@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 package import NetworkTypes
 
-/// A thread that waits for descriptors, deadlines, signals and the ends of children, over epoll(7). It needs the kernel and nothing else.
+/// A loop over epoll(7) for descriptors, deadlines, signals and the ends of children. It needs only the kernel.
 ///
-/// For processes that link as little as they can; the agent has `EventLoop`. Everything is called back on the thread that runs the loop,
-/// one thing at a time. When idle it sleeps in the kernel without a tick.
+/// For processes with a minimum of libraries; the agent has `EventLoop`. All callbacks run on the loop's thread, one at a time. When idle
+/// it sleeps in the kernel without a timer.
 package final class DescriptorLoop {
   private static let timerIdentity: UInt64 = 0
   private static let batch: Int32 = 16
@@ -15,9 +15,9 @@ package final class DescriptorLoop {
   private let timer: FileDescriptor
   private var nextIdentity = timerIdentity + 1
   private var callbacks: [UInt64: (UInt32) -> Void] = [:]
-  /// Which source watches a descriptor. One that outlived its descriptor is not the one that another descriptor of that number has.
+  /// The source that watches each descriptor. It distinguishes a source whose descriptor was closed from a later one with the same number.
   private var watchers: [Int32: UInt64] = [:]
-  /// A few: searched, not sorted.
+  /// Few entries: searched, not sorted.
   private var deadlines: [(at: Moment, identity: UInt64)] = []
   private var code: Int32?
 
@@ -31,7 +31,7 @@ package final class DescriptorLoop {
     guard clinux_poller_add(poller, timer, clinux_readable, Self.timerIdentity) == 0 else { throw .last("watch a timer") }
   }
 
-  /// Runs until `stop`; gives the code that it was told.
+  /// Runs until `stop`; returns the code given there.
   package func run() throws(SystemError) -> Int32 {
     var ready = [clinux_ready](repeating: clinux_ready(), count: Int(Self.batch))
     while true {
@@ -45,7 +45,7 @@ package final class DescriptorLoop {
     }
   }
 
-  /// Lets `run` return after the current callback.
+  /// Makes `run` return after the current callback.
   package func stop(code: Int32 = 0) { self.code = self.code ?? code }
 
   /// Calls back while the descriptor is readable.
@@ -53,13 +53,13 @@ package final class DescriptorLoop {
     try whenReady(descriptor, events: clinux_readable) { _ in handler() }
   }
 
-  /// Calls back while the descriptor takes more.
+  /// Calls back while the descriptor is writable.
   package func whenWritable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> Source {
     try whenReady(descriptor, events: clinux_writable) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold; EPOLLHUP and EPOLLERR are reported even for 0. A descriptor can have one source at a
-  /// time (EEXIST): who wants other events drops the source before.
+  /// Calls back with the `EPOLL*` bits that are set; EPOLLHUP and EPOLLERR are reported even for 0. A descriptor can have one source at a
+  /// time (EEXIST): release it before watching other events.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> Source {
     let identity = newIdentity()
     guard clinux_poller_add(poller.number, descriptor, events, identity) == 0 else { throw .last("watch a descriptor") }
@@ -77,20 +77,20 @@ package final class DescriptorLoop {
     return Source(identity, of: self)
   }
 
-  /// Calls back for each arrival of a signal; from here on it has no other effect on the calling thread.
+  /// Calls back for each arrival of a signal; from then on it has no other effect on the calling thread.
   package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> Source {
     let descriptor = clinux_signal_reader(number)
     guard descriptor >= 0 else { throw .last("watch a signal") }
     let file = FileDescriptor(owning: descriptor)
     let source = try whenReadable(descriptor) {
-      // Each that is read was sent at least once.
+      // Each one that is read was sent at least once.
       while let read = try? file.read(atMost: Int(clinux_signal_size)), !read.isEmpty { handler() }
     }
     source.file = file
     return source
   }
 
-  /// Calls back once with the child's exit code, 128 and more for a signal, and reaps it (pidfd_open(2), Linux 5.3).
+  /// Calls back once with the child's exit code, 128 plus the number for a signal, and reaps it (pidfd_open(2), Linux 5.3).
   package func onExit(of child: Int32, _ handler: @escaping (Int32) -> Void) throws(SystemError) -> Source {
     let descriptor = clinux_process(child)
     guard descriptor >= 0 else { throw .last("watch a child") }
@@ -112,7 +112,7 @@ package final class DescriptorLoop {
   }
 
   private func callDue() {
-    // So that it is not readable for what is done now.
+    // Disarmed, it is not readable for deadlines that are handled now.
     clinux_timer_set(timer.number, 0)
     let now = Moment.now
     let due = deadlines.filter { $0.at <= now }.sorted { $0.at < $1.at }
@@ -142,12 +142,12 @@ package final class DescriptorLoop {
     clinux_poller_remove(poller.number, descriptor)
   }
 
-  /// A registration with the loop: lasts as long as the value is kept, not a moment longer, also where its own callback drops it.
+  /// A registration with the loop: it lasts exactly as long as the value is retained, even if its own callback releases it.
   package final class Source {
     private weak var loop: DescriptorLoop?
     private let identity: UInt64
     private let descriptor: Int32?
-    /// What is watched, where the source opened it.
+    /// The watched file, if the source opened it.
     fileprivate var file: FileDescriptor?
 
     fileprivate init(_ identity: UInt64, of loop: DescriptorLoop, descriptor: Int32? = nil) {
@@ -158,7 +158,7 @@ package final class DescriptorLoop {
 
     deinit { cancel() }
 
-    /// Ends the registration now, as dropping the value does.
+    /// Ends the registration now, as does releasing the value.
     package func cancel() {
       loop?.remove(identity, descriptor: descriptor)
       loop = nil

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// A place at which a test can have the process die by SIGKILL: before and after everything that changes the machine or the disk.
+/// A point at which a test can kill the process by SIGKILL: before and after each change of the machine or the disk.
 ///
-/// `ROAMWARD_DIE_AT=n` kills it at the n-th place that it comes to, counted from 1; `ROAMWARD_FAULT_LOG=file` writes down all that it comes
-/// to. Only debug builds read them: what is shipped has no switch by which anybody's environment could stop the agent, and pays nothing.
+/// `ROAMWARD_DIE_AT=n` kills it at the n-th point that it reaches, counted from 1; `ROAMWARD_FAULT_LOG=file` logs all of them. Only debug
+/// builds read these variables: in a release the environment cannot stop the agent, and there is no cost.
 package enum FaultPoint {
-  /// `what` says the place, as `before ip link add dev corp type wireguard`.
+  /// `what` describes the point, as `before ip link add dev corp type wireguard`.
   @inline(__always)
   package static func pass(_ what: @autoclosure () -> String) {
     #if DEBUG
@@ -14,7 +14,7 @@ package enum FaultPoint {
     #endif
   }
 
-  /// Whether anything listens; always false in a release.
+  /// Whether one of the variables is set; always false in a release.
   @inline(__always)
   package static var isArmed: Bool {
     #if DEBUG

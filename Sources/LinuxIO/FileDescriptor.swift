@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An open descriptor, closed when the last reference goes.
+/// An open descriptor, closed when the last reference is released.
 package final class FileDescriptor {
   package let number: Int32
 
@@ -9,7 +9,7 @@ package final class FileDescriptor {
 
   deinit { close(number) }
 
-  /// What the kernel says where it would not open as many descriptors as a look at the machine takes at a time; `nil` where it would.
+  /// The kernel's error if it would not open as many descriptors as an observation needs at once; `nil` if it would.
   package static func shortage(of count: Int = 8) -> SystemError? {
     var spare: [FileDescriptor] = []
     for _ in 0..<count {
@@ -23,7 +23,7 @@ package final class FileDescriptor {
     return nil
   }
 
-  /// Reads what is there, up to `limit` bytes. `nil` when nothing is there now; empty at the end.
+  /// Reads the available data, up to `limit` bytes. `nil` if none is available now; empty at the end.
   package func read(atMost limit: Int = 65_536) throws(SystemError) -> [UInt8]? {
     var count = 0
     var failure: SystemError?
@@ -37,7 +37,7 @@ package final class FileDescriptor {
     throw failure
   }
 
-  /// Writes a prefix of the bytes and says how many; 0 when the other side takes nothing now.
+  /// Writes a prefix of the bytes and returns its length; 0 if the other side accepts none now.
   package func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
     let count = bytes.withUnsafeBytes { buffer in
       var count = 0

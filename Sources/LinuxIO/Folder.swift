@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Folders on disk.
 package enum Folder {
-  /// Makes a folder with this mode where it is missing, and those above it with 0755, whatever the umask.
+  /// Creates a folder with this mode if it is missing, and its parents with 0755, whatever the umask.
   package static func make(_ path: String, mode: UInt32) throws(SystemError) {
     var made = path.hasPrefix("/") ? "" : "."
     let parts = path.split(separator: "/")
@@ -17,13 +17,13 @@ package enum Folder {
     }
   }
 
-  /// The folder that a path's last component is in.
+  /// The folder that contains a path's last component.
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The names that begin with a prefix, sorted; none where the folder cannot be read.
+  /// The names that begin with a prefix, sorted; none if the folder cannot be read.
   package static func names(in path: String, withPrefix prefix: String = "") -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }

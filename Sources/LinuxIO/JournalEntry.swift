@@ -15,7 +15,7 @@ package struct JournalEntry: Hashable, Sendable {
 
   package init() {}
 
-  /// A name is capital letters, digits and underscores, and begins with a letter; what is none becomes an underscore.
+  /// Adds a field. A name is capital letters, digits and underscores, and begins with a letter; other characters become underscores.
   package mutating func add(_ name: String, _ value: String) {
     let letters = name.uppercased().unicodeScalars.map { scalar in
       ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar) ? Character(scalar) : "_"
@@ -23,7 +23,7 @@ package struct JournalEntry: Hashable, Sendable {
     fields.append(Field(name: String(letters), value: value))
   }
 
-  /// `NAME=value`, a line each; a value with a line feed has its length before it, in 64 bits, the lowest first.
+  /// `NAME=value`, a line each; a value with a line feed has its length before it, in 64 bits, little-endian.
   package var datagram: [UInt8] {
     var bytes: [UInt8] = []
     for field in fields {
@@ -40,7 +40,7 @@ package struct JournalEntry: Hashable, Sendable {
     return bytes
   }
 
-  /// Whether the journal has taken it. Never waits: a journal that is full or away does not.
+  /// Returns whether the journal has taken it. Never blocks: a full or absent journal does not take it.
   package func send(to path: String = JournalEntry.socket) -> Bool {
     let number = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard number >= 0 else { return false }

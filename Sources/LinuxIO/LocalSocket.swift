@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Who is at the other end of a unix socket, as the kernel saw it at the time of connecting (`SO_PEERCRED` of unix(7)).
+/// The credentials of a unix socket's peer, recorded by the kernel at the time of connecting (`SO_PEERCRED` of unix(7)).
 package struct PeerCredentials: Hashable, Sendable {
   package let user: UInt32
   package let group: UInt32
@@ -15,14 +15,14 @@ extension FileDescriptor {
     return PeerCredentials(user: user, group: group, process: process)
   }
 
-  /// A stream connection to a unix socket; blocking unless asked otherwise.
+  /// A stream connection to a unix socket; blocking by default.
   package static func connect(to path: String, nonBlocking: Bool = false) throws(SystemError) -> FileDescriptor {
     let socket = try localSocket(nonBlocking: nonBlocking)
     guard clinux_unix_connect(socket.number, path) == 0 else { throw .last("connect to \(path)") }
     return socket
   }
 
-  /// A listening unix socket, made with the mode from its first instant; a dead socket that stands there is replaced, a live one is not.
+  /// A listening unix socket, created with the mode from its first instant. A dead socket at the path is replaced, a live one is not.
   package static func listen(at path: String, mode: UInt32) throws(SystemError) -> FileDescriptor {
     if let other = try? connect(to: path) {
       withExtendedLifetime(other) {}
@@ -37,7 +37,7 @@ extension FileDescriptor {
     return socket
   }
 
-  /// Removes a socket's file that a process which was killed has left: where nobody listens any more.
+  /// Removes the socket file of a killed process, if no process listens on it any more.
   package static func removeDeadSocket(_ path: String) { if isDeadSocket(path) { unlink(path) } }
 
   package static func isDeadSocket(_ path: String) -> Bool {
@@ -49,7 +49,7 @@ extension FileDescriptor {
     }
   }
 
-  /// The next waiting connection, non-blocking; `nil` when none waits.
+  /// The next pending connection, non-blocking; `nil` if there is none.
   package func accept() throws(SystemError) -> FileDescriptor? {
     let number = clinux_accept(self.number)
     if number >= 0 { return FileDescriptor(owning: number) }

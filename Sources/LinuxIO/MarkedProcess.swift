@@ -1,26 +1,25 @@
 internal import Glibc
 
-/// A program that the agent has started, or what such a program has started: told by the variables that it was
-/// given, which its children inherit.
+/// A program that the agent has started, or a descendant of one, identified by its environment variables, which children inherit.
 ///
-/// Anybody can give such variables to a process of his own, so they tell what a process is for, and not whose it is. It is the agent's if
-/// its user is the one who looks, which is root; or if it holds the TUN device of its link; or if it is in the control group of the agent's
-/// unit; or if a process that is the agent's, or the agent, is among its ancestors.
+/// Every user can set such variables, so they show the purpose of a process, and not its owner. It is the agent's if one of these is true:
+/// its user is the caller's, which is root; it holds the TUN device of its link; it is in the control group of the agent's unit; or the
+/// agent, or a process of the agent, is among its ancestors.
 package struct MarkedProcess: Hashable, Sendable {
   package let process: Int32
   package let group: Int32
   package let session: Int32
-  /// `ROAMWARD_LINK`, `ROAMWARD_TUNNEL` and `ROAMWARD_ACTION`, as far as it has them.
+  /// `ROAMWARD_LINK`, `ROAMWARD_TUNNEL` and `ROAMWARD_ACTION`, as far as they are set.
   package let marks: [String: String]
   package let command: [String]
 
-  /// One of the agent's runs that is still under way: it leads the group that the agent gave it. What it has left running in the background
-  /// has another leader, or a session of its own.
+  /// Whether it is a run of the agent that is still in progress: it leads the group that the agent gave it. Its background processes have
+  /// another leader, or a session of their own.
   package var isRun: Bool { process == group && process != session }
 
   private static let names = ["ROAMWARD_LINK", "ROAMWARD_TUNNEL", "ROAMWARD_ACTION"]
 
-  /// Those of this network namespace whose variables can be read, which takes root.
+  /// The processes of this network namespace whose variables are readable, which requires root.
   package static var all: [MarkedProcess] {
     let home = target(of: "/proc/self/ns/net")
     return Folder.names(in: "/proc").compactMap { name in
@@ -35,13 +34,13 @@ package struct MarkedProcess: Hashable, Sendable {
       }
       guard !marks.isEmpty, target(of: "/proc/\(name)/ns/net") == home, isOurs(process, marks) else { return nil }
       let command = (try? TextFile.read("/proc/\(name)/cmdline")).map(strings) ?? []
-      // One that has ended and waits for its parent has no command any more.
+      // A zombie process has no command any more.
       if command.isEmpty { return nil }
       return MarkedProcess(process: process, group: getpgid(process), session: getsid(process), marks: marks, command: command)
     }
   }
 
-  /// Its effective user, and its parent (proc_pid_status(5)).
+  /// The process's effective user and parent (proc_pid_status(5)).
   private static func status(of process: Int32) -> (user: UInt32, parent: Int32)? {
     guard let text = try? TextFile.read("/proc/\(process)/status", limit: 8192) else { return nil }
     var (user, parent): (UInt32?, Int32?)
@@ -64,7 +63,7 @@ package struct MarkedProcess: Hashable, Sendable {
 
   private static let unit = "/system.slice/roamwardd.service"
 
-  /// Whether it has the TUN device of that name open, which takes CAP_NET_ADMIN.
+  /// Whether it has the TUN device of that name open, which requires CAP_NET_ADMIN.
   private static func holdsDevice(of link: String, _ process: Int32) -> Bool {
     let folder = "/proc/\(process)/fdinfo"
     return Folder.names(in: folder).contains { name in
@@ -98,7 +97,7 @@ package struct MarkedProcess: Hashable, Sendable {
     return String(decoding: words, as: UTF8.self).split(separator: "/").last?.hasPrefix("roamwardd") ?? false
   }
 
-  /// Kills these programs, each with its group, and waits until they are gone: half a second at most. For the time before the loop runs.
+  /// Kills these programs, each with its group, and waits until they are gone: half a second at most. For use before the loop runs.
   package static func end(_ isMeant: (MarkedProcess) -> Bool) {
     for _ in 0..<50 {
       let meant = all.filter(isMeant)

@@ -1,17 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// One end of a SOCK_SEQPACKET pair of unix(7): messages arrive whole, in order, or not at all, and a descriptor may ride along.
+/// One end of a SOCK_SEQPACKET pair of unix(7): messages arrive whole and in order, or not at all, and may have a descriptor attached.
 package final class MessageChannel {
-  /// Which descriptor the channel of a helper is in the helper.
+  /// The descriptor number of the channel in a helper.
   package static let inheritedNumber: Int32 = 3
 
-  /// Bytes of the longest message. A longer one is an error at either end.
+  /// The maximum length of a message in bytes. A longer one is an error at either end.
   package static let limit = 65_536
 
   package enum Received {
     case message([UInt8], FileDescriptor?)
-    /// There is none now.
+    /// No message is available now.
     case nothing
     /// The other end has closed.
     case ended
@@ -21,14 +21,14 @@ package final class MessageChannel {
 
   package init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
-  /// Two ends: the first is non-blocking, the second is to be handed to another process.
+  /// Creates two ends: the first is non-blocking, the second is for another process.
   package static func pair() throws(SystemError) -> (MessageChannel, FileDescriptor) {
     var ends: [Int32] = [-1, -1]
     guard clinux_message_pair(&ends) == 0 else { throw .last("make a channel") }
     return (MessageChannel(FileDescriptor(owning: ends[0])), FileDescriptor(owning: ends[1]))
   }
 
-  /// Sends a message; `passed` stays open here. EAGAIN where the other end has left too much unread, EPIPE where it has closed.
+  /// Sends a message; `passed` stays open here. Throws EAGAIN if the other end has left too much unread, EPIPE if it has closed.
   package func send(_ message: [UInt8], passing passed: FileDescriptor? = nil) throws(SystemError) {
     guard message.count <= Self.limit else { throw SystemError(code: EMSGSIZE, operation: "send a message") }
     let result = message.withUnsafeBytes { clinux_send_message(descriptor.number, $0.baseAddress, $0.count, passed?.number ?? -1) }
@@ -36,7 +36,7 @@ package final class MessageChannel {
     guard result == 0 else { throw .last("send a message") }
   }
 
-  /// Takes the next message, without waiting. Descriptors are closed unread where none is wanted.
+  /// Takes the next message, without blocking. Unwanted descriptors are closed.
   package func receive(takesDescriptors: Bool = false) throws(SystemError) -> Received {
     var passed: Int32 = -1
     var count = 0
@@ -56,7 +56,7 @@ package final class MessageChannel {
     return count == 0 ? .ended : .message(bytes, file)
   }
 
-  /// Waits for a message, `limit` at most; whether there is one, or the end.
+  /// Waits for a message, `limit` at most; returns whether there is one, or the end.
   package func wait(atMost limit: Duration) -> Bool {
     let (seconds, attoseconds) = limit.components
     var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)

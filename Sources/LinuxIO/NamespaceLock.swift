@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 internal import NetworkTypes
 
-/// Keeps a second agent out of a network namespace, whatever its state folder: both would change the same links, routes and rules.
+/// Prevents a second agent in a network namespace, whatever its state folder: both would change the same links, routes and rules.
 ///
-/// The lock is a listening unix socket with an abstract name, of which each network namespace has its own (unix(7)), and which goes with
-/// its process. Anybody can take any such name. So the name ends at random, a holder is found by its beginning in /proc/net/unix, and
-/// counts only if root or our own user listens there (SO_PEERCRED); others' sockets mean nothing.
+/// The lock is a listening unix socket with an abstract name. Each network namespace has its own names (unix(7)), and the socket ends with
+/// its process. Every user can take any such name. So the name ends with random characters, and a holder is found by its prefix in
+/// /proc/net/unix. It counts only if root or our own user listens there (SO_PEERCRED); other users' sockets are ignored.
 package final class NamespaceLock {
   private static let prefix = "roamwardd-lock-"
 
   private let socket: FileDescriptor
 
-  /// Takes the lock. A holder that is being killed may take a moment to go, as a child of it holds its descriptors until exec(2).
+  /// Takes the lock. A holder that is being killed may last a moment, because a child shares its descriptors until exec(2).
   package init(patience: Duration = .seconds(1)) throws(SystemError) {
     let name = Self.prefix + String(UInt64.random(in: .min ... .max), radix: 16)
     socket = try FileDescriptor.listen(atAbstract: name)
@@ -26,10 +26,10 @@ package final class NamespaceLock {
     }
   }
 
-  /// To be read, and what connects to be dropped, so that nobody fills the queue (`drain`).
+  /// The descriptor to watch: pending connections have to be closed, so that the queue does not fill (`drain`).
   package var descriptor: Int32 { socket.number }
 
-  /// Drops a few connections.
+  /// Closes a few connections.
   package func drain() {
     for _ in 0..<16 { if (try? socket.accept()) == nil { return } }
   }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Whether this process is in the network namespace of the first one: the one that the host's services speak for. Where that cannot be
-/// seen, it is taken for so, as it is for every program that nobody put elsewhere.
+/// Whether this process is in the network namespace of process 1, to which the host's services belong. If that cannot be determined, the
+/// answer is yes, as for every program by default.
 package func isNetworkOfFirstProcess() -> Bool {
   guard let first = networkNamespace(ofProcess: "1"), let own = networkNamespace(ofProcess: "self") else { return true }
   return first == own

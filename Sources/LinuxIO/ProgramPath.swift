@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Whether a program can be started by this name: a path that leads to one, or a name on PATH.
+/// Whether a program can be started by this name: a path of an executable, or a name on PATH.
 package func isOnPath(_ program: String) -> Bool {
   if program.contains("/") { return access(program, X_OK) == 0 }
   let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
 }
 
-/// Where a program of ours is: beside the one that runs, where all of them are built; in the folder `sbin` beside that one's, where they
-/// are installed; else its name, to be found on PATH.
+/// The path of one of our programs: beside the running one, as all are built; in the folder `sbin` beside that folder, as installed; else
+/// its name, for a search on PATH.
 package func programBeside(_ name: String) -> String {
   var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = buffer.withUnsafeMutableBytes {

@@ -1,15 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Changes of a file that others change too: between a look and a change somebody may have put something else
-/// there, which is not ours to replace.
+/// Changes a file that others change too: between a read and a change, another program may have put something there that must stay.
 ///
-/// rename(2) would replace it. So the two change places (`RENAME_EXCHANGE` of renameat2(2)), and what comes out is looked at; where it is
-/// another's, it goes back. For an instant it does not stand there.
+/// rename(2) would replace it. So the two files are exchanged (`RENAME_EXCHANGE` of renameat2(2)), and the previous one is checked. If it
+/// is another program's, it is put back. For an instant it is not at its path.
 package enum SharedFile {
-  /// As `TextFile.replace`, where what stood there is what `isExpected` knows, which is given the path at which that can be seen
-  /// now; nothing is as good. False where it was another's, and stands there as before. A file system that cannot exchange is
-  /// looked at just before instead.
+  /// Like `TextFile.replace`, if the previous file is one that `isExpected` accepts, which gets the path where it is readable now; or if
+  /// there was none. Returns false if it was another program's, which stays. Without exchange in the file system, the check is made just
+  /// before.
   package static func replace(
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil, ifThere isExpected: (String) -> Bool
   ) throws(SystemError) -> Bool {
@@ -47,7 +46,7 @@ package enum SharedFile {
     return true
   }
 
-  /// Removes it where it is what `isExpected` knows; false where it was another's, and stands there as before.
+  /// Removes the file if `isExpected` accepts it; returns false if it was another program's, which stays.
   package static func remove(_ path: String, ifThere isExpected: (String) -> Bool) throws(SystemError) -> Bool {
     let temporary = path + TextFile.temporarySuffix
     FaultPoint.pass("before removing \(path)")
@@ -56,7 +55,7 @@ package enum SharedFile {
       throw .last("remove \(path)")
     }
     let isOurs = isExpected(temporary)
-    // Where there is something new by now, that is what others want.
+    // A new file by now is the one that other programs want.
     if !isOurs, clinux_rename_to_new(temporary, path) != 0, errno == EINVAL || errno == ENOSYS { rename(temporary, path) }
     unlink(temporary)
     TextFile.syncFolder(of: path)
@@ -64,13 +63,14 @@ package enum SharedFile {
     return isOurs
   }
 
-  /// Until what comes out is what went in just before: somebody may put another there meanwhile, and then that is what belongs there.
+  /// Puts the file back: exchanges until the result is the file put there just before: another program may meanwhile put another file
+  /// there, which then stays.
   private static func giveBack(_ temporary: String, to path: String, inPlaceOf ours: Identity?) {
     var before = ours
     for _ in 0..<100 {
       let going = Identity(temporary)
       guard clinux_exchange(temporary, path) == 0 else {
-        // Removed meanwhile: what is in our hands was there before that.
+        // It was removed meanwhile: the file at hand is older than that.
         return
       }
       if Identity(temporary) == before { return }

@@ -1,30 +1,30 @@
 internal import CLinux
 internal import Glibc
 
-/// How a program is started beside the agent: with every signal at its default and unblocked, and with no
-/// descriptors but those that it is given.
+/// The parameters of a program started beside the agent: every signal has its default action and is unblocked, and only the given
+/// descriptors are open.
 package struct SpawnedProgram {
   package enum Descriptor {
     case nothing
-    /// The agent's own of that number.
+    /// The agent's own descriptor of that number.
     case inherited
     case open(FileDescriptor)
   }
 
   package enum Company {
-    /// A process group of its own, to be ended as a whole.
+    /// A process group of its own, which can be ended as a whole.
     case group
-    /// A session of its own: it outlives who started it.
+    /// A session of its own: it outlives its parent.
     case session
   }
 
-  /// Looked up on PATH unless it holds a slash.
+  /// Searched on PATH unless it contains a slash.
   package var program: String
   /// With the program's own name first.
   package var arguments: [String]
   /// `NAME=value`.
   package var environment: [String]
-  /// By the number that each is to have, from 0 on.
+  /// The descriptors, by their number in the program, from 0 on.
   package var descriptors: [Descriptor]
   package var company: Company
   /// Its file mode creation mask (umask(2)); `nil`: the agent's own.
@@ -41,7 +41,7 @@ package struct SpawnedProgram {
     self.company = company
   }
 
-  /// posix_spawn(3); gives the process's number.
+  /// Starts it by posix_spawn(3); returns the process ID.
   package func start() throws(SystemError) -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -52,14 +52,14 @@ package struct SpawnedProgram {
       case .nothing: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
       case .inherited: break
       case .open(let file):
-        // Out of the way of the numbers that they are to have.
+        // The copies must not collide with the numbers in the program.
         let copy = fcntl(file.number, F_DUPFD_CLOEXEC, 16)
         guard copy >= 0 else { throw .last("start \(program)") }
         high.append(FileDescriptor(owning: copy))
         posix_spawn_file_actions_adddup2(&actions, copy, number)
       }
     }
-    // Ours are close-on-exec; what the agent itself was started with may not be.
+    // Our descriptors are close-on-exec; those inherited by the agent itself may not be.
     clinux_spawn_close_from(&actions, Int32(descriptors.count))
 
     var attributes = posix_spawnattr_t()
@@ -79,7 +79,7 @@ package struct SpawnedProgram {
     var envp = environment.map { strdup($0) } + [nil]
     defer { for text in argv + envp { free(text) } }
     var process = pid_t()
-    // posix_spawn(3) has no attribute for it. The agent's one thread makes no file meanwhile.
+    // posix_spawn(3) has no attribute for it. The agent's only thread creates no file meanwhile.
     let own = umask.map { Glibc.umask($0) }
     let result = posix_spawnp(&process, program, &actions, &attributes, &argv, &envp)
     if let own { _ = Glibc.umask(own) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A system call that failed: what was attempted, and `errno` of errno(3).
+/// A failed system call: the operation, and `errno` of errno(3).
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Int32
   package let operation: String
@@ -10,12 +10,12 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.operation = operation
   }
 
-  /// From the calling thread's `errno`: to be made before anything else may change it.
+  /// The error of the calling thread's `errno`: to be created before anything else may change it.
   package static func last(_ operation: String) -> SystemError { SystemError(code: errno, operation: operation) }
 
   package var reason: String { Self.words(code) }
 
-  /// The C library's words for the code, and the cure of what an administrator has set too low.
+  /// The C library's text for the code, and the remedy if an administrator's limit is too low.
   package static func words(_ code: Int32) -> String {
     let words = strerror(code).map { String(cString: $0) } ?? "error \(code)"
     return switch code {
@@ -25,7 +25,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether the program, or the machine, has no descriptor left.
+  /// Whether the program, or the machine, has no free descriptor.
   package var isShortage: Bool { code == EMFILE || code == ENFILE }
 
   package var description: String { "\(operation): \(reason)" }

@@ -12,7 +12,7 @@ package struct TCPConnection: Hashable, Sendable {
     self.remotePort = remotePort
   }
 
-  /// All of them; `nil` where the kernel does not say.
+  /// All established connections; `nil` if the kernel does not report them.
   package static var all: [TCPConnection]? {
     var found: [TCPConnection]?
     for name in ["tcp", "tcp6"] {
@@ -22,8 +22,8 @@ package struct TCPConnection: Hashable, Sendable {
     return found
   }
 
-  /// Reads the lines of /proc/net/tcp and tcp6 (proc(5)): addresses as words of the machine's byte order, state 01 for established. What
-  /// cannot be read is passed over.
+  /// Reads the lines of /proc/net/tcp and tcp6 (proc(5)): addresses as words of the machine's byte order, state 01 for established.
+  /// Unreadable lines are skipped.
   package static func parse(_ text: String) -> [TCPConnection] {
     text.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
@@ -43,7 +43,7 @@ package struct TCPConnection: Hashable, Sendable {
       withUnsafeBytes(of: word) { bytes += Array($0) }
       rest = rest.dropFirst(8)
     }
-    // IPv4 that came in by a socket of IPv6.
+    // IPv4 over an IPv6 socket.
     if bytes.count == 16, bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff { bytes = Array(bytes[12...]) }
     return IPAddress(bytes: bytes).map { ($0, port) }
   }

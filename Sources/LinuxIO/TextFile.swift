@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Small files, whole.
+/// Small files, read and written as a whole.
 package enum TextFile {
-  /// Of the name under which `replace` writes beside the file; what a killed agent may leave.
+  /// The suffix of the name under which `replace` writes beside the file, and which a killed agent may leave behind.
   package static let temporarySuffix = ".roamward-new"
 
   /// The file's bytes, at most `limit`; a larger file is an error (EFBIG).
@@ -18,8 +18,8 @@ package enum TextFile {
     return bytes
   }
 
-  /// Puts the bytes in the place of whatever stood there, in one step (rename(2)): a reader sees the old file or the new one, and after
-  /// a power failure there is one of them. The file belongs to `owner`, or to the agent's own user and group.
+  /// Replaces the file in one step (rename(2)): a reader sees the old file or the new one, and a power failure leaves one of them. The file
+  /// belongs to `owner`, or to the agent's own user and group.
   package static func replace(
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)? = nil
   ) throws(SystemError) {
@@ -34,7 +34,7 @@ package enum TextFile {
     FaultPoint.pass("after writing \(path)")
   }
 
-  /// The whole new file, on disk, beside the one that it is to replace.
+  /// Writes the complete new file to disk, beside the one that it is to replace.
   static func prepare(
     _ path: String, with bytes: [UInt8], mode: UInt32, owner: (user: UInt32, group: UInt32)?
   ) throws(SystemError) -> FileDescriptor {
@@ -45,7 +45,7 @@ package enum TextFile {
     guard number >= 0 else { throw .last("create \(temporary)") }
     let file = FileDescriptor(owning: number)
     do throws(SystemError) {
-      // The owner first: a change of owner takes set-user-ID bits away.
+      // The owner comes first: a change of owner clears set-user-ID bits.
       if let owner, fchown(number, owner.user, owner.group) != 0 { throw .last("change the owner of \(temporary)") }
       fchmod(number, mode)
       try file.writeAll(bytes)
@@ -58,32 +58,31 @@ package enum TextFile {
     return file
   }
 
-  /// Makes a file that is not there yet (EEXIST), with its mode from the first instant.
+  /// Creates a file that must not exist (EEXIST), with its mode from the first instant.
   package static func create(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
     guard number >= 0 else { throw .last("create \(path)") }
     let file = FileDescriptor(owning: number)
-    // The umask may have taken something away.
+    // The umask may have cleared some bits.
     fchmod(number, mode)
     try file.writeAll(bytes)
   }
 
-  /// Adds to the end of a file that is there.
+  /// Appends to an existing file.
   package static func append(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
     let number = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
     guard number >= 0 else { throw .last("open \(path)") }
     try FileDescriptor(owning: number).writeAll(bytes)
   }
 
-  /// Writes over the file that stands there, keeping its inode: for a file that cannot be renamed over, as a
-  /// bind mount. No links are followed.
+  /// Overwrites an existing file and keeps its inode: for a file that cannot be renamed over, such as a bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
     let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { throw .last("open \(path)") }
     let file = FileDescriptor(owning: number)
     FaultPoint.pass("before overwriting \(path)")
     if FaultPoint.isArmed {
-      // Not one write, so that there is a middle to die in.
+      // Two writes, so that a test can kill the process between them.
       try file.writeAll(Array(bytes.prefix(bytes.count / 2)))
       FaultPoint.pass("while overwriting \(path)")
       try file.writeAll(Array(bytes.dropFirst(bytes.count / 2)))
@@ -94,7 +93,7 @@ package enum TextFile {
     guard fsync(number) == 0 else { throw .last("write \(path)") }
   }
 
-  /// Removes the file; one that is not there is as good.
+  /// Removes the file; a missing one is no error.
   package static func remove(_ path: String) throws(SystemError) {
     FaultPoint.pass("before removing \(path)")
     guard unlink(path) == 0 || errno == ENOENT else { throw .last("remove \(path)") }
@@ -102,7 +101,7 @@ package enum TextFile {
     FaultPoint.pass("after removing \(path)")
   }
 
-  /// Makes names that were given or taken in the file's folder last through a power failure; as far as the file system can.
+  /// Makes changes of names in the file's folder durable, as far as the file system can.
   static func syncFolder(of path: String) {
     let end = path.lastIndex(of: "/")
     let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."

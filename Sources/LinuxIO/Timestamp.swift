@@ -9,7 +9,7 @@ extension Timestamp {
     return Timestamp(milliseconds: Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000)
   }
 
-  /// For people, in local time: `2026-03-01 14:03:20`.
+  /// The local time for people: `2026-03-01 14:03:20`.
   package var localTime: String {
     var time = time_t(seconds)
     var parts = tm()

@@ -2,17 +2,17 @@ import JSON
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Why bytes are no message.
+/// The reason why bytes are no message.
 package struct ProbeMessageError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// What every message begins with.
+/// The first member of every message.
 private let version: Int64 = 1
 
-// MARK: Out
+// MARK: Encoding
 
 extension AgentMessage {
   package var bytes: [UInt8] {
@@ -87,14 +87,14 @@ private func message(_ kind: String, _ members: KeyValuePairs<String, JSON>) -> 
   return Array(JSON.object(head + members.map { JSON.Member(key: $0.key, value: $0.value) }).text().utf8)
 }
 
-/// No more of a reason than the bound, cut between characters.
+/// Limits a reason, cut between characters.
 private func cut(_ reason: String) -> String {
   var text = reason
   while text.utf8.count > ProbeLimits.reason { text.removeLast(max(1, (text.utf8.count - ProbeLimits.reason) / 4)) }
   return text
 }
 
-// MARK: In
+// MARK: Decoding
 
 extension AgentMessage {
   /// Reads a message; any bytes give a value or an error.
@@ -121,7 +121,7 @@ extension AgentMessage {
 }
 
 extension HelperMessage {
-  /// Reads a message of a helper that may have been taken over; any bytes give a value or an error.
+  /// Reads a message of a helper that may be compromised; any bytes give a value or an error.
   package init(_ bytes: [UInt8]) throws(ProbeMessageError) {
     let members = try Members(bytes)
     switch members.kind {

@@ -1,24 +1,24 @@
 package import NetworkTypes
 
-/// Bounds of what the agent and `roamward-probe` say to each other. What goes beyond is no message.
+/// Limits of the messages between the agent and `roamward-probe`. A message beyond them is invalid.
 package enum ProbeLimits {
-  /// Look-ups under way at once; the others wait in the agent.
+  /// Concurrent look-ups; the others wait in the agent.
   package static let lookUps = 8
-  /// Transfers under way at once.
+  /// Concurrent transfers.
   package static let transfers = 8
-  /// Name servers that a look-up may ask.
+  /// Name servers that a look-up may query.
   package static let servers = 3
   /// Addresses of a name; those beyond are left out.
   package static let addresses = 64
   /// Bytes of a body.
   package static let body = 16_384
-  /// Sockets that one errand may ask for beyond one for each of its destinations.
+  /// Sockets that one task may request beyond one for each of its destinations.
   package static let spareSockets = 16
-  /// Bytes of a reason; what is longer is cut off.
+  /// Bytes of a reason; the rest is cut off.
   package static let reason = 500
 }
 
-/// An address and a port of the internet.
+/// An internet address and a port.
 package struct Destination: Hashable, Sendable {
   package var address: IPAddress
   package var port: UInt16
@@ -29,13 +29,13 @@ package struct Destination: Hashable, Sendable {
   }
 }
 
-/// What the helper is to find out.
+/// A task of the helper.
 package enum Errand: Hashable, Sendable {
   case lookUp(LookUp)
   case transfer(Transfer)
 }
 
-/// The addresses of a name, as these servers have them, in this order of preference.
+/// A look-up of a name by these servers, in this order of preference.
 package struct LookUp: Hashable, Sendable {
   package var name: DomainName
   /// One to `ProbeLimits.servers`.
@@ -53,11 +53,11 @@ package struct Transfer: Hashable, Sendable {
   package var url: String
   /// One to `ProbeLimits.addresses`.
   package var addresses: [IPAddress]
-  /// Where there are any, the server's key has to be one of these, and nothing else is asked of its certificate.
+  /// If not empty, the server's key has to be one of these, and its certificate is not checked otherwise.
   package var pins: [String]
-  /// As an `Accept` header says it.
+  /// The value of an `Accept` header.
   package var accept: String?
-  /// Bytes of the body that are wanted, `ProbeLimits.body` at most.
+  /// The maximum length of the body in bytes, `ProbeLimits.body` at most.
   package var bodyLimit: Int
 
   package init(url: String, addresses: [IPAddress], pins: [String] = [], accept: String? = nil, bodyLimit: Int = 0) {
@@ -69,38 +69,38 @@ package struct Transfer: Hashable, Sendable {
   }
 }
 
-/// What the helper finds out, once for each errand.
+/// The result of a task, sent once for each.
 package enum ErrandAnswer: Hashable, Sendable {
-  /// Of a look-up: one to `ProbeLimits.addresses`, in the server's order.
+  /// Result of a look-up: one to `ProbeLimits.addresses`, in the server's order.
   case addresses([IPAddress])
-  /// Of a look-up: NXDOMAIN of RFC 2308.
+  /// Result of a look-up: NXDOMAIN of RFC 2308.
   case noSuchName
-  /// Of a look-up: the name exists, with neither A nor AAAA records.
+  /// Result of a look-up: the name exists, with neither A nor AAAA records.
   case noAddress
-  /// Of a look-up: no server answered.
+  /// Result of a look-up: no server answered.
   case silence
-  /// Of a look-up: what c-ares or the server said.
+  /// Result of a look-up: the error of c-ares or the server.
   case failed(reason: String)
-  /// Of a transfer: a status of 100 to 999, and the beginning of the body where it was wanted.
+  /// Result of a transfer: a status of 100 to 999, and the beginning of the body if it was wanted.
   case response(status: Int, body: [UInt8])
-  /// Of a transfer: somebody answered who could not prove to be the one that was asked.
+  /// Result of a transfer: a server answered that could not prove its identity.
   case impostor(reason: String)
-  /// Of a transfer: nobody answered.
+  /// Result of a transfer: no server answered.
   case unanswered(reason: String)
-  /// Of a transfer: it could not be begun.
+  /// Result of a transfer: it could not be begun.
   case unsent(reason: String)
-  /// The errand was taken back before it was done.
+  /// The task was cancelled before it was done.
   case cancelled
 }
 
-/// A socket that the helper needs: connected, or connecting, to a destination of its errand.
+/// A request of the helper for a socket: connected, or connecting, to a destination of its task.
 package struct SocketWish: Hashable, Sendable {
   package enum Transport: String, Hashable, Sendable {
     case udp, tcp
   }
 
   package var errand: UInt32
-  /// Counts the wishes of one helper, so that an answer is known by it.
+  /// A sequence number of one helper's requests, which identifies the answer.
   package var number: UInt32
   package var transport: Transport
   package var destination: Destination
@@ -113,18 +113,18 @@ package struct SocketWish: Hashable, Sendable {
   }
 }
 
-/// From the agent to the helper.
+/// A message from the agent to the helper.
 package enum AgentMessage: Hashable, Sendable {
-  /// Under a number that no other open errand has.
+  /// A task, with a number that no other open task has.
   case errand(UInt32, Errand)
   case cancel(UInt32)
-  /// The answer to a wish. Without a reason the socket rides along.
+  /// The answer to a request. Without a reason, the socket is attached.
   case socket(wish: UInt32, trouble: String?)
 }
 
-/// From the helper to the agent.
+/// A message from the helper to the agent.
 package enum HelperMessage: Hashable, Sendable {
-  /// The first of all: it is confined, or why it is not and ends.
+  /// The first message: it is confined, or the reason why it is not and ends.
   case hello(trouble: String?)
   case wish(SocketWish)
   case answer(UInt32, ErrandAnswer)

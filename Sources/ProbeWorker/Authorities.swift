@@ -2,12 +2,12 @@ internal import CCurl
 internal import Glibc
 internal import LinuxIO
 
-/// The certificates of the system's store, read while files may still be read. Their memory stays where it is.
+/// The certificates of the system's store, read while files may still be read. Their memory is never moved.
 final class Authorities {
   let bytes: UnsafeRawBufferPointer
   let count: Int
 
-  /// Of no file: nobody is trusted then, and every probe without a pin says so.
+  /// `nil`: without a file no certificate is trusted, and every probe without a pin reports that.
   init(_ path: String?) {
     let read = path.flatMap { try? TextFile.read($0, limit: 1 << 24) } ?? []
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, read.count), alignment: 1)
@@ -19,12 +19,12 @@ final class Authorities {
   deinit { bytes.deallocate() }
 }
 
-/// Begins the use of libcurl and finds what it would read later.
+/// Initialises libcurl, and finds the files that it would read later.
 enum CurlLibrary {
-  /// Why it cannot be used; the file with the certificates that it trusts.
+  /// Throws if it cannot be used; returns the certificates that it trusts.
   static func begin() throws(SystemError) -> Authorities {
     guard curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK else { throw SystemError(code: ENOMEM, operation: "begin libcurl") }
-    // Others check a pin only where they check the certificate too (docs/decisions/0006).
+    // Other TLS libraries check a pin only if they check the certificate too (docs/decisions/0006).
     guard roamward_curl_tls().map({ String(cString: $0).hasPrefix("OpenSSL/") }) == true else {
       throw SystemError(code: ENOTSUP, operation: "use a libcurl without OpenSSL (cure: apt install libcurl4)")
     }

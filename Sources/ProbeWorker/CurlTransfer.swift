@@ -5,10 +5,10 @@ internal import NetworkTypes
 internal import ProbeProtocol
 internal import RoamwardCore
 
-/// One GET through libcurl's multi interface: it says which sockets to watch and when to be woken, and is only ever entered from the loop.
+/// One GET through libcurl's multi interface. libcurl reports the sockets to watch and its next timer, and is only called from the loop.
 ///
-/// libcurl's own resolver is never asked: every name comes with its addresses. There is no proxy, no cookie, no redirect
-/// and no connection that is kept.
+/// libcurl's own resolver is never used: every name comes with its addresses. There are no proxies, cookies, redirects or persistent
+/// connections.
 final class CurlTransfer {
   private let loop: DescriptorLoop
   private let broker: SocketBroker
@@ -17,7 +17,7 @@ final class CurlTransfer {
   private let bodyLimit: Int
 
   private var easy: OpaquePointer?
-  /// One of its own for each: no connection, look-up or TLS session of one network is there on the next.
+  /// One for each transfer: no connection, look-up or TLS session of one network exists on the next.
   private var multi: OpaquePointer?
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
   private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -26,10 +26,10 @@ final class CurlTransfer {
 
   private var status = 0
   private var body: [UInt8] = []
-  /// Why the agent gave the last socket that was asked for not at all.
+  /// The reason why the agent refused the last requested socket.
   private var refusal: String?
 
-  /// `nil` where libcurl takes no request. `then` is called once, later, never from within this call; the value cancels it by going.
+  /// `nil` if libcurl takes no request. `then` is called once, later, never during this call; releasing the value cancels it.
   init?(
     _ order: Transfer, trusting authorities: Authorities, for errand: UInt32, _ broker: SocketBroker, on loop: DescriptorLoop,
     then: @escaping (ErrandAnswer) -> Void
@@ -70,16 +70,16 @@ final class CurlTransfer {
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_NOSIGNAL, 1)
-    // The agent has set what is to be set of a socket.
+    // The agent has set all socket options.
     set(CURLOPT_TCP_NODELAY, 0)
-    // An empty name is no proxy, whatever the environment says.
+    // An empty name means no proxy, whatever the environment contains.
     set(CURLOPT_PROXY, "")
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_FRESH_CONNECT, 1)
     set(CURLOPT_FORBID_REUSE, 1)
     set(CURLOPT_SSL_SESSIONID_CACHE, 0)
     set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    // A pin replaces what authorities say (docs/decisions/0006).
+    // A pin replaces the check by certificate authorities (docs/decisions/0006).
     if order.pins.isEmpty {
       isSet = roamward_curl_set_text(easy, CURLOPT_CAPATH, nil) == CURLE_OK && isSet
       isSet = roamward_curl_set_authorities(easy, authorities.bytes.baseAddress, authorities.count) == CURLE_OK && isSet
@@ -123,7 +123,7 @@ final class CurlTransfer {
 
   private func close() {
     wake = nil
-    // Before libcurl closes them.
+    // The sources end before libcurl closes the sockets.
     for source in sockets.values { source.cancel() }
     sockets = [:]
     let easy = UnsafeMutableRawPointer(self.easy)
@@ -142,14 +142,13 @@ final class CurlTransfer {
   }
 }
 
-// What libcurl calls, always from within a call of ours.
+// Callbacks of libcurl, always during one of our calls.
 extension CurlTransfer {
   private static func from(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
     context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Internet sockets alone. The one that comes is connecting already; `connect` of this process is answered so
-  /// by the filter of system calls.
+  /// Returns a socket, for internet addresses only. It is already connecting; the system call filter answers `connect` accordingly.
   private func open(_ purpose: curlsocktype, _ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
@@ -168,7 +167,7 @@ extension CurlTransfer {
     }
   }
 
-  /// The end of the headers is the end of all where no body is wanted. 1xx answers come before the answer.
+  /// Reads a header line. Without a wanted body, the end of the headers ends the transfer. 1xx responses precede the final one.
   private func takeHeader(_ line: UnsafeMutablePointer<CChar>?, _ length: Int) -> Int {
     guard length <= 2, let first = line?.pointee, first == 13 || first == 10 else { return length }
     let status = roamward_curl_status(UnsafeMutableRawPointer(easy))
@@ -180,12 +179,12 @@ extension CurlTransfer {
   private func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ length: Int) -> Int {
     let room = bodyLimit - body.count
     body += UnsafeRawBufferPointer(start: bytes, count: min(length, room))
-    // One byte less than there were ends it.
+    // A length of one byte less ends the transfer.
     return length < room ? length : 0
   }
 
   private func watch(_ socket: Int32, _ what: Int32) {
-    // At once: libcurl closes the socket next, or wants other events of it.
+    // The source ends at once: libcurl closes the socket next, or wants other events of it.
     sockets.removeValue(forKey: socket)?.cancel()
     let readable = what == CURL_POLL_IN || what == CURL_POLL_INOUT
     let writable = what == CURL_POLL_OUT || what == CURL_POLL_INOUT
@@ -205,9 +204,9 @@ extension CurlTransfer {
   }
 }
 
-// What the loop calls.
+// Callbacks of the loop.
 extension CurlTransfer {
-  /// CURL_SOCKET_BAD is CURL_SOCKET_TIMEOUT too: it is time.
+  /// Reports events, or a time-out: CURL_SOCKET_TIMEOUT has the value of CURL_SOCKET_BAD.
   private func process(_ socket: Int32, _ events: Int32) {
     guard let multi else { return }
     var running: Int32 = 0
@@ -219,7 +218,7 @@ extension CurlTransfer {
     then(answer)
   }
 
-  /// Once the headers are there, what follows may end as it likes: it is we who end it, mostly.
+  /// The result. Once the headers are there, the error code does not matter: mostly it was this process that ended the transfer.
   private func answer(_ code: CURLcode) -> ErrandAnswer {
     if status != 0 { return .response(status: status, body: body) }
     var reason = words.pointee != 0 ? String(cString: words) : String(cString: curl_easy_strerror(code))
@@ -233,6 +232,6 @@ extension CurlTransfer {
 }
 
 extension IPAddress {
-  /// As CURLOPT_RESOLVE wants them.
+  /// The format of CURLOPT_RESOLVE.
   fileprivate var inBrackets: String { family == .v6 ? "[\(self)]" : description }
 }

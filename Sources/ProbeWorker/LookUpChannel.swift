@@ -4,12 +4,12 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
 
-/// A channel of c-ares, for one look-up at a time. It is opened before the confinement: the seed of its queries' numbers comes from a file.
+/// A channel of c-ares, for one look-up at a time. It is opened before the confinement: the seed of its query IDs comes from a file.
 ///
-/// c-ares says which of its sockets it wants watched and when it wants to be woken; it is only ever entered from the loop. What it calls
-/// back is noted, and acted on after it has returned.
+/// c-ares reports the sockets to watch and its next timer, and is only called from the loop. Its callbacks are recorded, and handled after
+/// it has returned.
 final class LookUpChannel {
-  /// From the question to the answer, over all servers and both rounds.
+  /// The total limit in milliseconds, over all servers and both rounds.
   private static let limit = 5000
   private static let rounds: Int32 = 2
 
@@ -24,16 +24,16 @@ final class LookUpChannel {
   private var sockets: [ares_socket_t: DescriptorLoop.Source] = [:]
   private var wake: DescriptorLoop.Source?
   private var answer: ErrandAnswer?
-  /// Why the agent gave no socket.
+  /// The reason why the agent refused a socket.
   private var refusal: String?
   private var handler: ((ErrandAnswer) -> Void)?
 
-  /// `servers`: how many a look-up asks.
+  /// `servers`: the number of servers that a look-up queries.
   init(servers: Int, _ broker: SocketBroker, on loop: DescriptorLoop) throws(SystemError) {
     self.loop = loop
     self.broker = broker
     let context = Unmanaged.passUnretained(self).toOpaque()
-    // c-ares doubles its patience for the second round: all of it is to be over shortly before the limit.
+    // c-ares doubles its time-out for the second round: all of it must end shortly before the limit.
     let milliseconds = Int32(Self.limit * 9 / 10 / (3 * servers))
     let status = roamward_ares_open(
       &channel, milliseconds, Self.rounds,
@@ -50,7 +50,7 @@ final class LookUpChannel {
     functions.deallocate()
   }
 
-  /// Asks; `then` is called once, later, never from within this call.
+  /// Starts a look-up; `then` is called once, later, never during this call.
   func ask(_ order: LookUp, for errand: UInt32, then: @escaping (ErrandAnswer) -> Void) {
     self.errand = errand
     answer = nil
@@ -59,7 +59,7 @@ final class LookUpChannel {
     let servers = order.servers.map { $0.address.family == .v6 ? "[\($0.address)]:\($0.port)" : "\($0.address):\($0.port)" }
     let status = ares_set_servers_ports_csv(channel, servers.joined(separator: ","))
     if status == ARES_SUCCESS {
-      // The order of the addresses is for the agent to find: it asks the kernel for its own address towards each.
+      // The agent sorts the addresses: it queries the kernel for its own address towards each.
       let flags = Int32(ARES_AI_NOSORT)
       var hints = ares_addrinfo_hints(ai_flags: flags, ai_family: AF_UNSPEC, ai_socktype: roamward_datagram, ai_protocol: 0)
       ares_getaddrinfo(
@@ -69,20 +69,20 @@ final class LookUpChannel {
       answer = failure(status)
     }
     if answer == nil { return pace() }
-    // Known at once: told from the loop all the same.
+    // A result that is known at once is also delivered from the loop.
     wake = try? loop.at(.now) { [weak self] in self?.settle() }
   }
 
-  /// Ends the look-up under way; its handler is not called any more.
+  /// Cancels the look-up in progress; its handler is not called any more.
   func cancel() {
     handler = nil
     wake = nil
-    // Reports the question as cancelled and every socket as closed, through the callbacks below.
+    // Reports the query as cancelled and every socket as closed, through the callbacks below.
     if let channel { ares_cancel(channel) }
   }
 }
 
-// What c-ares calls.
+// Callbacks of c-ares.
 extension LookUpChannel {
   private static func from(_ context: UnsafeMutableRawPointer?) -> LookUpChannel? {
     context.map { Unmanaged<LookUpChannel>.fromOpaque($0).takeUnretainedValue() }
@@ -90,7 +90,7 @@ extension LookUpChannel {
 
   private static var socketFunctions: ares_socket_functions {
     ares_socket_functions(
-      // Where it leads is only known when it is connected: until then a copy of what reads and writes nothing has its number.
+      // The destination is only known at `connect`: until then, the number belongs to a duplicate of an inert descriptor.
       asocket: { _, type, _, context in
         let placeholder = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
         if placeholder >= 0 { LookUpChannel.from(context)?.isStream[placeholder] = type == roamward_stream }
@@ -129,12 +129,12 @@ extension LookUpChannel {
   }
 
   private func watch(_ socket: ares_socket_t, _ readable: Bool, _ writable: Bool) {
-    // At once, though this may be within its callback: c-ares closes the socket next, or wants other events of it.
+    // The source ends at once, possibly during its callback: c-ares closes the socket next, or wants other events of it.
     sockets.removeValue(forKey: socket)?.cancel()
     guard readable || writable else { return }
     let events = (readable ? Readiness.readable : 0) | (writable ? Readiness.writable : 0)
     sockets[socket] = try? loop.whenReady(socket, events: events) { [weak self] bits in
-      // An error has to be read off the socket to go away.
+      // An error has to be read from the socket to be cleared.
       let canRead = bits & (Readiness.readable | Readiness.ended) != 0
       self?.process(canRead ? socket : ares_socket_t(-1), bits & Readiness.writable != 0 ? socket : ares_socket_t(-1))
     }
@@ -168,7 +168,7 @@ extension LookUpChannel {
   }
 }
 
-// What the loop calls.
+// Callbacks of the loop.
 extension LookUpChannel {
   private func process(_ readable: ares_socket_t, _ writable: ares_socket_t) {
     guard handler != nil else { return }
@@ -176,14 +176,14 @@ extension LookUpChannel {
     if answer == nil { pace() } else { settle() }
   }
 
-  /// Wakes c-ares when it wants to give up a server.
+  /// Sets the timer to the next time-out of c-ares.
   private func pace() {
     var time = timeval()
     guard ares_timeout(channel, nil, &time) != nil else {
       wake = nil
       return
     }
-    // Its clock and ours may differ in the last digit: a millisecond more keeps them from asking each other in a circle.
+    // Its clock and ours may differ in the last digit: an additional millisecond prevents a busy loop.
     let wait = Duration.seconds(time.tv_sec) + .microseconds(time.tv_usec) + .milliseconds(1)
     wake = try? loop.at(.now + wait) { [weak self] in self?.process(ares_socket_t(-1), ares_socket_t(-1)) }
   }

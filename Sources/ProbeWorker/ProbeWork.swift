@@ -4,11 +4,11 @@ internal import NetworkTypes
 internal import ProbeProtocol
 internal import ProcessConfinement
 
-/// The work of `roamward-probe`: looks names up by c-ares and sends requests by libcurl, for the agent, without any power of its own.
+/// The work of `roamward-probe`: resolves names by c-ares and sends requests by libcurl, for the agent, without privileges.
 package final class ProbeWork {
-  /// The system user that it becomes, the engine's.
+  /// The system user that it switches to: the engine's.
   package static let user = "roamward-wireguard"
-  /// Eight transfers and eight look-ups take a tenth of this.
+  /// Eight transfers and eight look-ups need a tenth of this.
   private static let descriptors = 256
   private static let memory = 256 << 20
 
@@ -16,7 +16,7 @@ package final class ProbeWork {
   private let loop: DescriptorLoop
   private let broker: SocketBroker
   private let authorities: Authorities
-  /// By how many servers they ask, those that are free.
+  /// Free channels, by the number of servers that they query.
   private var free: [Int: [LookUpChannel]] = [:]
   private var jobs: [UInt32: Job] = [:]
   private var reading: DescriptorLoop.Source?
@@ -42,7 +42,7 @@ package final class ProbeWork {
     _ = HelperMessage.hello(trouble: nil).bytes
   }
 
-  /// Takes the channel that the agent has given, confines itself, and works until the channel closes. Errors are told to the agent too.
+  /// Takes the agent's channel, confines itself, and works until the channel closes. Errors are reported to the agent too.
   package static func run() throws(SystemError) {
     let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
     _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
@@ -57,7 +57,7 @@ package final class ProbeWork {
     }
   }
 
-  /// Confines itself as it would for the agent, and ends: whether that is possible here.
+  /// Confines itself as for the agent, and ends: tests whether that is possible here.
   package static func check() throws(SystemError) {
     _ = try CurlLibrary.begin()
     try confine(withParent: false)
@@ -92,13 +92,13 @@ package final class ProbeWork {
     case .errand(let id, .lookUp(let order)): lookUp(order, id)
     case .errand(let id, .transfer(let order)): transfer(order, id)
     case .cancel(let id): if end(id) { send(.cancelled, of: id) }
-    // Of a wish that was waited for no longer: the socket closes.
+    // The answer to an abandoned request: the socket closes.
     case .socket: break
     }
     receiveKept()
   }
 
-  /// What came while a socket was waited for has been read off the channel: nothing else would wake the loop for it.
+  /// Handles messages that arrived during the wait for a socket: they are already read, so nothing else would wake the loop.
   private func receiveKept() {
     guard !broker.kept.isEmpty, later == nil else { return }
     later = try? loop.at(.now) { [weak self] in
@@ -129,7 +129,7 @@ package final class ProbeWork {
     receiveKept()
   }
 
-  /// Whether there was such an errand.
+  /// Returns whether there was such a task.
   private func end(_ id: UInt32) -> Bool {
     guard let job = jobs.removeValue(forKey: id) else { return false }
     if case .lookUp(let channel, let servers) = job {

@@ -3,28 +3,27 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
 
-/// Gets sockets from the agent, connected or connecting, as this process can neither make nor connect any.
+/// Gets sockets from the agent, connected or connecting: this process can neither create nor connect any.
 ///
-/// libcurl and c-ares want a socket from within a callback, so it waits for the agent's answer there and then. What else
-/// arrives meanwhile is kept in order.
+/// libcurl and c-ares request a socket in a callback, so the broker blocks until the agent answers. Other messages are queued.
 final class SocketBroker {
-  /// The agent answers within microseconds where it is not busy; one that does not is no agent.
+  /// The agent answers within microseconds if it is not busy; after this time it counts as lost.
   private static let patience = Duration.seconds(3)
 
   enum Trouble: Error {
     case refused(String)
-    /// The channel has closed: nothing is left to do here.
+    /// The channel has closed: the process has no more work.
     case ended
   }
 
   private let channel: MessageChannel
   private var count: UInt32 = 0
-  /// Messages that came while a socket was waited for.
+  /// Messages that arrived during the wait for a socket.
   private(set) var kept: [AgentMessage] = []
 
   init(_ channel: MessageChannel) { self.channel = channel }
 
-  /// The next message that nobody waits for; `nil`: there is none now.
+  /// The next other message; `nil`: there is none now.
   func next() throws(Trouble) -> AgentMessage? { kept.isEmpty ? try receive()?.message : kept.removeFirst() }
 
   func socket(_ transport: SocketWish.Transport, to destination: Destination, for errand: UInt32) throws(Trouble) -> FileDescriptor {
@@ -53,7 +52,7 @@ final class SocketBroker {
     case .nothing: return nil
     case .ended: throw .ended
     case .message(let bytes, let passed):
-      // An agent of another version: the hello has told it.
+      // An agent of another version: the hello has reported it.
       guard let message = try? AgentMessage(bytes) else { throw .ended }
       return (message, passed)
     }

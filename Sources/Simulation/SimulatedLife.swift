@@ -1,9 +1,9 @@
-/// One agent's time in a simulated machine. Dead, it does nothing any more, and hears of nothing.
+/// The life of one agent in a simulated machine. A dead agent does nothing, and receives nothing.
 final class SimulatedLife {
   var isDead = false
 }
 
-/// Lets the agent die, as by SIGKILL, at one of its effects: of each there is a place before and one after.
+/// The effect at which the agent dies, as by SIGKILL: each effect has a place before and one after it.
 package struct Fuse: Hashable, Sendable {
   /// Counted from 1.
   package var place: Int

@@ -4,24 +4,24 @@ package import NetworkTypes
 package import PolicySource
 package import RoamwardCore
 
-/// A machine in memory whose clock only moves when told: networks to be on, peers that answer or not, names that resolve or not.
+/// A machine in memory, whose clock moves only on request: networks, peers that answer or not, names that resolve or not.
 ///
-/// The agent that runs in it is the real one. `roamward simulate` and the agent's tests live here.
+/// The agent in it is the real one. `roamward simulate` and the agent's tests use it.
 package final class SimulatedMachine {
   package var state = SimulatedState()
   package var network = NetworkSnapshot()
   package var policies = PolicySet()
   package var problems: [Diagnostic] = []
   package var peersAnswer = true
-  /// What WireGuard links are connected to, in place of `peersAnswer`.
+  /// The peers of WireGuard links, instead of `peersAnswer`.
   package var peers: (any SimulatedPeers)?
-  /// How long it has slept.
+  /// The total time that it has slept.
   private var asleep = Duration.zero
   package var engine = EngineChoice.engine(.kernel)
   package var names: [DomainName: [IPAddress]] = [:]
-  /// A name that is not among `names` has this address; `nil`: it does not resolve.
+  /// The address of a name that is not in `names`; `nil`: it does not resolve.
   package var otherNames: IPAddress?
-  /// What requests of a URL are answered, after `probeTime`; those of any other URL are not answered.
+  /// The replies to requests by URL, after `probeTime`; requests of any other URL get none.
   package var probeReplies: [String: ProbeReply] = [:]
   package var probeTime = Duration.milliseconds(100)
   package private(set) var probes: [String] = []
@@ -31,41 +31,41 @@ package final class SimulatedMachine {
   package private(set) var neighbourRequests: [String] = []
   package var whenNeighbourIsAsked: (IPAddress) -> Void = { _ in }
   package var failingSteps: (Step) -> String? = { _ in nil }
-  /// The clock on the wall at the beginning; with it snapshots carry the time.
+  /// The wall-clock time at the start; if it is set, snapshots include the time.
   package var start: LocalTime?
   package private(set) var commands: [String] = []
   package private(set) var applied: [Step] = []
   package private(set) var resolverChanges: [Step] = []
   package var resolverIsDeaf = false
-  /// How long a program that keeps the resolver goes on after what it has changed shows; `nil`: it is through at once.
+  /// The time that a resolver program runs on after its change is visible; `nil`: none.
   package var resolverTime: Duration?
   package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
-  /// How long programs take that are not through at once.
+  /// The run times of programs that do not end at once.
   package var commandTimes: [CommandAction: Duration] = [:]
   /// Name servers that never answer: a look-up by them fails after five seconds.
   package var silentServers: Set<IPAddress> = []
   package private(set) var observations = 0
-  /// How often a WireGuard device was read alone.
+  /// The number of reads of a single WireGuard device.
   package private(set) var samples = 0
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var savedOverrides: [String: ManualOverride] = [:]
   /// Tunnels whose command has been brought up and not down.
   package private(set) var running = Set<String>()
-  /// Policies that are put aside whatever files are given; `nil`: this machine has no trials.
+  /// The staged policies, whatever files are given; `nil`: this machine has no trials.
   package var stagedPolicies: PolicySet?
   private var trial: PolicyTrial?
   private var isKept = false
-  /// Where the agent dies. Then nothing that it began goes on, until there is another one (`platform`).
+  /// The effect at which the agent dies. Its pending work stops, until another one starts (`platform`).
   package var fuse: Fuse?
-  /// Places that agents have come to.
+  /// The effects that agents have reached.
   package private(set) var places: [String] = []
-  /// After each step that was made.
+  /// Called after each applied step.
   package var whenApplied: (Step) -> Void = { _ in }
   private var life = SimulatedLife()
   package private(set) var now = Moment(nanoseconds: 0)
-  /// By how many seconds the clock on the wall has been set forwards.
+  /// The seconds by which the wall clock has been set forwards.
   private var stepped: Int64 = 0
   private var alarm: (at: Moment, handler: () -> Void)?
   private var later: [() -> Void] = []
@@ -73,13 +73,13 @@ package final class SimulatedMachine {
 
   package init() {}
 
-  /// No timer is set: nothing happens until something from outside does.
+  /// Whether no timer is set: nothing happens without an external event.
   package var isIdle: Bool { alarm == nil && arrivals.allSatisfy { $0.1.isGone } }
 
-  /// The simulation begins at a round second.
+  /// The wall clock; the simulation begins at a round second.
   package var wallClock: Timestamp { Timestamp(milliseconds: Int64(now.nanoseconds / 1_000_000) + (1_000_000 + stepped) * 1000) }
 
-  /// Sets the clock on the wall, forwards or backwards, whichever is less. What counts on the machine's own clock does not notice.
+  /// Sets the wall clock, forwards or backwards, whichever is less. The monotonic clock does not change.
   package func setClock(to time: LocalTime) {
     guard let before = localTime else { return }
     let week = 7 * 86_400
@@ -87,7 +87,7 @@ package final class SimulatedMachine {
     stepped += Int64(forwards <= week / 2 ? forwards : forwards - week)
   }
 
-  /// The clock on the wall now.
+  /// The wall clock's local time now.
   package var localTime: LocalTime? {
     start.map { start in
       let week = 7 * 86_400
@@ -97,7 +97,7 @@ package final class SimulatedMachine {
     }
   }
 
-  /// Lets time pass, with everything that falls due in it, in order.
+  /// Advances the clock, and runs everything that is due in that time, in order.
   package func run(for duration: Duration = .zero) { run(until: now + duration) }
 
   package func run(until end: Moment) {
@@ -119,7 +119,7 @@ package final class SimulatedMachine {
     now = max(now, end)
   }
 
-  /// The machine sleeps: the clock goes on, and nothing happens on it until it wakes.
+  /// Makes the machine sleep: the clock advances, and nothing runs until it wakes.
   package func sleep(for time: Duration) {
     peers?.sleep(for: time, from: now)
     now = now + time
@@ -137,7 +137,7 @@ package final class SimulatedMachine {
 
   // MARK: The platform
 
-  /// For a new agent; one before it is as good as dead.
+  /// The platform of a new agent; an earlier agent is dead from then on.
   package var platform: Platform {
     life.isDead = true
     let life = SimulatedLife()
@@ -200,7 +200,7 @@ package final class SimulatedMachine {
       })
   }
 
-  /// What another program does takes a moment.
+  /// Begins a step of another program, which takes some time.
   private func begin(_ step: Step, by life: SimulatedLife, then done: @escaping (Result<Void, PlatformError>) -> Void) {
     if case .addWireGuardLink(let link, _) = step {
       pass("start the engine of \(link)", by: life) {
@@ -213,7 +213,7 @@ package final class SimulatedMachine {
     }
     resolverChanges.append(step)
     if let reason = failingSteps(step) { return soon(life) { done(.failure(PlatformError(reason))) } }
-    // One that never answers.
+    // A resolver that never answers.
     if resolverIsDeaf { return }
     soon(life) { [self] in
       pass("\(step)", by: life) { _ = apply(step) }
@@ -233,7 +233,7 @@ package final class SimulatedMachine {
     return loaded
   }
 
-  /// One effect of an agent, with a place to die before and after it; `nil` where there was none, because it was dead.
+  /// Runs one effect of an agent, with a place to die before and after it; returns `nil` if the agent was dead.
   @discardableResult
   private func pass<Result>(_ what: String, by life: SimulatedLife, _ effect: () -> Result) -> Result? {
     if life.isDead { return nil }
@@ -330,7 +330,7 @@ package final class SimulatedMachine {
     return nil
   }
 
-  /// A command makes and removes its link itself.
+  /// Runs a command, which creates and removes its link itself.
   private func run(
     _ action: CommandAction, _ tunnel: String, _ command: CommandProviderConfiguration, by life: SimulatedLife,
     then done: @escaping (CommandOutcome) -> Void
@@ -354,14 +354,14 @@ package final class SimulatedMachine {
 }
 
 extension LocalTime {
-  /// Since Monday's midnight.
+  /// Seconds since Monday's midnight.
   fileprivate var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
 }
 
-/// Kept by whoever has sent it; dropping it ends it.
+/// A pending probe: its sender keeps it, and releasing it cancels it.
 private final class ProbeInFlight {}
 
-/// An answer on its way.
+/// A pending answer.
 private struct Arrival {
   private weak var run: ProbeInFlight?
   private let handler: () -> Void

@@ -2,17 +2,17 @@ package import KernelModel
 package import NetworkTypes
 import RoamwardCore
 
-/// The other ends of a simulated machine's WireGuard links, where a test brings a model of them: handshakes, keepalives, losses, in virtual
-/// time. Without one, peers answer whenever they are asked (`SimulatedMachine.peersAnswer`), and carry no traffic.
+/// The peers of a simulated machine's WireGuard links, modelled by a test: handshakes, keepalives, losses, in virtual time. Without this
+/// model, peers always answer (`SimulatedMachine.peersAnswer`), and carry no traffic.
 package protocol SimulatedPeers: AnyObject {
-  /// When something next happens by itself.
+  /// The moment of the next event of a peer.
   var nextEvent: Moment? { get }
   func advance(to now: Moment)
-  /// The link's device is configured; `anew`: from nothing, as `wg setconf` does.
+  /// Configures the link's device; `anew`: replaces all of its state, as `wg setconf` does.
   func configure(_ link: String, _ device: WireGuardDevice, anew: Bool, at now: Moment)
   func remove(_ link: String)
-  /// The machine, with our ends, stands still for so long; the other ends go on.
+  /// Suspends the machine's own ends for this time; the peers continue.
   func sleep(for time: Duration, from now: Moment)
-  /// Fills in what the engine shows.
+  /// Fills in the state that the engine shows.
   func show(_ link: String, _ device: inout WireGuardState)
 }

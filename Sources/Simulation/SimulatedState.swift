@@ -2,7 +2,7 @@ package import KernelModel
 import NetworkTypes
 package import RoamwardCore
 
-/// A kernel and a resolver file in memory, which carry out steps as the real ones would.
+/// A kernel and a resolver file in memory, which apply steps as the real ones would.
 package struct SimulatedState {
   package private(set) var observed = ObservedState(resolvConf: .file(SimulatedState.hostResolvConf))
   private var nextIndex: UInt32 = 100
@@ -13,7 +13,7 @@ package struct SimulatedState {
 
   package mutating func apply(_ steps: [Step]) { for step in steps { apply(step) } }
 
-  /// What stands where the host's resolver is kept.
+  /// Sets the DNS backend and the file of the host.
   package mutating func keepResolver(_ resolver: ObservedResolver, file: ObservedResolvConf) {
     observed.resolver = resolver
     observed.resolvConf = file
@@ -21,7 +21,7 @@ package struct SimulatedState {
 
   package mutating func show(_ device: WireGuardState, on link: String) { observed.wireGuard[link] = device }
 
-  /// Puts a peer's handshake into a device, as an answer would.
+  /// Adds a peer's handshake to a device, as an answer would.
   package mutating func answer(on link: String, at seconds: Int64) {
     guard var device = observed.wireGuard[link] else { return }
     for i in device.peers.indices { device.peers[i].lastHandshake = seconds }
@@ -82,7 +82,7 @@ package struct SimulatedState {
     }
   }
 
-  /// As somebody else would.
+  /// Takes a link down, as another program would.
   package mutating func takeDown(_ link: String) { change(link) { $0.flags = 0 } }
 
   private mutating func change(_ name: String, _ body: (inout Link) -> Void) {

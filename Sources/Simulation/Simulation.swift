@@ -3,11 +3,11 @@ package import ControlProtocol
 internal import NetworkTypes
 package import RoamwardCore
 
-/// Lives through a timeline: the real agent in a simulated machine, a week of travel in milliseconds.
+/// Runs a timeline: the real agent in a simulated machine, a week of travel in milliseconds.
 package final class Simulation {
-  /// Something that happened, and when.
+  /// An event with its time.
   package struct Entry: Sendable {
-    /// Since the beginning.
+    /// The time since the start.
     package let at: Duration
     package let clock: LocalTime
     package let event: Event.Kind
@@ -25,7 +25,7 @@ package final class Simulation {
   private var failures: [Failure] = []
   private let publish: (Entry) -> Void
 
-  /// `tell` is called for everything that happens, in order. Names resolve, and peers answer until the timeline says otherwise.
+  /// `publish` receives every event, in order. Names resolve, and peers answer until the timeline says otherwise.
   package init(_ timeline: Timeline, policies: PolicySet, settle: Duration = .milliseconds(500), publish: @escaping (Entry) -> Void) {
     self.timeline = timeline
     self.publish = publish
@@ -35,13 +35,13 @@ package final class Simulation {
     agent = Agent(platform: machine.platform, settle: settle)
   }
 
-  /// Runs to the timeline's last step, and gives the expectations that were not met.
+  /// Runs to the timeline's last step, and returns the expectations that were not met.
   package func run() -> [Failure] {
     agent.announcer.publish = { [unowned self] event in
       let elapsed = machine.now - Moment(nanoseconds: 0)
       publish(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
     }
-    // The network at the beginning is there when the agent starts.
+    // The first network exists when the agent starts.
     let first = timeline.steps.prefix { $0.at == .zero }
     for case .network(let network) in first.map(\.act) { machine.network = network }
     agent.start()

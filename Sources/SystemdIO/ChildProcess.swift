@@ -3,9 +3,9 @@ internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
 
-/// A program run beside the agent: no shell, its own process group, a clean environment, umask 022, its output gathered up to a bound.
+/// A program run beside the agent: no shell, its own process group, a clean environment, umask 022, its output collected up to a limit.
 ///
-/// Lives as long as the value is kept: dropping it before the program has ended kills the program.
+/// Lives as long as the value is retained: releasing it before the program has ended kills the program.
 package final class ChildProcess {
   package struct Outcome: Hashable, Sendable {
     /// 0 to 255, or 128 and the signal's number.
@@ -19,7 +19,7 @@ package final class ChildProcess {
   private let loop: EventLoop
   private let pipe: FileDescriptor
   private var output: [UInt8] = []
-  /// Until the end is known here; after that the number may belong to another process.
+  /// True until its end is known here; after that the process ID may belong to another process.
   private var isRunning = true
   private var wasTimedOut = false
   private var isEnding = false
@@ -27,9 +27,9 @@ package final class ChildProcess {
   private var reader: EventSource?
   private var handler: ((Outcome) -> Void)?
 
-  /// Starts `arguments[0]`, looked up on PATH unless it holds a slash. The handler is called once, when the program has ended.
-  /// After `timeout` its whole group is told to end (SIGTERM), and made to two seconds later (SIGKILL). `input`: what it reads, no
-  /// more than a pipe holds (64 KiB).
+  /// Starts `arguments[0]`, searched on PATH unless it contains a slash. The handler is called once, when the program has ended. After
+  /// `timeout` its whole group gets SIGTERM, and SIGKILL two seconds later. `input`: its standard input, at most a pipe's capacity (64
+  /// KiB).
   package init(
     _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration, on loop: EventLoop,
     then handler: @escaping (Outcome) -> Void
@@ -58,7 +58,7 @@ package final class ChildProcess {
 
   deinit { kill() }
 
-  /// Ends the program's whole group now, without calling the handler. Nothing happens where it has ended already.
+  /// Kills the program's whole group now, without calling the handler. Has no effect if it has ended already.
   package func kill() {
     guard isRunning else { return }
     isRunning = false
@@ -69,7 +69,7 @@ package final class ChildProcess {
     waitpid(process, nil, 0)
   }
 
-  /// Tells the program's whole group to end (SIGTERM), and makes it two seconds later (SIGKILL). The handler is called when it has ended.
+  /// Sends SIGTERM to the program's whole group, and SIGKILL two seconds later. The handler is called when it has ended.
   package func end() {
     guard isRunning, !isEnding else { return }
     isEnding = true
@@ -79,7 +79,7 @@ package final class ChildProcess {
     }
   }
 
-  /// Ends the program's whole group now (SIGKILL). The handler is called when it has ended.
+  /// Kills the program's whole group now (SIGKILL). The handler is called when it has ended.
   package func cut() {
     guard isRunning else { return }
     isEnding = true
@@ -99,7 +99,7 @@ package final class ChildProcess {
 
   private func ended(_ code: Int32) {
     gather()
-    // Not reaped yet, so the group's number is still its own: what outlived being told to end goes too.
+    // It is not reaped yet, so the group ID is still its own: processes that survived SIGTERM are killed too.
     if isEnding { Glibc.kill(-process, SIGKILL) }
     isRunning = false
     let finish = handler
@@ -110,13 +110,13 @@ package final class ChildProcess {
   }
 }
 
-/// The end to read from of a pipe that holds these bytes.
+/// The read end of a pipe that contains these bytes.
 private func filledPipe(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
   var ends: [Int32] = [0, 0]
   guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
   let readEnd = FileDescriptor(owning: ends[0])
   let writeEnd = FileDescriptor(owning: ends[1])
-  // It is non-blocking, so more than a pipe holds is an error here and no wait.
+  // It is non-blocking, so input beyond the pipe's capacity is an error, not a wait.
   guard bytes.count <= 65_536, write(writeEnd.number, bytes, bytes.count) == bytes.count else { throw .last("write to a pipe") }
   return readEnd
 }

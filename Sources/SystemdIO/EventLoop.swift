@@ -4,10 +4,10 @@ internal import Glibc
 package import LinuxIO
 package import NetworkTypes
 
-/// The agent's one thread of control, over sd-event(3): descriptors, timers, signals, children and watched folders.
+/// The agent's only thread of control, over sd-event(3): descriptors, timers, signals, children and watched folders.
 ///
-/// Everything is called back on the thread that runs the loop, one thing at a time, so what lives on it needs no lock. Nothing on it may
-/// block. When idle it sleeps in the kernel without a tick.
+/// All callbacks run on the loop's thread, one at a time, so its objects need no lock. Nothing on it may block. When idle it sleeps in the
+/// kernel without a timer.
 package final class EventLoop {
   let event: OpaquePointer
 
@@ -16,23 +16,23 @@ package final class EventLoop {
     let result = sd_event_new(&event)
     guard result >= 0, let event else { throw SystemError(code: -result, operation: "sd_event_new") }
     self.event = event
-    // Without this a child's end could not arrive as an event.
+    // Otherwise a child's end could not arrive as an event.
     block(SIGCHLD)
   }
 
   deinit { sd_event_unref(event) }
 
-  /// Runs until `stop`; gives the code that it was told.
+  /// Runs until `stop`; returns the code given there.
   package func run() throws(SystemError) -> Int32 {
     let result = sd_event_loop(event)
     if result < 0 { throw SystemError(code: -result, operation: "sd_event_loop") }
     return result
   }
 
-  /// Lets `run` return after the current callback.
+  /// Makes `run` return after the current callback.
   package func stop(code: Int32 = 0) { sd_event_exit(event, code) }
 
-  /// Feeds the service manager's watchdog where the unit asks for one.
+  /// Notifies the service manager's watchdog if the unit enables one.
   package func enableWatchdog() { sd_event_set_watchdog(event, 1) }
 
   /// Calls back while the descriptor is readable.
@@ -40,16 +40,15 @@ package final class EventLoop {
     try whenReady(descriptor, events: UInt32(EPOLLIN.rawValue)) { _ in handler() }
   }
 
-  /// Calls back while the descriptor takes more.
+  /// Calls back while the descriptor is writable.
   package func whenWritable(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     try whenReady(descriptor, events: UInt32(EPOLLOUT.rawValue)) { _ in handler() }
   }
 
-  /// Calls back with the `EPOLL*` bits that hold.
+  /// Calls back with the `EPOLL*` bits that are set.
   ///
-  /// The source watches a duplicate of its own, so the open file lasts as long as the source, and either may be closed first. Otherwise
-  /// epoll(7) would keep a watch on a closed number while a child that is being started shares the open file, and report it to a source
-  /// that is no more.
+  /// The source watches its own duplicate, so the open file lasts as long as the source, and either may be closed first. Otherwise epoll(7)
+  /// would keep watching a closed number while a starting child shares the open file, and report it to a released source.
   package func whenReady(_ descriptor: Int32, events: UInt32, _ handler: @escaping (UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .descriptor(let bits) = $0 { handler(bits) } }
     let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -61,8 +60,7 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once for each turn of the loop in which nothing of a higher priority is pending, while
-  /// `isEnabled`. It is disabled at first.
+  /// Calls back once for each turn of the loop without pending work of a higher priority, while `isEnabled`. It is disabled at first.
   package func eachTurn(_ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { _ in handler() }
     try source.attach("add a turn of the loop") { slot, context in
@@ -83,7 +81,7 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back for each arrival of a signal; from here on it has no other effect on the calling thread.
+  /// Calls back for each arrival of a signal; from then on it has no other effect on the calling thread.
   package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     block(number)
     let source = EventSource { _ in handler() }
@@ -93,7 +91,7 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once with the child's exit code, 128 and more for a signal.
+  /// Calls back once with the child's exit code; 128 plus the number for a signal.
   package func onExit(of child: Int32, _ handler: @escaping (Int32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .child(let code) = $0 { handler(code) } }
     try source.attach("watch a child") { slot, context in
@@ -108,7 +106,7 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back with the changed name (empty for the watched thing itself) and the `IN_*` bits of inotify(7).
+  /// Calls back with the changed name (empty for the watched object itself) and the `IN_*` bits of inotify(7).
   package func onChange(in path: String, mask: UInt32, _ handler: @escaping (String, UInt32) -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { if case .file(let name, let bits) = $0 { handler(name, bits) } }
     try source.attach("watch \(path)") { slot, context in
@@ -129,7 +127,7 @@ package final class EventLoop {
   }
 }
 
-/// Signals arrive as events through signalfd(2), which wants their delivery as signals to be off.
+/// Blocks a signal: signalfd(2) delivers it as an event only if its normal delivery is off.
 private func block(_ signal: Int32) {
   var mask = sigset_t()
   sigemptyset(&mask)
@@ -137,14 +135,14 @@ private func block(_ signal: Int32) {
   pthread_sigmask(SIG_BLOCK, &mask, nil)
 }
 
-/// A registration with the loop: lasts as long as the value is kept, not a moment longer, also where its own callback drops it. What its
-/// descriptor's number stands for next is not touched by its end.
+/// A registration with the loop: it lasts exactly as long as the value is retained, even if its own callback releases it. Its end does not
+/// affect a later descriptor of the same number.
 package final class EventSource {
   enum Occurrence {
     case descriptor(UInt32), timer, turn, signal, child(Int32), file(String, UInt32)
   }
 
-  /// What the loop holds on to while it calls back; the source itself may go meanwhile.
+  /// The object that the loop retains during a callback; the source itself may be released meanwhile.
   private final class Callback {
     let handler: (Occurrence) -> Void
     init(_ handler: @escaping (Occurrence) -> Void) { self.handler = handler }
@@ -152,16 +150,16 @@ package final class EventSource {
 
   private var source: OpaquePointer?
   private let callback: Callback
-  /// The file that it watches, open until the registration has ended.
+  /// The watched file, open until the registration has ended.
   fileprivate var watched: FileDescriptor?
 
   init(handler: @escaping (Occurrence) -> Void) { callback = Callback(handler) }
 
   deinit { cancel() }
 
-  /// Ends the registration now, as dropping the value does.
+  /// Ends the registration now, as does releasing the value.
   package func cancel() {
-    // With a pending child the reference alone would keep the registration.
+    // With a pending child, dropping the reference alone would keep the registration.
     if let source { sd_event_source_disable_unref(source) }
     source = nil
     watched = nil

@@ -3,7 +3,7 @@ internal import CSystemd
 internal import Glibc
 internal import LinuxIO
 
-/// The protocol of sd_notify(3). Does nothing where no service manager listens.
+/// The protocol of sd_notify(3). Has no effect if no service manager listens.
 package enum ServiceManager {
   package static func ready(status: String) { sd_notify(0, "READY=1\nSTATUS=\(status)") }
   package static func status(_ text: String) { sd_notify(0, "STATUS=\(text)") }

@@ -3,10 +3,10 @@ internal import LinuxIO
 package import RoamwardCore
 package import SystemdIO
 
-/// Tunnels that programs of the administrator's choice bring up, take down and judge.
+/// Runs the administrator's programs that bring tunnels up, take them down and check them.
 ///
-/// A program gets the agent's PATH, `ROAMWARD_TUNNEL` (the tunnel's name) and `ROAMWARD_ACTION` (`up`, `down`, `status`), and nothing
-/// else: no input, no shell, its own process group. When its time-out is over, the whole group is ended.
+/// A program gets the agent's PATH, `ROAMWARD_TUNNEL` (the tunnel's name) and `ROAMWARD_ACTION` (`up`, `down`, `status`), and nothing else:
+/// no input, no shell, its own process group. At its time-out the whole group is ended.
 package final class CommandProvider {
   package enum Action: String, Hashable, Sendable {
     case up, down, status
@@ -16,7 +16,7 @@ package final class CommandProvider {
   private var runs: [Int: Run] = [:]
   private var count = 0
 
-  /// A program that runs, or the news that it could not be started, which is told later.
+  /// A running program, or a failed start whose result is delivered later.
   private enum Run {
     case program(ChildProcess, for: String, Action)
     case news(EventSource?)
@@ -24,8 +24,8 @@ package final class CommandProvider {
 
   package init(on loop: EventLoop) { self.loop = loop }
 
-  /// Runs the action's program. Calls back once, never from within this call: success for status 0; otherwise the error says how it ended
-  /// and the last that it wrote. An action without a program succeeds.
+  /// Runs the action's program. Calls back once, never during this call: success for status 0; otherwise the error has the exit status and
+  /// the last output. An action without a program succeeds.
   package func run(
     _ action: Action, tunnel: String, _ configuration: CommandProviderConfiguration, then: @escaping (Result<Void, ProviderError>) -> Void
   ) {
@@ -52,15 +52,15 @@ package final class CommandProvider {
     }
   }
 
-  /// Tells what runs for a tunnel to end, and makes it two seconds later. Its call back comes all the same.
+  /// Sends SIGTERM to a tunnel's running program, and SIGKILL two seconds later. Its call back comes all the same.
   package func end(tunnel: String) {
     for case .program(let program, for: tunnel, _) in runs.values { program.end() }
   }
 
-  /// Ends what runs for a tunnel now, with all that it has started, in whatever group or session. Its call back comes all the same.
+  /// Kills a tunnel's running program now, with all its descendants, in whatever group or session. Its call back comes all the same.
   package func cut(tunnel: String) {
     for case .program(let program, for: tunnel, let action) in runs.values {
-      // Stopped, it starts nothing more while the rest is looked for.
+      // A stopped program starts nothing more while its descendants are searched.
       kill(-program.process, SIGSTOP)
       for other in MarkedProcess.all where other.marks["ROAMWARD_TUNNEL"] == tunnel && other.marks["ROAMWARD_ACTION"] == action.rawValue {
         kill(other.process, SIGKILL)
@@ -69,7 +69,7 @@ package final class CommandProvider {
     }
   }
 
-  /// Ends every program that still runs, without calling back.
+  /// Kills every program that still runs, without calling back.
   package func killAll() {
     for case .program(let program, for: _, _) in runs.values { program.kill() }
     runs = [:]

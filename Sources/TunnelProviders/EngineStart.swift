@@ -5,7 +5,7 @@ internal import SystemdIO
 internal import Wire
 internal import WireGuardControl
 
-/// One start of an engine: its link and its process are made, and its socket has to answer.
+/// One start of an engine: creates its link and its process, and waits until its socket answers.
 final class EngineStart {
   private let link: String
   private let loop: EventLoop
@@ -27,7 +27,7 @@ final class EngineStart {
       }
       let interface = try InterfaceProcess(link, program: program, socketDirectory: socketDirectory)
       self.interface = interface
-      // The socket listens from the beginning. Its first answer comes when the process has found its feet; the loop must not wait for that.
+      // The socket listens from the start. Its first answer comes when the process is ready; the loop must not block for it.
       let connection = try FileDescriptor.connect(to: socket.path, nonBlocking: true)
       self.connection = connection
       _ = try connection.write(Array(UAPIRequest.get.utf8)[...])
@@ -37,12 +37,12 @@ final class EngineStart {
       ]
     } catch {
       let failure = explain(error, program)
-      // Told later, never from within `start`.
+      // The result is delivered later, never during `start`.
       sources = [try? loop.at(.now) { [weak self] in self?.finish(.failure(failure)) }].compactMap { $0 }
     }
   }
 
-  /// Ends it, without a call back. What it left behind is for `EngineStop`.
+  /// Cancels the start, without a call back. `EngineStop` removes the rest.
   func abandon() {
     handler = nil
     sources = []

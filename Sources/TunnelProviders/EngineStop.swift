@@ -3,21 +3,21 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import SystemdIO
 
-/// One ending of an engine: its socket goes, it notices, it ends, and its link goes with it.
+/// One stop of an engine: its socket is removed, it notices that and ends, and its link goes with it.
 final class EngineStop {
-  /// Who else waits for the outcome.
+  /// Other callers that wait for the result.
   var observers: [(Result<Void, ProviderError>) -> Void] = []
-  /// What waits for the end, however it comes.
+  /// Work to run at the end, whatever the result.
   var afterwards: [() -> Void] = []
 
   private let link: String
-  /// The link's at the beginning: another one of the same name is not ours to wait for.
+  /// The link's index at the beginning: another link of the same name is not awaited.
   private let index: UInt32
   private let loop: EventLoop
   private var handler: ((Result<Void, ProviderError>) -> Void)?
   private let deadline = Moment.now + .seconds(3)
-  /// Kept open until the engine's end closes it: a new engine of this name must not start before, as the old one's last act is to
-  /// remove the socket's file, whosever that is by then.
+  /// Open until the engine's end closes it. A new engine of this name must not start before: the old one's last act is to remove the
+  /// socket's file, even if it belongs to the new one by then.
   private var connection: FileDescriptor?
   private var sources: [EventSource] = []
 
@@ -47,7 +47,7 @@ final class EngineStop {
   }
 
   private var isGone: Bool {
-    // Nothing is ever sent to us here, so what can be read is the end.
+    // The engine sends nothing here, so a readable socket means its end.
     if let open = connection, (try? open.read()) == .some(nil) { return false }
     connection = nil
     return index == 0 || if_nametoindex(link) != index

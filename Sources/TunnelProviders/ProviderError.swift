@@ -1,4 +1,4 @@
-/// Why a provider could not do what it was asked, in words for people: what happened, and where it is known what cures it.
+/// A failure of a provider, as a message for people: the event, and the remedy if it is known.
 package struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible {
   package let message: String
   package let help: String?
@@ -11,8 +11,7 @@ package struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible
   package var description: String { help.map { "\(message); \($0)" } ?? message }
 }
 
-/// The end of a program's output, fit to stand in a message: the last lines with letters in them, at most 400
-/// characters, no control characters.
+/// The end of a program's output, suitable for a message: the last lines with letters, at most 400 characters, no control characters.
 func tail(of output: String, lines count: Int = 3) -> String {
   let lines = output.split(whereSeparator: \.isNewline).map { line in
     String(String.UnicodeScalarView(line.unicodeScalars.filter { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) }))

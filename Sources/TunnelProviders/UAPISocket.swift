@@ -8,13 +8,13 @@ internal import WireGuardControl
 struct UAPISocket {
   let path: String
 
-  /// `nil` where the name could be no link's: then there is no such socket either.
+  /// `nil` if this is no valid link name: then there is no such socket either.
   init?(link: String, in directory: String) {
     guard let name = InterfaceName(link) else { return nil }
     path = "\(directory)/\(name).sock"
   }
 
-  /// A connection, or `nil` where no engine listens.
+  /// A connection, or `nil` if no engine listens.
   func connect() throws(ProviderError) -> FileDescriptor? {
     do throws(SystemError) {
       return try .connect(to: path, nonBlocking: true)
@@ -24,14 +24,14 @@ struct UAPISocket {
     }
   }
 
-  /// Removes the file; an engine that listens there ends by that.
+  /// Removes the file; an engine that listens there ends because of that.
   func remove() throws(ProviderError) {
     do throws(SystemError) { try TextFile.remove(path) } catch { throw ProviderError(error.description) }
   }
 
-  /// Asks and waits for the answer: usually well below a millisecond, a second at most, 16 MiB at most. `nil` where no engine listens.
+  /// Sends a request and waits for the answer: usually below a millisecond, at most a second and 16 MiB. `nil` if no engine listens.
   ///
-  /// Before it answers, the engine may ask for sockets in its turn: `sockets` is served meanwhile.
+  /// Before it answers, the engine may itself request sockets: `sockets` is served meanwhile.
   func ask(_ request: String, serving sockets: InterfaceProcess? = nil) throws(ProviderError) -> UAPIReply? {
     guard let connection = try connect() else { return nil }
     let deadline = Moment.now + .seconds(1)
@@ -61,14 +61,14 @@ struct UAPISocket {
 }
 
 extension FileDescriptor {
-  /// Returns when one of the `POLL*` bits holds or the other side has gone; ETIMEDOUT at the deadline.
+  /// Returns when one of the `POLL*` bits is set or the other side has closed; throws ETIMEDOUT at the deadline.
   fileprivate func wait(for events: Int32, until deadline: Moment, serving sockets: InterfaceProcess? = nil) throws(SystemError) {
     var sockets = sockets
     while true {
       let left = (deadline - .now).components
       let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
       guard milliseconds >= 0 else { throw SystemError(code: ETIMEDOUT, operation: "wait") }
-      // A negative number is passed over.
+      // A negative number is ignored.
       var watched = [
         pollfd(fd: number, events: Int16(events), revents: 0),
         pollfd(fd: sockets?.socketsDescriptor ?? -1, events: Int16(POLLIN), revents: 0),

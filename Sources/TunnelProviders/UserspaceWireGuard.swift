@@ -6,44 +6,44 @@ package import SystemdIO
 internal import Wire
 internal import WireGuardControl
 
-/// WireGuard links by an engine of our own, for kernels that have none.
+/// WireGuard links by our own engine, for kernels without WireGuard.
 ///
-/// Each link has its process, which has no privileges, outlives the agent, and lives exactly as long as the link and its socket do: it
-/// ends by itself when either is removed, so a new agent needs no more than the link's name to be rid of it; and when it dies, the link
-/// goes with it, which the agent sees. Only another port or mark needs the agent that started it. In a container whose process 1 collects
-/// no orphans its entry in the process table may stay; run such a container with an init.
+/// Each link has its process, which has no privileges and outlives the agent. The process lives exactly as long as the link and its socket:
+/// it ends when either is removed, so a new agent can end it by the link's name. If it dies, the link is removed with it, and the agent
+/// sees that. Only a change of port or mark needs the agent that started it. In a container whose process 1 does not reap orphans, its
+/// entry in the process table may stay; run such a container with an init.
 package final class UserspaceWireGuard {
   private let loop: EventLoop
   private let program: String
   private let socketDirectory: String
   private var starts: [String: EngineStart] = [:]
   private var stops: [String: EngineStop] = [:]
-  /// Those that this agent has started, by link. An older one of the same link that has not quite ended is not among them.
+  /// Engines that this agent has started, by link. An older one of the same link that has not quite ended is not included.
   private var running: [String: Running] = [:]
-  /// What waits for the end of a process of ours, to reap it.
+  /// Sources that wait for the end of our processes, to reap them.
   private var endings: [Int32: EventSource] = [:]
 
-  /// What an engine asks of who started it: to be given sockets.
+  /// The agent's side of an engine: it provides sockets.
   private struct Running {
     let interface: InterfaceProcess
     var serving: EventSource?
   }
 
-  /// `socketDirectory` is where wg(8) looks; another one is for tests.
+  /// `socketDirectory` is the folder of wg(8); another one is for tests.
   package init(on loop: EventLoop, program: String = InterfaceProcess.path, socketDirectory: String = "/var/run/wireguard") {
     self.loop = loop
     self.program = program
     self.socketDirectory = socketDirectory
   }
 
-  /// Where the engine of a link listens, with the usual folder.
+  /// The path of a link's engine socket, in the usual folder.
   package static func socketPath(of link: String) -> String { "/var/run/wireguard/\(link).sock" }
 
   package static var isInstalled: Bool { isOnPath(InterfaceProcess.path) }
 
-  /// Makes the link, down and without a configuration. Calls back, never from within this call, once the engine has answered a first
-  /// question; with an error after half a minute at most, and then what there may be of the link is to be ended by `stop`. An ending of the
-  /// same link that is under way is waited for.
+  /// Creates the link, down and without a configuration. Calls back, never during this call, once the engine has answered a first request.
+  /// After half a minute at most it calls back with an error: then `stop` has to remove any remains of the link. A stop of the same link in
+  /// progress is awaited.
   package func start(link: String, then: @escaping (Result<Void, ProviderError>) -> Void) {
     if let stop = stops[link] {
       stop.afterwards.append { [weak self] in self?.start(link: link, then: then) }
@@ -72,8 +72,8 @@ package final class UserspaceWireGuard {
     if running[link]?.interface.process == process { running[link] = nil }
   }
 
-  /// Ends the engine, and with it the link, by removing the socket, started by this agent or an earlier one. Whatever is gone already is as
-  /// good. Calls back, never from within this call, when both are gone; with an error after three seconds at most.
+  /// Ends the engine, and with it the link, by removing the socket, whether this agent or an earlier one started it. Missing parts count as
+  /// removed. Calls back, never during this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
     if let stop = stops[link] { return stop.observers.append(then) }
@@ -92,8 +92,8 @@ package final class UserspaceWireGuard {
     ((try? UAPISocket(link: link, in: socketDirectory)?.connect()) ?? nil) != nil
   }
 
-  /// What the engine knows of its device; `nil` where none runs, or one is only being started. Waits for the answer, a second at most, as
-  /// the following do.
+  /// The engine's state of its device; `nil` if none runs, or one is only being started. Blocks until the answer, a second at most, as do
+  /// the following functions.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
     if starts[link] != nil { return nil }
     guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else {
@@ -106,7 +106,7 @@ package final class UserspaceWireGuard {
     }
   }
 
-  /// Makes the device as wanted. Sessions of peers that stay as `observed` go on; without `observed`, every session begins anew.
+  /// Configures the device. Sessions of peers that stay as `observed` continue; without `observed`, every session begins again.
   package func configure(
     _ link: String, _ device: WireGuardDevice, observed: WireGuardState?, settingEndpoints: Bool = false
   ) throws(ProviderError) {
@@ -114,7 +114,7 @@ package final class UserspaceWireGuard {
     try set(link, request)
   }
 
-  /// Sets the keepalive of each of these peers, and its endpoint where one is given.
+  /// Sets the keepalive of each of these peers, and its endpoint if one is given.
   package func setEndpointsAndKeepalives(_ link: String, _ peers: [WireGuardPeer]) throws(ProviderError) {
     if !peers.isEmpty { try set(link, UAPIRequest.refresh(peers)) }
   }

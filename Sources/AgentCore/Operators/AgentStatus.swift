@@ -5,7 +5,7 @@ internal import PolicySource
 internal import RoamwardCore
 
 extension Agent {
-  /// What `roamward status` shows, from what the last pass saw and one fresh look at the WireGuard devices.
+  /// The content of `roamward status`: the last pass, and one fresh read of the WireGuard devices.
   package func status(at time: Timestamp, process: Int) -> StatusReport {
     let state = state
     let primary = state.seen.observation?.snapshot.primaryLink
@@ -70,10 +70,10 @@ extension Agent {
 }
 
 extension Agent {
-  /// A moment to come, by the clock on the wall.
+  /// A future moment as wall-clock time.
   private func wallClock(_ moment: Moment) -> Timestamp { platform.clock.wallClock() + max(.zero, moment - now) }
 
-  /// Each probe that a rule hangs on, or did on this network.
+  /// Each probe that a rule depends on, now or earlier on this network.
   private var probeReports: [StatusReport.Probe] {
     reconciler.probes.reports(at: now).map { report in
       StatusReport.Probe(
@@ -95,7 +95,7 @@ extension Agent {
 }
 
 extension ManualOverride.Lifetime {
-  /// What ends it, as a word of reports.
+  /// The end of the lifetime, as a word of reports.
   var word: Lifetime.Word {
     switch self {
     case .network: .network

@@ -2,9 +2,9 @@ internal import ControlProtocol
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// What would be, if it were asked for.
+/// Previews of requests.
 extension Agent {
-  /// What these policies want of the machine on this network when every tunnel is at rest; with `tunnel` up or down by hand.
+  /// The desired state of these policies on this network with every tunnel at rest, and with `tunnel` up or down by hand.
   func preview(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
     var tunnels = state.desiredTunnels
     tunnels.policies = policies
@@ -12,7 +12,7 @@ extension Agent {
     return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow)
   }
 
-  /// Throws where a session from one of these addresses would not go on.
+  /// Throws if a session from one of these addresses would be cut.
   func refuseToCut(_ sessions: [IPAddress], under preview: DesiredState, cure: String) throws(RequestError) {
     for address in sessions {
       let (before, after) = (state.desiredState.fate(of: address), preview.fate(of: address))

@@ -4,9 +4,9 @@ import NetworkTypes
 import PolicySource
 package import RoamwardCore
 
-/// What a person asks of the agent.
+/// Requests of operators.
 extension Agent {
-  /// Brings a tunnel up or down by hand, whatever the rules say.
+  /// Sets a manual override: brings a tunnel up or down, whatever the rules decide.
   package func override(_ tunnel: String, _ request: OverrideRequest) throws(RequestError) {
     guard let policy = state.set.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
     guard policy.isEnabled || !request.wantsUp else {
@@ -30,7 +30,7 @@ extension Agent {
     reconciler.pass()
   }
 
-  /// Ends the hold on one tunnel, or on all.
+  /// Ends the manual override of one tunnel, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     if let tunnel, state.set.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
     let ended = reconciler.change { state in
@@ -42,18 +42,18 @@ extension Agent {
     reconciler.pass()
   }
 
-  /// The network as the last pass saw it.
+  /// The network at the last pass.
   package var lastSnapshot: NetworkSnapshot { state.seen.snapshot }
 
-  /// The same, with where its facts come from.
+  /// The same, with the sources of its facts.
   package var lastSnapshotWithSources: SnapshotWithSources {
     SnapshotWithSources(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance())
   }
 
-  /// Files beside the policies that they are made of.
+  /// Files that the policies refer to.
   package var policyDependencies: [String] { state.policies.loaded.dependencies }
 
-  /// Opens the firewall, wholly or for a portal, for a while.
+  /// Suspends the kill switch for a limited time, fully or for a portal.
   package func release(_ request: ReleaseRequest) throws(RequestError) {
     var programs: ControlGroup?
     if let name = request.programs {

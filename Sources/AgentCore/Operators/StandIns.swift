@@ -10,7 +10,7 @@ extension PolicyFallback {
     }
   }
 
-  /// For people, with moments as `localTime` has them.
+  /// The messages, with moments formatted by `localTime`.
   package func text(_ localTime: (Timestamp) -> String) -> [String] { standIns.map { $0.text(localTime) } }
 }
 

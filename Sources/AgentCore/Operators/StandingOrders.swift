@@ -3,20 +3,19 @@ package import KernelModel
 internal import NetworkTypes
 package import RoamwardCore
 
-/// What a plan depends on beside policies and the network: manual overrides, the suspension of the kill switch, and
-/// how the agent's tunnels stand.
+/// The inputs of a plan besides policies and network: manual overrides, a suspended kill switch, and the tunnels' state.
 package struct StandingOrders: Hashable, Sendable {
   package var overrides: [String: ManualOverride] = [:]
   package var killSwitch = KillSwitchMachine()
-  /// Whether each tunnel is wanted, by the agent's word; `nil`: no agent tells.
+  /// Whether each tunnel is wanted, as the agent reports; `nil`: no agent runs.
   package var wanted: [String: Bool]?
-  /// The routing tables of tunnels that run.
+  /// The routing tables of running tunnels.
   package var tables: [String: UInt32] = [:]
 
   package init() {}
 
-  /// By the word of an agent that runs. `isSameNetwork`: the plan is for the network that the agent is on; what lasts until the
-  /// network changes is over on any other.
+  /// Orders from the report of a running agent. `isSameNetwork`: the plan is for the agent's own network. On any other network, orders that
+  /// last until the network changes have ended.
   package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
     func lifetime(_ word: Lifetime.Word?, _ end: Timestamp?) -> ManualOverride.Lifetime? {
       if word == .network, !isSameNetwork { return nil }
@@ -40,7 +39,7 @@ package struct StandingOrders: Hashable, Sendable {
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
   }
 
-  /// What differs from what the rules alone want.
+  /// The deviations from the result of the rules alone.
   package var remarks: [Remark] {
     var remarks = overrides.sorted { $0.key < $1.key }.map { name, override in
       Remark(.manualOverride, of: name, "manual override: \(override.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it")
@@ -85,7 +84,7 @@ extension ObservedState {
 }
 
 extension DesiredLink.Device {
-  /// A peer's endpoint that is a name has the address that its device has; nothing is looked up.
+  /// A peer's endpoint that is a name takes the address that its device has; no name is resolved.
   fileprivate init(of tunnel: TunnelPolicy, _ engine: WireGuardEngine, in observed: ObservedState) {
     guard case .wireGuard(let provider) = tunnel.provider else {
       self = .foreign

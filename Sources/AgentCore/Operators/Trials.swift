@@ -3,9 +3,9 @@ internal import NetworkTypes
 internal import PolicySource
 internal import RoamwardCore
 
-/// Policies that a person applies, for good or on trial.
+/// Policies that a person applies, permanently or on trial.
 extension Agent {
-  /// Puts files over the policies in force, where the whole is without errors and, unless it is a trial, cuts nobody's session.
+  /// Puts files over the policies in force. Fails if the result has errors; or, unless it is a trial, if it would cut a remote session.
   package func apply(_ request: ApplyRequest) throws(RequestError) {
     if platform.policies.trials.current() != nil {
       throw RequestError(
@@ -27,7 +27,7 @@ extension Agent {
         do throws(RequestError) {
           try ask(platform.policies.trials.keep)
         } catch {
-          // As far as it has come.
+          // A failed `keep` may have replaced some of the files.
           policiesChanged()
           throw error
         }
@@ -46,14 +46,14 @@ extension Agent {
     policiesChanged()
   }
 
-  /// Brings back the set before the trial.
+  /// Restores the set before the trial.
   package func revertTrial() throws(RequestError) {
     guard platform.policies.trials.current() != nil else { throw RequestError(code: .trial, message: "no policies are on trial") }
     platform.policies.trials.drop()
     policiesChanged()
   }
 
-  /// A failure of the platform, as the answer to a request.
+  /// Runs the body, and converts a failure of the platform to the answer of a request.
   private func ask(_ body: () throws(PlatformError) -> Void) throws(RequestError) {
     do throws(PlatformError) { try body() } catch { throw RequestError(code: .failed, message: error.description) }
   }

@@ -1,19 +1,19 @@
 package import KernelModel
 package import RoamwardCore
 
-/// What an observation is for.
+/// The scope of an observation.
 package struct ObservationRequest: Hashable, Sendable {
   package var facts: Set<FactKind>
   /// Tables that tunnels may have routes in.
   package var tables: [UInt32]
-  /// Also what is ours in tables that no tunnel has: leftover state of a killed agent.
+  /// Whether our objects in tables of no tunnel are included: leftover state of a killed agent.
   package var everywhere: Bool
-  /// WireGuard links to ask about.
+  /// WireGuard links to read.
   package var wireGuardLinks: [String]
-  /// Links that tunnels of other kinds bring: that they come is news.
+  /// Links that tunnels of other kinds create: their arrival is an event.
   package var foreignLinks: [String]
   package var firewall: FirewallDetail
-  /// Links whose name servers are ours to set; `nil`: no tunnel brings any.
+  /// Links whose name servers the agent sets; `nil`: no tunnel has name servers.
   package var resolverLinks: Set<String>?
 
   package init(
@@ -30,20 +30,20 @@ package struct ObservationRequest: Hashable, Sendable {
   }
 }
 
-/// How much has to be known of our firewall table.
+/// The detail in which our firewall table is read.
 package enum FirewallDetail: Hashable, Sendable {
   case nothing
-  /// Which one there is.
+  /// Only which table exists.
   case name
-  /// And whether another program has changed it.
+  /// Also whether another program has changed it.
   case whole
 }
 
-/// The machine at one moment: what decisions judge, and what plans change.
+/// The machine at one moment: the input of decisions and plans.
 package struct Observation: Hashable, Sendable {
   package var snapshot: NetworkSnapshot
   package var state: ObservedState
-  /// Where the snapshot's facts come from.
+  /// The sources of the snapshot's facts.
   package var provenance: Provenance
 
   package init(snapshot: NetworkSnapshot, state: ObservedState, provenance: Provenance = Provenance()) {
@@ -53,7 +53,7 @@ package struct Observation: Hashable, Sendable {
   }
 }
 
-/// The part of an observation that is about name servers.
+/// The part of an observation that concerns name servers.
 package struct ResolverObservation: Hashable, Sendable {
   package var file: ObservedResolvConf
   package var resolver: ObservedResolver

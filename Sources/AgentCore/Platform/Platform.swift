@@ -5,8 +5,8 @@ package import RoamwardCore
 
 /// Everything outside the agent, by capability: the real machine, or a simulated one.
 ///
-/// All functions are called on the agent's one thread, and none may block; what takes time calls back later, on the same thread. A platform
-/// without a capability says so (`unsupported`): each use of it fails with that reason, or is answered with nothing.
+/// All functions are called on the agent's only thread, and none may block. Slow work calls back later, on the same thread. A platform
+/// without a capability uses `unsupported`: each use fails with that reason, or returns nothing.
 package struct Platform {
   package var clock: ClockPlatform
   package var machine: MachinePlatform
@@ -31,17 +31,17 @@ package struct Platform {
   }
 }
 
-/// Time, and being woken.
+/// Time and timers.
 package struct ClockPlatform {
-  /// The machine's own clock, which nobody sets and which goes on in sleep.
+  /// The machine's monotonic clock: it is never set, and it continues in sleep.
   package var now: () -> Moment
-  /// The clock on the wall.
+  /// The wall clock.
   package var wallClock: () -> Timestamp
   /// A moment in local time, for people.
   package var localTime: (Timestamp) -> String
-  /// How long the machine has slept since it started.
+  /// The total time that the machine has slept since boot.
   package var timeAsleep: () -> Duration
-  /// Asks for one call back at a moment, in place of the one asked for before; `nil` asks for none.
+  /// Requests one call at a moment, which replaces the previous request; `nil` cancels it.
   package var wake: (Moment?, @escaping () -> Void) -> Void
 
   package init(
@@ -57,22 +57,22 @@ package struct ClockPlatform {
   }
 }
 
-/// What there is in the kernel and in resolvers, and changing it.
+/// Reads and changes the kernel's state and the DNS backend's.
 package struct MachinePlatform {
-  /// Reads the machine anew. The request decides what is gathered: an SSID that no rule needs is not read.
+  /// Observes the machine. The request decides what is read: an SSID that no rule needs is not read.
   package var observe: (ObservationRequest) throws(PlatformError) -> Observation
-  /// Reads anew who keeps the resolver and what it has for these links, and nothing else.
+  /// Reads the DNS backend and its state for these links, and nothing else.
   package var observeResolver: (Set<String>?) -> ResolverObservation
-  /// Makes the changes that can be made at once, in order; gives those that failed.
+  /// Applies the steps that take effect at once, in order; returns those that failed.
   package var apply: ([Step]) -> [StepFailure]
-  /// Begins a change that another program makes (`Step.isMadeByAnotherProgram`). Calls back when it has.
+  /// Begins a change that another program makes (`Step.isMadeByAnotherProgram`). Calls back when it has finished.
   package var begin: (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void
-  /// Ends what is left of a userspace device whose link has gone.
+  /// Ends the processes of a userspace device whose link is gone.
   package var endUserspaceLink: (String) -> Void
   package var wireGuardEngine: () -> EngineChoice
   /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer.
   package var readDevice: (String) -> WireGuardState?
-  /// The control group of this name, if there is one with a program in it.
+  /// The control group of this name, if it exists and has a process in it.
   package var controlGroup: (String) -> ControlGroup?
 
   package init(
@@ -93,13 +93,13 @@ package struct MachinePlatform {
   }
 }
 
-/// Asking the network below the tunnels, whatever tunnels are up.
+/// Queries over the underlay, whatever tunnels are up.
 package struct NetworkPlatform {
   /// Resolves a name by these servers, from this link.
   package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> Cancellation?
   /// Sends a request from this link.
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?
-  /// Has the kernel resolve a neighbour's hardware address on this link; that it is there is an event.
+  /// Makes the kernel resolve a neighbour's hardware address on this link; the result arrives as an event.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void
 
   package init(
@@ -117,9 +117,9 @@ package struct NetworkPlatform {
 package struct CommandPlatform {
   /// Runs a program of a tunnel.
   package var run: (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void
-  /// Ends what still runs for a tunnel; its outcome comes soon.
+  /// Ends a tunnel's running program; its outcome follows soon.
   package var end: (String) -> Void
-  /// Ends it now, with all that it has started.
+  /// Kills the program now, with all its child processes.
   package var cut: (String) -> Void
 
   package init(
@@ -138,11 +138,11 @@ package struct CommandPlatform {
   }
 }
 
-/// Ends what it was given for when it is cancelled, or dropped.
+/// Cancels the work that it was created for when it is cancelled or released.
 package final class Cancellation {
   private var held: AnyObject?
 
-  /// `work` ends when nobody holds it any more.
+  /// `work` ends when its last reference is released.
   package init(_ work: AnyObject) { held = work }
 
   package func cancel() { held = nil }

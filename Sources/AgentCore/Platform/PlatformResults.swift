@@ -2,10 +2,10 @@ package import KernelModel
 package import NetworkTypes
 import RoamwardCore
 
-/// Something outside did not work, in words for people.
+/// A failure outside the agent, with a message for people.
 package struct PlatformError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
-  /// Trying again soon may help.
+  /// Whether another attempt soon may succeed.
   package let isTransient: Bool
 
   package init(_ description: String, isTransient: Bool = false) {
@@ -14,7 +14,7 @@ package struct PlatformError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// A step that could not be made.
+/// A step that failed.
 package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
   package let step: Step
   package let reason: String
@@ -27,24 +27,24 @@ package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(step): \(reason)" }
 }
 
-/// What runs WireGuard devices on this machine.
+/// The engine of WireGuard devices on this machine.
 package enum EngineChoice: Hashable, Sendable {
   case engine(WireGuardEngine)
   case none(reason: String)
 }
 
-/// What came of a look-up.
+/// The result of a look-up.
 package enum Resolution: Hashable, Sendable {
   case addresses([IPAddress])
   case failed(reason: String)
 }
 
-/// What a tunnel's program is run for.
+/// The purpose for which a tunnel's program is run.
 package enum CommandAction: String, Hashable, Sendable {
   case up, down, status
 }
 
-/// What came of a tunnel's program.
+/// The result of a tunnel's program.
 package enum CommandOutcome: Hashable, Sendable {
   case succeeded
   case failed(reason: String)

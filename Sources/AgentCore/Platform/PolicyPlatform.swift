@@ -2,7 +2,7 @@ package import ControlProtocol
 package import NetworkTypes
 package import PolicySource
 
-/// Where policies come from, and where those on trial are kept.
+/// The source of policies, and the storage of policies on trial.
 package struct PolicyPlatform {
   package var load: () -> LoadedPolicies
   package var trials: PolicyTrials
@@ -13,24 +13,23 @@ package struct PolicyPlatform {
   }
 }
 
-/// Policies in force until a moment, unless somebody confirms them.
+/// Policies in force until a moment, unless they are confirmed.
 package struct PolicyTrial: Hashable, Sendable {
   package var until: Moment
 
   package init(until: Moment) { self.until = until }
 }
 
-/// Where policies on trial are kept: a layer over all others, so that the set before them is never touched, and comes
-/// back by taking the layer away.
+/// The storage of policies on trial: a layer over all others. The set before them is never touched, and returns when the layer is removed.
 package struct PolicyTrials {
   package var current: () -> PolicyTrial?
-  /// Puts files aside, and gives the set as it would be with them. Nothing is in force by that.
+  /// Stages files, and returns the resulting set. It does not come into force.
   package var stage: ([ApplyRequest.File]) -> LoadedPolicies
-  /// Puts what was staged in force until a moment.
+  /// Puts the staged files in force until a moment.
   package var begin: (Moment) throws(PlatformError) -> Void
-  /// Makes what was staged, or is on trial, part of the policies.
+  /// Makes the staged files, or those on trial, part of the policies.
   package var keep: () throws(PlatformError) -> Void
-  /// Takes what was staged, or is on trial, away.
+  /// Removes the staged files, or those on trial.
   package var drop: () -> Void
 
   package init(
@@ -44,7 +43,7 @@ package struct PolicyTrials {
     self.drop = drop
   }
 
-  /// Ends a trial whose time is over; gives whether there was one.
+  /// Ends a trial whose time is over; returns whether there was one.
   func end(at now: Moment) -> Bool {
     guard let trial = current(), trial.until <= now else { return false }
     drop()

@@ -1,20 +1,20 @@
 package import RoamwardCore
 
-/// Notes on disk about what is being made, written before it is made: for the agent that comes after a crash.
+/// Write-ahead notes on disk about steps in progress, for the next agent after a crash.
 package struct RecoveryLog {
-  /// Links whose making has begun and that are not gone yet; after a crash they are ours though they may carry no
-  /// alias (`KernelState.unfinished`).
+  /// Links whose creation has begun and that still exist. After a crash they are ours, although they may have no alias
+  /// (`KernelState.unfinished`).
   package var unfinishedLinks: () -> Set<String>
   package var noteLink: (String) -> Void
   package var forgetLink: (String) -> Void
-  /// Commands whose `up` has begun: `down` is owed.
+  /// Commands whose `up` has begun, and whose `down` is due.
   package var startedCommands: () -> [String: CommandProviderConfiguration]
   package var noteCommand: (String, CommandProviderConfiguration) -> Void
   package var forgetCommand: (String) -> Void
   /// Manual overrides, which outlive the agent and the boot.
   package var overrides: () -> [String: ManualOverride]
   package var saveOverrides: ([String: ManualOverride]) -> Void
-  /// What is wrong with the notes now, for people.
+  /// The present problems with the notes, as messages.
   package var troubles: () -> [String]
 
   package init(

@@ -2,12 +2,12 @@ import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 
-/// A moment at which the agent acts though nothing happens, and why.
+/// A moment at which the agent wakes without an event, with the reason.
 struct Deadline: Hashable, Sendable {
-  /// What is done when it comes, from the least to the most.
+  /// The work at a deadline, in ascending order of effort.
   enum Action: Int, Hashable, Sendable, Comparable {
     case sample, poll
-    /// A pass, with the machine as it was seen last.
+    /// A pass on the last observation.
     case pass
     /// A pass that observes the machine first.
     case look
@@ -17,7 +17,7 @@ struct Deadline: Hashable, Sendable {
 
   let reason: WakeReason
   let at: Moment
-  /// `nil`: it is of no single tunnel.
+  /// `nil`: it concerns no single tunnel.
   var tunnel: String?
 
   var action: Action {
@@ -31,7 +31,7 @@ struct Deadline: Hashable, Sendable {
   }
 }
 
-/// What the agent waits for though nothing happens, and what it last woke for.
+/// The pending deadlines, and the reason of the last wake-up.
 struct Agenda {
   private(set) var deadlines: [Deadline] = []
   var lastWake: Deadline?
@@ -41,17 +41,17 @@ struct Agenda {
 
   var next: Deadline? { deadlines.min { $0.at < $1.at } }
 
-  /// No pass and no poll is due: only samples of connected tunnels are taken.
+  /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   var isAtRest: Bool { deadlines.allSatisfy { $0.action == .sample } }
 
   mutating func set(_ deadlines: [Deadline]) { self.deadlines = deadlines }
 
-  /// Those that have come, the first one first.
+  /// The deadlines that have come, in order.
   func due(at now: Moment) -> [Deadline] { deadlines.filter { $0.at <= now }.sorted { $0.at < $1.at } }
 }
 
 extension AgentState {
-  /// Everything that is waited for, as of now.
+  /// All pending deadlines, as of now.
   mutating func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Timestamp) -> [Deadline] {
     let awaiting = tunnels.ordered.filter(\.machine.state.isAwaitingAnswer)
     agenda.polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)

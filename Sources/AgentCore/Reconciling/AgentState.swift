@@ -4,7 +4,7 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// All that the agent knows and remembers, a value for each concern. Reports and requests read it; `Reconciler` alone changes it.
+/// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it.
 struct AgentState {
   var policies = PoliciesInForce()
   var seen = ObservedMachine()
@@ -17,7 +17,7 @@ struct AgentState {
   var stop = StopSequence()
   var agenda = Agenda()
   let tunnels: TunnelSet
-  /// The control group of a name, if there is one with a program in it.
+  /// The control group of a name, if it exists and has a process in it.
   let controlGroup: (String) -> ControlGroup?
 
   init(tunnels: TunnelSet, controlGroup: @escaping (String) -> ControlGroup?) {
@@ -28,14 +28,14 @@ struct AgentState {
   var set: PolicySet { policies.set }
 }
 
-/// Steps that were begun and that other programs have not finished.
+/// Steps that other programs have not finished yet.
 struct StepsInProgress {
   /// Userspace devices that are being started.
   var links = Set<String>()
   /// The change that a resolver program makes now.
   var resolver: Step?
 
-  /// Gives false where it is under way already.
+  /// Returns false if it is already under way.
   mutating func begin(_ step: Step) -> Bool {
     if let link = step.link, !step.isOfResolverProgram { return links.insert(link).inserted }
     defer { resolver = resolver ?? step }
@@ -50,10 +50,10 @@ struct StepsInProgress {
   func block(_ step: Step) -> Bool { links.contains { step.needs(link: $0) } || step.isOfResolver && resolver != nil }
 }
 
-// MARK: What is wanted
+// MARK: Desired state
 
 extension AgentState {
-  /// What the agent knows of its tunnels, as the one builder takes it.
+  /// The tunnels as input of the desired state.
   var desiredTunnels: DesiredTunnels {
     DesiredTunnels(
       set, decisions: decisions.decisions, overrides: decisions.overrides, killSwitch: killSwitch.machine,
@@ -74,17 +74,17 @@ extension AgentState {
       seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice)
   }
 
-  /// By which way name servers are set on this host now.
+  /// The method by which name servers are set on this host now.
   var resolverChoice: ResolverChoice { seen.state.map { ResolverChoice($0.resolver.facts, file: $0.resolvConf) } ?? .file }
 
-  /// Who the web and DNS are open to.
+  /// The programs for which the web and DNS are open.
   var portalWindow: PortalWindow? { killSwitch.machine.portalWindow(controlGroup) }
 
-  /// Whether something is open on this network that would have to be blocked at once on another one.
+  /// Whether the firewall is open on this network alone, so that another network closes it at once.
   var isKillSwitchOpenHereAlone: Bool { killSwitch.machine.isOpenHereAlone(set, overrides: decisions.overrides) }
 }
 
-// MARK: What is observed
+// MARK: Observed state
 
 extension AgentState {
   func observationRequest(adding extra: Set<FactKind>) -> ObservationRequest {
@@ -96,23 +96,23 @@ extension AgentState {
       resolverLinks: resolverLinks)
   }
 
-  /// What policies and overrides need; an override that ends with the network tells networks apart by their gateways.
+  /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
   private var neededFacts: Set<FactKind> {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
     return isHeld ? set.neededFacts.union([.gatewayMAC]) : set.neededFacts
   }
 
-  /// Whether a policy or a table concerns the firewall here: then it is looked at.
+  /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here.
   private var firewallDetail: FirewallDetail {
     let isThere = seen.state.map { $0.firewall != .absent } ?? true
     return isThere || set.tunnels.contains { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }
       ? .whole : .nothing
   }
 
-  /// Links whose name servers are ours to set; `nil` where no tunnel brings any, and no resolver is asked.
+  /// Links whose name servers the agent sets; `nil` if no tunnel has name servers: no resolver is queried.
   var resolverLinks: Set<String>? {
     let brings = set.tunnels.contains { $0.bringsServers } || tunnels.ordered.contains { $0.policy.bringsServers }
-    // What was set is still to be taken back.
+    // Settings that are not yet removed still need the query.
     let isLeft = inProgress.resolver != nil || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
     let refusals = seen.state.map { $0.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
     return brings || isLeft ? Set(tunnels.ordered.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
@@ -129,10 +129,10 @@ extension TunnelPolicy {
   }
 }
 
-// MARK: Why a tunnel is as it is
+// MARK: Reasons
 
 extension AgentState {
-  /// The override, or the rule, or what is in doubt, in a line; and as a code, which names what failed as well.
+  /// The override, the rule or the open question, as a line of text and as a reason code. The code includes the failure.
   func reason(for tunnel: TunnelSupervisor, at now: Moment, wallClock: Timestamp) -> (code: ReasonCode, description: String) {
     if let doubt = tunnel.machine.doubt { return (doubt.code, "\(doubt)") }
     let name = tunnel.policy.name
@@ -142,7 +142,7 @@ extension AgentState {
     return (tunnel.machine.trouble ?? reason.code, reason.description)
   }
 
-  /// What will happen to a tunnel by itself, the next first.
+  /// The upcoming transitions of a tunnel, the next one first.
   func timers(of tunnel: TunnelSupervisor, at now: Moment, wallClock: Timestamp) -> [TunnelTimer] {
     let timers = decisions.timers(of: tunnel.policy.name, at: now, time: wallClock) + [tunnel.machine.timer].compactMap { $0 }
     return timers.sorted { $0.at < $1.at }
@@ -161,12 +161,12 @@ extension AgentState {
   /// Tunnels whose kill switch is active.
   private var guards: [TunnelSupervisor] { tunnels.ordered.filter { killSwitch.machine.isGuarding($0.policy) } }
 
-  /// Without a network nothing flows anyway: what may be wanted on the next one is not reported there.
+  /// Without a network no traffic flows anyway, so tunnels that may be wanted on the next one are not reported.
   private var blocking: [String] {
     guards.filter { $0.machine.level != .full && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
   }
 
-  /// The programs that a portal's opening is for have ended, or every tunnel is up.
+  /// The programs that a portal window is for have ended, or every tunnel is up.
   var isPortalNeedless: Bool {
     guard let portal = killSwitch.machine.portal else { return false }
     let haveEnded = portal.programs.map { controlGroup($0.name) == nil } ?? false

@@ -3,11 +3,11 @@ import KernelModel
 import NetworkTypes
 package import RoamwardCore
 
-/// Publishes what happens, each thing once: states, failures, timers, the kill switch, repairs and problems.
+/// Publishes each event once: states, failures, timers, the kill switch, repairs and problems.
 package final class Announcer {
-  /// Is given everything that happens, for logs and monitors.
+  /// Receives every event, for logs and monitors.
   package var publish: (Event.Kind) -> Void = { _ in }
-  /// Is given why the agent wakes, and for which tunnel, for the log.
+  /// Receives the reason of each wake-up, and the tunnel, for the log.
   package var publishWake: (WakeReason, String?) -> Void = { _, _ in }
 
   private(set) var problems: [Remark] = []
@@ -19,14 +19,14 @@ package final class Announcer {
 
   func warn(_ remark: Remark) { publish(.warning(remark)) }
 
-  /// What people should know now; what is new among it is published.
+  /// Publishes those remarks that are new.
   func note(_ new: [Remark]) {
     for problem in new where !problems.contains(problem) { warn(problem) }
     problems = new
   }
 
-  /// The state that a tunnel has come to, and what has failed of it: each failed attempt once, though the next one is under
-  /// way, or fails for the same reason.
+  /// Publishes a tunnel's new state and its failures. Each failed attempt is published once, even if the next one is under way or fails for
+  /// the same reason.
   func follow(_ tunnel: TunnelSupervisor, reason: () -> (code: ReasonCode, description: String)) {
     let name = tunnel.policy.name
     let (before, failure) = (failures[name], PublishedFailure(tunnel.machine))
@@ -41,7 +41,7 @@ package final class Announcer {
     publish(.state(tunnel: name, from: old, to: new, code: why.code, reason: why.description))
   }
 
-  /// What has come of a pass: the firewall, timers and repairs.
+  /// Publishes the results of a pass: the firewall, timers and repairs.
   func follow(_ state: inout AgentState, at now: Moment, wallClock: Timestamp, recordBlocking: (FirewallStatus?) -> Void) {
     followFirewall(of: state, recordBlocking)
     let timers = state.tunnels.ordered.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
@@ -61,7 +61,7 @@ package final class Announcer {
     blocking.follow(status, recordBlocking)
   }
 
-  /// Timers that have been set since this was called last, and those that will not come any more where no other event says so.
+  /// Publishes timers that are new since the last call, and those that are cancelled if no other event reports that.
   private func follow(_ all: [String: [TunnelTimer]], at now: Moment, wallClock: Timestamp) {
     for (name, after) in all.sorted(by: { $0.key < $1.key }) {
       let before = timers[name] ?? []
@@ -78,16 +78,16 @@ package final class Announcer {
     timers = all.filter { !$0.value.isEmpty }
   }
 
-  /// Bursts of repairs that are over.
+  /// Publishes bursts of repairs that have ended.
   private func follow(_ ended: [(subject: RepairBackoff.Subject, count: Int)], tunnel: (String) -> String?) {
     for (subject, count) in ended { publish(.repair(tunnel: subject.link.flatMap(tunnel), reason: subject.reason, count: count)) }
   }
 }
 
-/// What has failed of a tunnel, told apart from the same failure of its next attempt.
+/// A published failure, distinct from the same failure of the next attempt.
 private struct PublishedFailure: Equatable {
   let reason: TunnelFailure
-  /// While it waits for its next attempt: when that comes.
+  /// The moment of the next attempt, while the tunnel waits for it.
   var retry: Moment?
 
   init?(_ machine: TunnelMachine) {
@@ -98,7 +98,7 @@ private struct PublishedFailure: Equatable {
 }
 
 extension TunnelTimer {
-  /// The end of an override is a time on the wall clock, in whole seconds: seen from two moments it differs by up to one.
+  /// The end of an override is a wall-clock time in whole seconds: computed at two moments, it differs by up to one.
   fileprivate func isSame(as other: TunnelTimer) -> Bool {
     let difference = max(at, other.at) - min(at, other.at)
     return what == other.what && (what == .overrideEnd ? difference < .seconds(2) : difference == .zero)

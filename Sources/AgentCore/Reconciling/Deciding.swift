@@ -2,27 +2,27 @@ import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 
-/// What is to be done about one tunnel, by rules and overrides.
+/// The decision on one tunnel, from rules and overrides.
 struct TunnelOrder {
   let tunnel: String
   let decision: Decision
   let intent: Intent
-  /// The decision is another one than before.
+  /// Whether the decision differs from the last one.
   let isNews: Bool
 }
 
 extension AgentState {
-  /// Ends what is over: overrides, and the suspension of the kill switch. Gives the tunnels whose override has ended.
+  /// Ends expired overrides and an expired suspension of the kill switch. Returns the tunnels whose override has ended.
   mutating func endWhatIsOver(wallClock: Timestamp) -> [String] {
     let ended = decisions.endOverrides(at: wallClock, on: seen.network)
     _ = killSwitch.machine.endRelease(at: wallClock, on: seen.network)
-    // To have no network is to have just left one.
+    // No network means that the last one was just left.
     if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, overrides: decisions.overrides) }
     if isPortalNeedless { _ = killSwitch.machine.close() }
     return ended
   }
 
-  /// Judges the rules on what was seen last.
+  /// Evaluates the rules on the last observation.
   mutating func decide(at now: Moment, wallClock: Timestamp) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
     let tunnels = tunnels
@@ -40,7 +40,7 @@ extension AgentState {
     }
   }
 
-  /// The tunnel's policy is gone, and it is down.
+  /// Forgets a tunnel that is down and whose policy was removed.
   mutating func forget(_ tunnel: String) {
     tunnels.remove(tunnel)
     decisions.forget(tunnel)

@@ -4,7 +4,7 @@ import NetworkTypes
 import RoamwardCore
 
 extension Event.Kind {
-  /// Which network the machine is on now.
+  /// The event that reports the machine's present network.
   static func network(of snapshot: NetworkSnapshot) -> Event.Kind {
     let primary = snapshot.primaryLink
     return .network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description)
@@ -19,7 +19,7 @@ extension Event.Kind {
 }
 
 extension Step {
-  /// A route that could not be added, because its link went down meanwhile.
+  /// Whether a route could not be added because its link went down meanwhile.
   func lostItsLink(between before: ObservedState, _ after: ObservedState) -> Bool {
     guard case .addRoute(let route) = self, let link = route.link else { return false }
     return before.kernel.link(named: link)?.isUp == true && after.kernel.link(named: link)?.isUp == false

@@ -2,26 +2,25 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// The kill switches of all tunnels, and closing them at the first sign that the network is left. Pure: no clock.
+/// The kill switches of all tunnels, re-enabled at the first sign that the network is lost. Pure: no clock.
 struct KillSwitch {
-  /// How often an opening for a captive portal is looked at: whether its programs have ended, or its tunnels
-  /// are up, so that it is needless.
+  /// The interval at which a portal window is checked: it is needless if its programs have ended, or its tunnels are up.
   private static let portalInterval = Duration.seconds(5)
 
   var machine = KillSwitchMachine()
-  /// Closes the firewall when this network is left.
+  /// The step that closes the firewall when this network is left.
   private var stepOnLeaving: Step?
-  /// It has been done since the last look.
+  /// Whether that step was applied since the last observation.
   private(set) var hasClosedInAdvance = false
 
-  /// What an earlier agent blocks stays blocked until a decision says otherwise.
+  /// Leaves the blocks of an earlier agent in place until a decision ends them.
   mutating func begin(after firewall: ObservedFirewall?) {
     if case .table(_, _, isGuarding: true)? = firewall { machine.beganGuarded = true }
   }
 
   func portalDeadline(at now: Moment) -> Moment? { machine.portal.map { _ in now + Self.portalInterval } }
 
-  /// Prepares the step for that moment from what is wanted now: then nothing has to be looked at, decided or planned first.
+  /// Prepares that step from the present desired state, so that leaving needs no observation, decision or plan.
   mutating func prepareToLeave(_ tunnels: DesiredTunnels, portal: PortalWindow?) {
     stepOnLeaving = tunnels.tableOnLeaving(portal: portal).map { .replaceFirewall($0) }
   }
@@ -37,6 +36,6 @@ struct KillSwitch {
 }
 
 extension AgentState {
-  /// Plans for the moment in which the network is left.
+  /// Prepares the step for the moment at which the network is left.
   mutating func prepareToLeave() { killSwitch.prepareToLeave(desiredTunnels, portal: portalWindow) }
 }

@@ -1,16 +1,15 @@
 import NetworkTypes
 import RoamwardCore
 
-/// When the machine is to be observed: after the network has settled, soon after a look that failed, and never more than ten
-/// times a second. Pure: no clock.
+/// The schedule of observations: after the network has settled, soon after a failed one, and at most ten a second. Pure: no clock.
 struct ObservationSchedule {
-  /// What was seen last may no longer be so.
+  /// Whether the last observation may be outdated.
   var isStale = true
-  /// Something changed: until then it is left to settle.
+  /// The end of the settle time after a change.
   private(set) var settleUntil: Moment?
-  /// After a step that failed.
+  /// The next attempt after a failed step.
   private(set) var retryAt: Moment?
-  /// The machine could not be looked at; it is left alone until then.
+  /// The next attempt after a failed observation.
   private var blindUntil: Moment?
   private var failedLooks = 0
   private var rate = ObservationRateLimit()
@@ -19,8 +18,7 @@ struct ObservationSchedule {
 
   var isSettling: Bool { settleUntil != nil }
 
-  /// The network has changed. Several changes wait for the time that the first of them, which has `begun` it, needs to settle. Gives
-  /// whether it is to be observed now.
+  /// Handles a network change. Several changes share the settle time of the first one, at `begun`. Returns whether to observe now.
   mutating func networkChanged(settle: Duration, begun: Moment?, at now: Moment) -> Bool {
     isStale = true
     let until = begun ?? rate.look(after: settle, at: now)
@@ -28,7 +26,7 @@ struct ObservationSchedule {
     return until <= now
   }
 
-  /// What cannot wait for the network to settle. Gives whether it is to be observed now.
+  /// Handles a change that cannot wait for the network to settle. Returns whether to observe now.
   mutating func changedByOthers(at now: Moment) -> Bool {
     isStale = true
     let at = rate.look(after: .zero, at: now)
@@ -37,16 +35,16 @@ struct ObservationSchedule {
     return false
   }
 
-  /// A report has shown something new: it is acted on in a pass of its own.
+  /// Notes that a report has shown a change: a separate pass handles it.
   mutating func reportShowedChange(at now: Moment) {
     isStale = true
     settleUntil = settleUntil ?? now
   }
 
-  /// Whether there may be a look at once, besides those that are due.
+  /// Whether an additional observation is allowed at once.
   mutating func looksAtOnce(at now: Moment) -> Bool { rate.looksAtOnce(at: now) }
 
-  /// Begins a look; false while the machine is left alone.
+  /// Begins an observation; returns false while the back-off lasts.
   mutating func begin(at now: Moment) -> Bool {
     settleUntil = nil
     guard blindUntil.map({ $0 <= now }) ?? true else { return false }
@@ -60,8 +58,8 @@ struct ObservationSchedule {
     retryAt = nil
   }
 
-  /// The last observation stays in force; the machine is asked again soon, and less and less eagerly: 50 ms to a second. Gives whether to
-  /// warn: tables that change under every read are reported when they keep doing so, anything else at once.
+  /// Handles a failed observation: the last one stays in force, and attempts follow after 50 ms up to a second. Returns whether to warn: at
+  /// once, except if tables change during every read; that is reported if it persists.
   mutating func failed(isTransient: Bool, at now: Moment) -> Bool {
     failedLooks += 1
     isStale = true
@@ -69,7 +67,7 @@ struct ObservationSchedule {
     return failedLooks == (isTransient ? 3 : 1)
   }
 
-  /// Steps have failed: another attempt follows.
+  /// Schedules another attempt after failed steps.
   mutating func retry(at now: Moment) { retryAt = now + .seconds(1) }
 
   mutating func retryIsDue() { retryAt = nil }

@@ -2,34 +2,34 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// What was last seen of the machine and its network, and what is known of the network since before that. Pure: no clock.
+/// The last observation of the machine and its network, and facts of the network from before. Pure: no clock.
 struct ObservedMachine {
   var observation: Observation?
   private(set) var at = Moment(nanoseconds: 0)
-  /// The network as the host's own sources see it; the observation's snapshot has what probes found as well.
+  /// The network from the host's own sources; the observation's snapshot also has the results of probes.
   private(set) var hostSnapshot = NetworkSnapshot()
-  /// The network that it is on, with all that was learnt about it.
+  /// The identity of the present network, with all facts learnt about it.
   private(set) var network = NetworkIdentity.none
   private var path = PathIdentity(NetworkSnapshot())
   /// The other VPNs of this machine.
   private(set) var others = OtherVPNs()
-  /// Routes of the network that would lead past our tunnels; `nil`: not looked for since the last look.
+  /// Routes of the network that would bypass our tunnels; `nil`: not searched since the last observation.
   var claims: [RouteClaim]?
-  /// What the tunnels have still to be told.
+  /// Path changes that the tunnels have not received yet.
   var pathNews = PathNews()
   private var gatewayInquiry = GatewayInquiry()
   private var firstEventAt: Moment?
-  /// Since when the network has been as it is; `nil`: since before the agent looked.
+  /// The time of the last network change; `nil`: before the agent's first observation.
   private(set) var changedAt: Moment?
 
   var snapshot: NetworkSnapshot { observation?.snapshot ?? NetworkSnapshot() }
 
   var state: ObservedState? { observation?.state }
 
-  /// The first event of several marks the time of the change.
+  /// Notes the time of a change: the first of several events counts.
   mutating func eventCame(at now: Moment) { firstEventAt = now }
 
-  /// What differs from the look before.
+  /// The differences from the previous observation.
   struct News {
     var isSnapshot = false
     var isNetwork = false
@@ -37,7 +37,7 @@ struct ObservedMachine {
     var paths: Set<IPAddress.Family> = []
   }
 
-  /// Takes in a look. `complete` adds to the host's snapshot what probes have found.
+  /// Takes in an observation. `complete` adds the results of probes to the host's snapshot.
   mutating func take(_ new: Observation, ownLinks: Set<String>, at now: Moment, complete: (NetworkSnapshot) -> NetworkSnapshot) -> News {
     let before = observation?.snapshot
     hostSnapshot = new.snapshot
@@ -50,16 +50,16 @@ struct ObservedMachine {
     return new.snapshot == before ? News() : noteChange(from: before ?? NetworkSnapshot(), to: new.snapshot)
   }
 
-  /// Takes in a look at the resolver alone.
+  /// Takes in an observation of the resolver alone.
   mutating func take(_ new: ResolverObservation) {
     observation?.state.resolvConf = new.file
     observation?.state.resolver = new.resolver
   }
 
-  /// What the network is known to be, with what probes have found.
+  /// Adds the results of probes to the snapshot.
   mutating func complete(_ snapshot: NetworkSnapshot) { observation?.snapshot = snapshot }
 
-  /// A gateway whose hardware address a rule needs and the kernel does not have, with the link that it is on.
+  /// A gateway whose hardware address a rule needs and the kernel does not have, with its link.
   mutating func nextInquiry(needed: Set<FactKind>) -> (IPAddress, LinkFacts)? { gatewayInquiry.next(on: snapshot, needed: needed, at: at) }
 
   private mutating func noteChange(from old: NetworkSnapshot, to new: NetworkSnapshot) -> News {
@@ -77,10 +77,10 @@ struct ObservedMachine {
   }
 }
 
-/// What the tunnels have still to be told about the network below.
+/// Changes of the underlay that the tunnels have not received yet.
 struct PathNews {
   private(set) var event: TunnelMachine.Event?
-  /// The families whose path has changed since they were told.
+  /// The families whose path has changed since the last report to the tunnels.
   private var paths: Set<IPAddress.Family> = []
 
   mutating func pathChanged(_ families: Set<IPAddress.Family>, hasNetwork: Bool) {

@@ -1,4 +1,4 @@
-/// Which pass is under way. A pass that is asked for in the middle of one, from a callback, is taken up at its end.
+/// Tracks the pass under way. A pass that a callback requests during another one starts at its end.
 final class PassLoop {
   private static let longest = 16
 
@@ -6,7 +6,7 @@ final class PassLoop {
   private var isDue = false
   private var rounds = 0
 
-  /// Gives whether the pass may begin.
+  /// Returns whether the pass may begin.
   func begin() -> Bool {
     guard !isPassing else {
       isDue = true
@@ -17,7 +17,7 @@ final class PassLoop {
     return true
   }
 
-  /// What was seen until here is judged in this round.
+  /// Begins a round: it covers everything observed so far.
   func beginRound() {
     rounds += 1
     isDue = false
@@ -29,7 +29,7 @@ final class PassLoop {
 
   func end() { isPassing = false }
 
-  /// What this brings about waits for the pass that has to follow.
+  /// Runs the body; a pass that it requests is left to the pass that follows.
   func beforePass<Result>(_ body: () -> Result) -> Result {
     let wasPassing = isPassing
     isPassing = true

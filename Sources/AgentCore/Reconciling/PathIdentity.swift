@@ -2,23 +2,23 @@ import KernelModel
 package import NetworkTypes
 package import RoamwardCore
 
-/// The path of a tunnel's packets below it: when it changes, the other side has to be asked whether it still hears us.
+/// The path of a tunnel's packets over the underlay. If it changes, the peer has to be queried whether it still receives our packets.
 ///
-/// Of the primary link's addresses only the one in use counts: the source address that the default route names, or else one that was there
-/// when the path was first seen, for as long as it stays. Others come and go (privacy addresses, further prefixes) and change nothing.
+/// Of the primary link's addresses only the one in use counts. That is the source address of the default route; else one that existed when
+/// the path was first seen, for as long as it stays. Other addresses come and go (privacy addresses, further prefixes) and change nothing.
 package struct PathIdentity: Hashable, Sendable {
   private struct Way: Hashable {
     var source: IPAddress?
     var gateway: IPAddress?
   }
 
-  /// A link that gets another name is the same; one that takes the place of another is not, be it of the same name.
+  /// A renamed link is the same; a link that replaces another is not, even with the same name.
   private let device: DeviceIdentity?
-  /// In a network without devices the name has to do.
+  /// The name, in a network without devices.
   private let invented: String?
   private var ways: [IPAddress.Family: Way] = [:]
 
-  /// `before`: the path until now, whose addresses stay in use while they are there.
+  /// `before`: the path until now, whose addresses stay in use while they exist.
   package init(_ snapshot: NetworkSnapshot, after before: PathIdentity? = nil) {
     let primary = snapshot.primaryLink
     device = primary?.device
@@ -37,7 +37,7 @@ package struct PathIdentity: Hashable, Sendable {
     }
   }
 
-  /// The families whose packets go another way.
+  /// The families whose packets take another path.
   package func families(differingFrom other: PathIdentity) -> Set<IPAddress.Family> {
     if device != other.device || invented != other.invented { return Set(IPAddress.Family.allCases) }
     return Set(IPAddress.Family.allCases.filter { ways[$0] != other.ways[$0] })

@@ -3,14 +3,14 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// What is to be made now, and what people should know.
+/// The steps to apply now, and the remarks for people.
 struct PlannedWork {
   var steps: [Step]
   var problems: [Remark]
 }
 
 extension AgentState {
-  /// The steps from what was seen last to what is wanted, without those that have to wait. `troubles`: what keeps notes from being kept.
+  /// Plans the steps from the observed to the desired state, without those that have to wait. `troubles`: problems with writing notes.
   mutating func plan(_ scope: (Step) -> Bool, troubles: [String], at now: Moment) -> PlannedWork? {
     guard let observed = seen.state else { return nil }
     let desired = desiredState
@@ -34,8 +34,8 @@ extension AgentState {
 
   private func isHeldBack(_ step: Step, at now: Moment) -> Bool { step.isOfResolver && !resolver.mayAct(at: now) }
 
-  /// Whether it takes away what leads names into a tunnel, and has to wait until they are refused in its place;
-  /// not where that does not succeed.
+  /// Whether the step removes the redirection of names into a tunnel, and has to wait until those names are refused. It does not wait if
+  /// the refusal fails.
   private func isAwaitingRefusal(_ step: Step, in plan: Plan, at now: Moment) -> Bool {
     switch step {
     case .deleteLink(let link, _), .revertLinkResolver(let link): if link == Ownership.refusalLink { return false }
@@ -45,7 +45,7 @@ extension AgentState {
     return inProgress.resolver != nil || !isHeldBack(refusal, at: now)
   }
 
-  /// Routes of the network that would lead past a tunnel.
+  /// Routes of the network that would bypass a tunnel.
   private mutating func pushedClaims() -> [String] {
     guard let kernel = seen.state?.kernel else { return [] }
     let setups = desiredTunnels.setups.filter { $0.level == .full }
@@ -55,7 +55,7 @@ extension AgentState {
     return found.map(\.description)
   }
 
-  /// What each tunnel's machine is told after steps were made: that its part is done, or cannot be.
+  /// The event for each tunnel's machine after steps were applied: its part is done, or has failed.
   func verdicts(_ failures: [StepFailure]) -> [(tunnel: TunnelSupervisor, event: TunnelMachine.Event)] {
     guard let observed = seen.state else { return [] }
     let open = Plan(from: observed, to: desiredState)
@@ -72,15 +72,15 @@ extension AgentState {
     }
   }
 
-  /// Whether the tunnel waits for its name servers before it counts as connected. Not long: every way is
-  /// bounded, and any result ends the wait.
+  /// Whether the tunnel waits for its name servers before it counts as connected. The wait is short: every method has a time limit, and any
+  /// result ends it.
   private func isAwaitingResolver(_ tunnel: TunnelSupervisor) -> Bool {
     guard case .applying = tunnel.machine.state else { return false }
     return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policy.bringsServers
   }
 
-  /// Whether nothing of ours is left, so that the agent may end. What a resolver program does not take back is reported,
-  /// and awaited for a bounded time.
+  /// Whether nothing of ours is left, so that the agent may end. Settings that a resolver program does not revert are reported, and awaited
+  /// for a limited time.
   var isEmpty: Bool {
     guard let observed = seen.state else { return false }
     let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }

@@ -2,23 +2,23 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// The policy set that is in force, and what was loaded last: with errors in it, the set before stays in force.
+/// The policy set in force, and the last one loaded: if that has errors, the set before stays in force.
 struct PoliciesInForce {
-  /// What taking in what was loaded has brought about.
+  /// The effects of a loaded set.
   struct News {
     let errors: Int
     let warnings: Int
-    /// Nothing had been loaded before.
+    /// Whether this is the first set.
     let isFirst: Bool
-    /// Which last good versions are in force from now on in place of files with errors, a sentence each.
+    /// The last known good versions that now replace files with errors, a sentence each.
     let fallback: [String]
   }
 
   private(set) var loaded = LoadedPolicies()
   private(set) var set = PolicySet()
-  /// Counts the sets that took force.
+  /// The number of sets that came into force.
   private(set) var generation = 0
-  /// Not before what an earlier agent had begun has been ended.
+  /// False until the programs of an earlier agent have ended.
   private(set) var isLoaded = false
   private var toldFallback: [String] = []
 
@@ -26,7 +26,7 @@ struct PoliciesInForce {
     defer { isLoaded = true }
     loaded = new
     let errors = new.diagnostics.count { $0.severity == .error }
-    // Errors that leave what is in force as it is are no new set.
+    // A set with errors that leaves the policies in force unchanged is no new set.
     if !new.hasErrors || new.fallback != nil && (generation == 0 || set != new.policies) {
       set = new.policies
       generation += 1

@@ -1,18 +1,17 @@
 import NetworkTypes
 import RoamwardCore
 
-/// When to ask WireGuard devices whether a peer has answered: often at first, twenty times a second for two seconds,
-/// then four times. Pure: no clock.
+/// Schedules polls of WireGuard devices for an awaited answer: twenty times a second for two seconds, then four times. Pure: no clock.
 struct Polling {
   private static let eager = Duration.seconds(2)
 
-  /// The tunnels that await an answer, in the state in which they began to.
+  /// The tunnels that await an answer, with their state when they began to.
   private var awaiting: [String: TunnelMachine.State] = [:]
   private var since = Moment(nanoseconds: 0)
-  /// `nil`: nobody awaits an answer.
+  /// `nil`: no tunnel awaits an answer.
   private(set) var next: Moment?
 
-  /// A tunnel that begins to wait, also once more on another network, makes it eager again.
+  /// Restarts the fast phase if a tunnel begins to wait, also again on another network.
   mutating func await(_ tunnels: [String: TunnelMachine.State], at now: Moment) {
     if tunnels.contains(where: { awaiting[$0.key] != $0.value }) { since = now }
     awaiting = tunnels

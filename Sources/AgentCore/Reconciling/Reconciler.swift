@@ -3,10 +3,10 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// The one converging loop: observe, decide, plan, apply, verify.
+/// The one reconcile loop: observe, decide, plan, apply, verify.
 ///
-/// There is no second path by which anything is changed, so start-up, a lost event, a repaired route and a new network are the same case.
-/// `Agent` says when a pass is made; a pass that is asked for in the middle of one is taken up at its end.
+/// There is no second path for changes: start-up, a lost event, a repaired route and a new network are the same case. `Agent` starts
+/// passes; one that is requested during another starts at its end.
 final class Reconciler {
   let platform: Platform
   let announcer: Announcer
@@ -24,7 +24,7 @@ final class Reconciler {
     prober = Prober(platform, check: check)
     runner = StepRunner(platform: platform)
     state.tunnels.changed = { [weak self] in self?.lookAgain() }
-    // An answer waits for a network that is just settling.
+    // A probe's answer waits while the network settles.
     prober.whenAnswered = { [weak self] in if let self, state.schedule.settleUntil == nil { pass() } }
   }
 
@@ -33,7 +33,7 @@ final class Reconciler {
   var probes: ProbeMachine { prober.machine }
   var isPassing: Bool { passes.isPassing }
 
-  /// Changes what is known or wanted, outside of a pass.
+  /// Changes facts or requests outside of a pass.
   func change<Result>(_ body: (inout AgentState) -> Result) -> Result { body(&state) }
 
   func lookAgain() {
@@ -48,7 +48,7 @@ final class Reconciler {
     _ = noteSleepOfClock()
     repeat {
       if state.schedule.isStale { observe() }
-      // What was seen until here is judged in this round.
+      // The round covers everything observed so far.
       passes.beginRound()
       decide()
       if state.schedule.isStale { observe() }
@@ -62,7 +62,7 @@ final class Reconciler {
     whenPassed()
   }
 
-  /// A pass without decisions: the desired state stays, and is applied to the machine as it is now. `isNeeded` is asked after the look.
+  /// Makes a pass without decisions: the desired state is applied to the system as observed now. `isNeeded` is called after that.
   func reconverge(within scope: (Step) -> Bool = { _ in true }, afterLook look: () -> Void, if isNeeded: () -> Bool = { true }) {
     passes.beforePass {
       look()
@@ -70,10 +70,10 @@ final class Reconciler {
     }
   }
 
-  /// Moves tunnels; what they bring about waits for the pass that has to follow.
+  /// Drives tunnels; a pass that they request is left to the one that follows.
   func beforePass(_ body: () -> Void) { passes.beforePass(body) }
 
-  /// Whether the machine has slept since this was asked last.
+  /// Whether the machine has slept since the last call.
   func noteSleepOfClock() -> Bool {
     guard state.agenda.sleep.hasSlept(platform.clock.timeAsleep()) else { return false }
     noteSleep()
@@ -116,7 +116,7 @@ final class Reconciler {
     if news.isSnapshot { announcer.publish(.snapshot(state.seen.snapshot.json)) }
     if news.isNetwork { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
     if news.isDescription { announcer.publish(.network(of: state.seen.snapshot)) }
-    // The kernel need not announce it once more.
+    // The kernel need not report it again.
     if news.isSnapshot || !news.paths.isEmpty { passes.demandAnotherRound() }
     guard !news.paths.isEmpty else { return }
     state.decisions.restartWaits()
@@ -144,23 +144,23 @@ final class Reconciler {
       drive(tunnel) { $0.want(.down, on: $1) }
       if tunnel.machine.state == .disconnected { state.forget(tunnel.policy.name) }
     }
-    // After the rules: a tunnel that is not wanted on the new network need not be asked whether it works there.
+    // After the rules: a tunnel that is not wanted on the new network need not be verified there.
     if let news = state.seen.pathNews.take() {
       for tunnel in running where tunnel.isConcerned(by: news) { drive(tunnel) { $0.handle(news.event, on: $1) } }
     }
     for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
   }
 
-  /// What is known of the network by asking it, over what the host's own sources say.
+  /// Adds the results of probes to the facts of the host's own sources.
   private func takeProbeResults() {
     let before = state.seen.snapshot
     state.seen.complete(prober.machine.complete(state.seen.hostSnapshot, probes: state.set.probes))
-    // A reason alone is no news.
+    // A changed reason alone is no event.
     guard state.seen.snapshot != before, state.seen.snapshot.json != before.json else { return }
     announcer.publish(.snapshot(state.seen.snapshot.json))
   }
 
-  /// Moves a tunnel, and publishes what has become of it.
+  /// Drives a tunnel, and publishes its changes.
   func drive(_ tunnel: TunnelSupervisor, _ move: (TunnelSupervisor, LinkFacts?) -> Void) {
     move(tunnel, state.seen.observation?.snapshot.primaryLink)
     announcer.follow(tunnel) { state.reason(for: tunnel, at: now, wallClock: wallClock) }
@@ -168,7 +168,7 @@ final class Reconciler {
 
   // MARK: Plan, apply, verify
 
-  /// Makes the machine what is wanted of it, and tells the tunnels what came of it. Ends when nothing more can be done at once.
+  /// Applies the desired state, and reports the results to the tunnels. Ends when no more step can be applied at once.
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
     defer { if state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() } }
     var (hasFailed, hasLookedAgain) = (false, false)
@@ -179,7 +179,7 @@ final class Reconciler {
       announcer.note(work.problems)
       let failures = carryOut(work.steps)
       if !work.steps.isEmpty { observe() }
-      // Another program took the link down between look and step: not a failure, but another machine to plan for. Once.
+      // If another program took the link down after the observation, the plan is repeated once; this is no failure.
       if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         hasLookedAgain = true
         continue
@@ -188,7 +188,7 @@ final class Reconciler {
       if isSettled && work.steps.isEmpty { return }
       if !failures.isEmpty {
         state.schedule.retry(at: now)
-        // What a tunnel that could not be finished has made goes at once; what then fails again, or is of no tunnel, waits.
+        // The state of a failed tunnel is removed at once; further failures, or those of no tunnel, wait.
         if isSettled || hasFailed { return }
         hasFailed = true
       }
@@ -198,7 +198,7 @@ final class Reconciler {
     state.schedule.retry(at: now)
   }
 
-  /// The tunnels see what there is of them.
+  /// Passes the observed state to the tunnels.
   private func showTunnels(_ observed: ObservedState) {
     runner.endMissingLinks(in: observed.kernel, inProgress: state.inProgress.links)
     state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
@@ -207,7 +207,7 @@ final class Reconciler {
     }
   }
 
-  /// Carries steps out, or has another program do so. Gives those that failed, without steps of name servers: no tunnel fails with these.
+  /// Applies steps, or starts the program that does. Returns failures, except of name servers: those fail no tunnel.
   func carryOut(_ steps: [Step]) -> [StepFailure] {
     if steps.isEmpty { return [] }
     let outcome = runner.carryOut(steps, isChangingResolver: state.inProgress.resolver != nil, begin: begin)
@@ -220,7 +220,7 @@ final class Reconciler {
     return outcome.failures.filter { !$0.step.isOfResolver }
   }
 
-  /// Has another program make a change. A pass follows when it has.
+  /// Starts a change by another program. A pass follows at its end.
   private func begin(_ step: Step) {
     guard state.inProgress.begin(step) else { return }
     platform.machine.begin(step) { [weak self] result in
@@ -238,7 +238,7 @@ final class Reconciler {
     }
   }
 
-  /// Tells each tunnel whether its part is done or cannot be. True when none of them moved.
+  /// Reports to each tunnel whether its part is done or has failed. Returns true if none of them moved.
   private func verify(_ failures: [StepFailure]) -> Bool {
     let before = state.tunnels.ordered.map(\.machine)
     for (tunnel, event) in state.verdicts(failures) { drive(tunnel) { $0.handle(event, on: $1) } }

@@ -2,11 +2,11 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// What the agent has made, what others undo of it, and when that is put right again. Pure: no clock.
+/// The applied state, the changes by other programs, and the times of their repairs. Pure: no clock.
 struct RepairSchedule {
-  /// What the agent made last, and has not seen changed by itself since; `nil` before the first look.
+  /// The state that the agent applied last, unless it has since changed by itself; `nil` before the first observation.
   private var applied: AppliedState?
-  /// What was wanted when everything was last so.
+  /// The desired state at the last moment without drift.
   var settled: DesiredState?
   private var backoff = RepairBackoff()
   private(set) var repairAt: Moment?
@@ -16,7 +16,7 @@ struct RepairSchedule {
     [(.repair, repairAt), (.contestOver, backoff.endOfContests(at: now)), (.repairsOver, tally.nextDeadline)]
   }
 
-  /// Takes in what a look shows of what the agent has made.
+  /// Compares an observation with the applied state.
   mutating func follow(_ observed: ObservedState, towards desired: DesiredState) {
     if applied == nil { applied = AppliedState(observed) }
     applied?.follow(observed, towards: desired)
@@ -24,7 +24,7 @@ struct RepairSchedule {
 
   mutating func made(_ steps: [Step]) { for step in steps { applied?.take(step) } }
 
-  /// The steps to make now: without repairs of what is fought over, until their time comes. Gives how many of them are repairs, too.
+  /// The steps to apply now, without repairs that are in back-off; and how many of them are repairs.
   mutating func admit(_ steps: [Step], at now: Moment) -> (steps: [Step], repairs: Int) {
     guard let applied, !steps.isEmpty else { return (steps, 0) }
     let admitted = backoff.admit(steps, after: applied, at: now)
@@ -35,9 +35,9 @@ struct RepairSchedule {
 
   mutating func repairIsDue() { repairAt = nil }
 
-  /// Bursts of repairs that are over.
+  /// Bursts of repairs that have ended.
   mutating func takeEnded(at now: Moment) -> [(subject: RepairBackoff.Subject, count: Int)] { tally.takeEnded(at: now) }
 
-  /// Contests that go on.
+  /// Contests that continue.
   func text(at now: Moment) -> [String] { backoff.contested(at: now).map { backoff.text(for: $0) } }
 }

@@ -2,7 +2,7 @@ import ControlProtocol
 import NetworkTypes
 import RoamwardCore
 
-/// Repairs that have not been told yet: those of one burst are told together, when it is over or after a minute. Pure: no clock.
+/// Repairs that are not yet reported. Those of one burst are reported together, at its end or after a minute. Pure: no clock.
 struct RepairTally {
   private static let quiet = Duration.seconds(2)
   private static let longest = Duration.seconds(60)
@@ -17,10 +17,10 @@ struct RepairTally {
 
   private var bursts: [RepairBackoff.Subject: Burst] = [:]
 
-  /// When the first of them has to be told.
+  /// The moment of the first report that is due.
   var nextDeadline: Moment? { bursts.values.map(\.end).min() }
 
-  /// Several steps of one plan are one repair.
+  /// Counts repairs. Several steps of one plan are one repair.
   mutating func add(_ subjects: some Sequence<RepairBackoff.Subject>, at now: Moment) {
     for subject in Set(subjects) {
       bursts[subject]?.last = now
@@ -29,7 +29,7 @@ struct RepairTally {
     }
   }
 
-  /// Takes out those that are over, in order.
+  /// Removes and returns the bursts that have ended, in order.
   mutating func takeEnded(at now: Moment) -> [(subject: RepairBackoff.Subject, count: Int)] {
     let ended = bursts.filter { $0.value.end <= now }.sorted { $0.key < $1.key }
     for (subject, _) in ended { bursts[subject] = nil }

@@ -2,13 +2,13 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// Name servers: that setting them does not become a war with another program. Pure: no clock.
+/// Prevents an endless contest with another program over the name servers. Pure: no clock.
 struct ResolverCoordinator {
   private var contest = ResolverBackoff()
-  /// A change that another program has made: it has to show.
+  /// A change that another program has reported as made: an observation has to confirm it.
   private var changeToVerify: Step?
 
-  /// When it may be tried again, as of `now`.
+  /// The next attempt, as of `now`.
   func nextDeadline(at now: Moment) -> Moment? { contest.nextDeadline(after: now) }
 
   var note: String? { contest.note }
@@ -19,13 +19,13 @@ struct ResolverCoordinator {
 
   mutating func networkChanged(at now: Moment) { contest.networkChanged(at: now) }
 
-  /// Notes whether what was wanted is there, and who may have taken it away.
+  /// Notes whether the desired name servers are set, and which program may have removed them.
   mutating func follow(
     _ plan: Plan, _ desired: DesiredState, in observed: ObservedState, _ choice: ResolverChoice, bringsServers: Bool, at now: Moment
   ) {
     guard choice.obstacle == nil, !choice.isPending else {
       changeToVerify = nil
-      // A resolver program announces its return, and so does another file or link; that this one may be written again is not announced.
+      // Resolver programs announce their return, and so do another file or link. A file that becomes writable again is not announced.
       let isSilent = choice.backend == .none && observed.resolver.facts.target == nil
       return isSilent && bringsServers ? contest.obstructed(at: now) : contest.interrupted()
     }
@@ -37,7 +37,7 @@ struct ResolverCoordinator {
     changeToVerify = nil
   }
 
-  /// Another program has made the change, or has not.
+  /// Notes that another program has made the change, or has failed.
   mutating func finished(_ step: Step, _ result: Result<Void, PlatformError>, at now: Moment) {
     switch result {
     case .success: changeToVerify = step
@@ -45,14 +45,14 @@ struct ResolverCoordinator {
     }
   }
 
-  /// Name servers that could not be set fail no tunnel: they are reported, and tried again less and less eagerly.
+  /// Notes a failure to set name servers. It fails no tunnel: it is reported, and attempts follow with back-off.
   mutating func failed(_ step: Step, reason: String, at now: Moment) {
     contest.failed(reason: reason, isTakingBack: step.stage == .removal, at: now)
   }
 }
 
 extension ObservedResolvConf {
-  /// Who has written the file, where it is not ours.
+  /// The program that wrote the file, if it is not ours.
   fileprivate var rival: String? {
     guard case .file(let text) = self, !isOurs else { return nil }
     return ResolvConfReport(parsing: text).writer

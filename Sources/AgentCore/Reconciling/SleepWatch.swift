@@ -1,15 +1,15 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Whether the machine has slept. Two witnesses, systemd-logind and the clocks, may report the same sleep.
+/// Detects sleep of the machine. Two sources, systemd-logind and the clocks, may report the same sleep.
 struct SleepWatch {
   private var clock = SleepClock()
   private var wokeAt: Moment?
 
-  /// By the clocks, since this was asked last.
+  /// Whether the clocks show sleep since the last call.
   mutating func hasSlept(_ timeAsleep: Duration) -> Bool { clock.hasSlept(timeAsleep) }
 
-  /// Gives whether the sleep is news.
+  /// Returns whether this sleep is a new one.
   mutating func woke(at now: Moment) -> Bool {
     if let wokeAt, now < wokeAt + .seconds(5) { return false }
     wokeAt = now
@@ -18,7 +18,7 @@ struct SleepWatch {
 }
 
 extension AgentState {
-  /// The machine has slept: everything is looked at anew, and tunnels prove themselves. Gives whether the sleep is news.
+  /// Handles a wake-up: everything is observed again, and tunnels are verified. Returns whether this sleep is a new one.
   mutating func wake(at now: Moment) -> Bool {
     guard agenda.sleep.woke(at: now) else { return false }
     schedule.isStale = true

@@ -1,10 +1,10 @@
 import KernelModel
 import RoamwardCore
 
-/// Carries steps out, stage by stage: the one place from which the machine is changed. No packet is led where something is missing: what
-/// builds on a step that failed is not made (docs/security.md, "Order").
+/// Applies steps, stage by stage: the only place from which the system is changed. If a step fails, the steps that depend on it are not
+/// applied: no packet may take an incomplete path (docs/security.md, "Order").
 struct StepRunner {
-  /// What came of steps.
+  /// The result of steps.
   struct Outcome {
     var made: [Step] = []
     var failures: [StepFailure] = []
@@ -12,15 +12,15 @@ struct StepRunner {
 
   let platform: Platform
 
-  /// Makes what can be made at once; the rest is begun. `isChangingResolver`: a resolver program is at work,
-  /// which takes one change at a time.
+  /// Applies the steps that take effect at once; the others are begun. `isChangingResolver`: a resolver program is at work, which takes one
+  /// change at a time.
   func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Void) -> Outcome {
     for step in steps { if let link = step.addedLink { platform.recoveryLog.noteLink(link) } }
     let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
     for step in engines { begin(step) }
     let waiting = engines.compactMap(\.addedLink)
     let now = steps.filter { step in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }
-    // What is taken back from a resolver comes before all else, what it is given after.
+    // Settings are removed from a resolver before everything else, and added after everything else.
     let changes = isChangingResolver ? [] : steps.filter(\.isOfResolverProgram)
     let removal = changes.first { $0.stage == .removal }
     if let removal { begin(removal) }
@@ -31,7 +31,7 @@ struct StepRunner {
     return outcome
   }
 
-  /// Ends what ran links that are gone. A note is there from before the link is made until the link, and what ran it, is gone.
+  /// Ends the processes of links that are gone. A note exists from before the creation of a link until the link and its process are gone.
   func endMissingLinks(in kernel: KernelState, inProgress: Set<String>) {
     for link in platform.recoveryLog.unfinishedLinks().sorted() where !inProgress.contains(link) && kernel.link(named: link) == nil {
       platform.machine.endUserspaceLink(link)
@@ -55,7 +55,7 @@ struct StepRunner {
 }
 
 extension Step {
-  /// The link that it makes.
+  /// The link that the step creates.
   fileprivate var addedLink: String? {
     switch self {
     case .addWireGuardLink(let link, _), .addDummyLink(let link): link

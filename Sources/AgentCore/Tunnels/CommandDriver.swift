@@ -1,8 +1,8 @@
 internal import KernelModel
 internal import RoamwardCore
 
-/// A tunnel that programs bring up, take down and judge. One program runs at a time; an `up` that is under way when the tunnel is not
-/// wanted any more is ended, and `down` waits for its end.
+/// Drives a tunnel whose programs bring it up, take it down and check it. One program runs at a time. If the tunnel is no longer wanted, a
+/// running `up` is ended, and `down` waits for its end.
 final class CommandDriver: TunnelDriver {
   private let command: CommandProviderConfiguration
   private let tunnel: String
@@ -11,7 +11,7 @@ final class CommandDriver: TunnelDriver {
   private let changed: () -> Void
   private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
   private var running: CommandAction?
-  /// `up` has begun and `down` has not ended since.
+  /// Whether `up` has begun and `down` has not ended since.
   private var isDownOwed = false
   private var isStatusDue = false
   private var life = 0
@@ -47,7 +47,7 @@ final class CommandDriver: TunnelDriver {
     let asked = life
     run(.status) { [weak self] outcome in
       guard let self, life == asked else { return }
-      // Not connected yet is no failure: it is asked again, until the machine's deadline.
+      // "Not connected yet" is no failure: the status is queried again, until the machine's deadline.
       isStatusDue = outcome != .succeeded
       if outcome == .succeeded { report(.peerAnswered) }
     }
@@ -74,7 +74,7 @@ final class CommandDriver: TunnelDriver {
     }
   }
 
-  /// A `down` that has not begun is owed still: its note stays, for the next start or for cleaning up.
+  /// A `down` that has not begun is still due: its note stays, for the next start or for a clean-up.
   func cutShort() {
     queue = []
     if running != .down { isDownOwed = false }

@@ -3,13 +3,13 @@ internal import JSON
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Drives the probe machine: puts its questions to the network, and brings the answers back.
+/// Drives the probe machine: sends its queries to the network, and returns the answers.
 final class Prober {
   private(set) var machine: ProbeMachine
   private let platform: Platform
   var whenAnswered: () -> Void = {}
   private var runs: [ProbeMachine.Token: Cancellation] = [:]
-  /// Where requests leave.
+  /// The link from which requests are sent.
   private var link: LinkFacts?
 
   init(_ platform: Platform, check: ConnectivityCheck?) {
@@ -17,13 +17,13 @@ final class Prober {
     self.platform = platform
   }
 
-  /// The network as the host's own sources see it, before what was found out about it is added.
+  /// Sets the network as the host's own sources report it, before results of probes are added.
   func attach(to network: NetworkSnapshot) {
     link = network.primaryLink
     perform(machine.attach(to: network, at: platform.clock.now()))
   }
 
-  /// The machine has slept: nothing that was answered before is believed until it is answered anew.
+  /// Handles wake-up: earlier answers count only after a new query confirms them.
   func wake() { perform(machine.wake(at: platform.clock.now())) }
 
   func want(_ evidence: Set<Evidence>) { perform(machine.want(evidence, at: platform.clock.now())) }

@@ -2,46 +2,45 @@ internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// What one kind of tunnel does for its supervisor: carries out the machine's effects, and reports what came of them.
+/// The operations of one kind of tunnel: carries out the machine's effects, and reports their results.
 ///
-/// Reports come on the agent's thread, from within a call or later. One that belongs to an older life of the tunnel must not come at all.
+/// Reports come on the agent's thread, during a call or later. A report of an earlier life of the tunnel must not come at all.
 protocol TunnelDriver: AnyObject {
-  /// What carries the tunnel in the kernel; `nil` while there is nothing to make yet. `whileAwaiting` an answer
-  /// it may ask for more than later.
+  /// The tunnel's device in the kernel; `nil` if there is none to create yet. `whileAwaiting` an answer, its configuration has keepalives.
   func device(whileAwaiting: Bool) -> DesiredLink.Device?
-  /// For people: `kernel`, `roamward-wireguard`, `command`.
+  /// The engine's name for people: `kernel`, `roamward-wireguard`, `command`.
   var engineName: String { get }
-  /// Nothing that was started is still to be ended.
+  /// Whether everything started has ended.
   var isReleased: Bool { get }
   /// Starts; reports `prepared` or `failed`.
   func prepare(on underlay: LinkFacts?)
-  /// Makes the other side answer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state is to tell.
+  /// Verifies the peer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?)
-  /// The same of a tunnel that was connected, on a network that is new or back: what was answered before does not count.
+  /// The same for a connected tunnel on a new or returned network: earlier answers do not count.
   func reassert(on underlay: LinkFacts?)
-  /// Begins new sessions, with the endpoints that are known; resolves them again meanwhile.
+  /// Begins new sessions with the known endpoints; resolves them again meanwhile.
   func renewSessions(on underlay: LinkFacts?)
-  /// Peers are to be given new sessions: a step of the next plan does that. Until then nothing that the device shows is an answer.
+  /// Whether peers need new sessions, by a step of the next plan. Until then no handshake of the device counts as an answer.
   var wantsNewSessions: Bool { get }
-  /// The step was made, or was needless.
+  /// Notes that the step was applied, or was needless.
   func sessionsBegan()
-  /// The families in which its peers are reached; `nil`: not known.
+  /// The address families of its peers' endpoints; `nil`: not known.
   var endpointFamilies: Set<IPAddress.Family>? { get }
-  /// The same network is known better: name servers that were awaited, say.
+  /// Takes in new facts of the same network, for example its name servers.
   func learn(_ underlay: LinkFacts?)
-  /// What its device shows now, alone; `nil`: nothing that tells whether the other side still answers.
+  /// The present state of its device alone; `nil`: the device does not show whether the peer answers.
   func readDevice() -> WireGuardState?
-  /// When it goes on by itself at the latest; `nil`: never.
+  /// The latest moment at which it continues by itself; `nil`: never.
   var nextQuestion: Moment? { get }
-  /// An attempt has ended without an answer, or with one: which addresses of an endpoint to use next.
+  /// Notes the result of an attempt, to select the next address of an endpoint.
   func noteAnswer(_ isAnswered: Bool)
-  /// Takes up a question that has had no answer yet; called from time to time while one is awaited.
+  /// Repeats an unanswered query; called from time to time while an answer is awaited.
   func askAgain()
-  /// Whether the kernel's state of the device says that the other side has answered.
+  /// Whether the kernel's state of the device shows an answer of the peer.
   func isAnswered(by state: WireGuardState?) -> Bool
-  /// Ends what was started.
+  /// Ends everything started.
   func release()
-  /// No more time is left for that: what runs is ended at once, and nothing else is begun.
+  /// Kills what runs, and begins nothing else: the time for `release` is over.
   func cutShort()
 }
 

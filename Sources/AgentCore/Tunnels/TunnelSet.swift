@@ -2,27 +2,27 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// The tunnels that the agent looks after: one for each policy, and those without a policy until they are down.
+/// The agent's tunnels: one for each policy, and those whose policy was removed until they are down.
 final class TunnelSet {
   private let platform: Platform
   private var byName: [String: TunnelSupervisor] = [:]
-  /// What last carried each tunnel.
+  /// The last device of each tunnel.
   private var devices: [String: DeviceIdentity] = [:]
-  /// Called when something outside has moved a tunnel: a pass is due.
+  /// Called when a source outside the agent has moved a tunnel: a pass is due.
   var changed: () -> Void = {}
 
   init(_ platform: Platform) { self.platform = platform }
 
   subscript(name: String) -> TunnelSupervisor? { byName[name] }
 
-  /// In the order of slots and names.
+  /// The tunnels, ordered by slot and name.
   var ordered: [TunnelSupervisor] { byName.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) } }
 
   var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
 
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
 
-  /// Makes a tunnel of each policy, or has the one that is there follow it.
+  /// Creates or updates a tunnel for each policy.
   func follow(_ policies: PolicySet) {
     for policy in policies.tunnels {
       if let existing = byName[policy.name] {
@@ -39,7 +39,7 @@ final class TunnelSet {
 
   func remove(_ name: String) { byName[name] = nil }
 
-  /// Has `lose` called for each tunnel whose device has gone, or is another one, since this was asked last.
+  /// Calls `lose` for each tunnel whose device is gone, or was replaced, since the last call.
   func noteDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
     for tunnel in ordered {
       let name = tunnel.policy.name

@@ -2,27 +2,27 @@ internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Drives one tunnel's machine: has its effects carried out by the tunnel's driver, and hands it what comes of them.
+/// Drives one tunnel's machine: its driver carries out the effects, and returns their results.
 final class TunnelSupervisor {
   private(set) var policy: TunnelPolicy
-  /// Its place in the tables, while it is anything but down.
+  /// The tunnel's slot in the tables, unless it is down.
   private(set) var slot: UInt32
   private(set) var machine = TunnelMachine()
-  /// When the state, as people know it, was entered.
+  /// The time at which the state, as people see it, was entered.
   private(set) var stateSince: Timestamp
   private var connectedSince: Timestamp
   private let platform: Platform
   private let changed: () -> Void
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
-  /// While it is connected and its device tells whether the peer answers.
+  /// Present while it is connected and its device shows whether the peer answers.
   private var liveness: TunnelLiveness?
-  /// A changed policy with another provider: it takes the old one's place when the tunnel is down.
+  /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
-  /// The tunnel goes down only to be replaced: what was left as it is (`ignore`) comes up again.
+  /// Whether the tunnel goes down only to be replaced: one left as it is (`ignore`) comes up again.
   private var isToComeBack = false
 
-  /// `changed` is called when something outside has moved the machine: a pass is due.
+  /// `changed` is called when a source outside the agent has moved the machine: a pass is due.
   init(policy: TunnelPolicy, platform: Platform, changed: @escaping () -> Void) {
     self.policy = policy
     slot = TunnelSetup.slots(for: policy.precedence).lowerBound
@@ -37,15 +37,15 @@ final class TunnelSupervisor {
 
   var engineName: String { driver?.engineName ?? "" }
 
-  /// Whether nothing is left to end that was started.
+  /// Whether everything started has ended.
   var isReleased: Bool { driver?.isReleased ?? true }
 
   var isToBeReplaced: Bool { successor != nil }
 
-  /// Rules or a person have wanted it up, and nothing has wanted it down since.
+  /// Whether rules or a person want it up, and nothing has wanted it down since.
   var isWanted: Bool { machine.isWanted || isToComeBack }
 
-  /// How the tunnel stands towards the kernel.
+  /// The tunnel as input of the desired state.
   var setup: TunnelSetup {
     let device = driver?.device(whileAwaiting: machine.state.isAwaitingAnswer)
     var setup = TunnelSetup(
@@ -54,23 +54,23 @@ final class TunnelSupervisor {
     return setup
   }
 
-  /// Its peers are to be given new sessions.
+  /// Whether its peers need new sessions.
   var wantsNewSessions: Bool { driver?.wantsNewSessions ?? false }
 
-  /// They have been given them, or there is no device that could have had others.
+  /// Notes that they have new sessions, or that no device could have had others.
   func sessionsBegan() { driver?.sessionsBegan() }
 
   /// Whether a step is one of its own: of its link, or of its table.
   func owns(_ step: Step) -> Bool { step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot) }
 
-  /// Whether it is down and only there because another pass has to replace it, or to remove it from `policies`.
+  /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
   func isReadyToGo(_ policies: PolicySet) -> Bool {
     machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
   }
 
   var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
 
-  /// Takes a changed policy. Settings follow by themselves; another provider means another tunnel, which starts anew.
+  /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.
   func update(_ policy: TunnelPolicy) {
     if policy.provider.isSameTunnel(as: self.policy.provider) {
       let isSame = policy.isSameSetup(as: self.policy)
@@ -83,8 +83,8 @@ final class TunnelSupervisor {
     }
   }
 
-  /// What rules and operator want, unless the tunnel has to go down first to become another. One that starts
-  /// takes a slot that is not `used`.
+  /// Applies the intent of rules and operator, unless the tunnel has to go down first to be replaced. A starting tunnel takes a slot that
+  /// is not `used`.
   func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
     if successor != nil {
@@ -93,7 +93,7 @@ final class TunnelSupervisor {
     }
     let intent = intent == .unchanged && isToComeBack ? .up : intent
     isToComeBack = false
-    // Another class has another place among the rules.
+    // Another precedence class needs another slot among the rules.
     let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
     if machine.isRunning ? isMisplaced : intent == .up { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
     switch intent {
@@ -121,7 +121,7 @@ final class TunnelSupervisor {
     }
   }
 
-  /// A tunnel that asserts itself on another network has been connected all along.
+  /// A tunnel that reconnects on another network counts as connected all along.
   private func noteTime(_ before: TunnelMachine.State) {
     guard machine.state.status != before.status else { return }
     let now = platform.clock.wallClock()
@@ -133,32 +133,32 @@ final class TunnelSupervisor {
     }
   }
 
-  /// Takes in what the kernel shows of the device: an answer that is awaited.
+  /// Takes in the kernel's state of the device: an awaited answer.
   func observe(_ state: WireGuardState?) {
     guard machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true else { return }
     driver?.noteAnswer(true)
     handle(.peerAnswered, on: underlay)
   }
 
-  /// The families in which its peers are reached while it is connected; `nil`: not known, or not connected.
+  /// The families of its peers' endpoints while it is connected; `nil`: not known, or not connected.
   var endpointFamilies: Set<IPAddress.Family>? { machine.state == .connected ? driver?.endpointFamilies : nil }
 
-  /// The other family's path is not this tunnel's.
+  /// Whether the change concerns this tunnel: a change of the other family's path does not.
   func isConcerned(by news: (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)) -> Bool {
     guard news.event == .underlayChanged, let families = endpointFamilies else { return true }
     return !families.isDisjoint(with: news.paths)
   }
 
-  /// When to sample its device; `nil`: not at all.
+  /// The time of the next sample of its device; `nil`: none.
   var nextSample: Moment? { liveness?.nextSample }
 
-  /// Looks whether the peer still answers what is sent to it. How long it has not, where that is a reason to doubt the tunnel.
+  /// Samples whether the peer still answers. Returns the length of its silence, if that puts the tunnel in doubt.
   func samplePeer() -> Duration? {
     guard machine.state == .connected, let device = driver?.readDevice() else { return nil }
     return liveness?.take(device, at: platform.clock.now())
   }
 
-  /// From now on it is sampled, where its device tells anything.
+  /// Begins to sample it, if its device shows whether the peer answers.
   func beginSampling() {
     guard machine.state == .connected, liveness == nil, let device = driver?.readDevice() else { return }
     var liveness = TunnelLiveness()
@@ -166,10 +166,10 @@ final class TunnelSupervisor {
     self.liveness = liveness
   }
 
-  /// Whether the device shows the answer that is awaited.
+  /// Whether the device shows the awaited answer.
   func isAnswered(by state: WireGuardState) -> Bool { machine.state.isAwaitingAnswer && driver?.isAnswered(by: state) == true }
 
-  /// The device that carried it has gone. Where nobody can be asked whether the other side still answers, it has failed.
+  /// Handles the loss of its device. It has failed if no query can show whether the peer still answers.
   func loseDevice(on underlay: LinkFacts?) {
     if case .command(let command) = policy.provider, command.status.isEmpty {
       handle(.failed(TunnelFailure(.linkGone, "its link \(command.interface ?? "") is gone")), on: underlay)
@@ -178,13 +178,13 @@ final class TunnelSupervisor {
     }
   }
 
-  /// What still ends is given no more time.
+  /// Kills what still runs.
   func cutShort() { driver?.cutShort() }
 
-  /// When the next question is due that nothing but the clock brings about.
+  /// The time of the next query that only the clock triggers.
   var nextQuestion: Moment? { driver?.nextQuestion }
 
-  /// The network below is known better than before.
+  /// Takes in new facts of the same underlay.
   func learn(_ underlay: LinkFacts?) {
     self.underlay = underlay
     driver?.learn(underlay)
@@ -196,7 +196,7 @@ final class TunnelSupervisor {
     guard let next = successor, machine.state == .disconnected, isReleased else { return }
     policy = next
     successor = nil
-    // Failures and waits were the other one's.
+    // Failures and waits were those of the previous tunnel.
     machine = TunnelMachine()
     makeDriver()
   }

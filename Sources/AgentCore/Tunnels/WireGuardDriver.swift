@@ -2,26 +2,26 @@ internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// A WireGuard tunnel: resolves the peers' endpoints on the underlay, and has them begin anew on another one.
+/// Drives a WireGuard tunnel: resolves the peers' endpoints on the underlay, and begins new sessions on another one.
 final class WireGuardDriver: TunnelDriver {
   private let configuration: WireGuardQuickConfiguration
   private let link: String
   private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
-  /// With its endpoints resolved.
+  /// The device, with its endpoints resolved.
   private var device: WireGuardDevice?
   private var preparedOn: LinkFacts?
   private var lookups: [Cancellation] = []
   private var choice = EndpointChoice()
-  /// Until then name servers are awaited.
+  /// The moment until which name servers are awaited.
   private var serversDue: Moment?
-  /// While the peers of a tunnel that was connected are being asked.
+  /// Present while the peers of a connected tunnel are being verified.
   private var renewals: SessionRenewals?
-  /// Peers are being given new sessions: until then a handshake is the last network's.
+  /// Whether peers are getting new sessions: until then a handshake is one of the last network.
   private var isRenewing = false
   private(set) var wantsNewSessions = false
-  /// Answers of an older life are dropped.
+  /// The count of this tunnel's lives: answers for an older one are discarded.
   private var life = 0
 
   init(
@@ -39,7 +39,7 @@ final class WireGuardDriver: TunnelDriver {
 
   let isReleased = true
 
-  /// While the other side has not answered, peers are asked to keep talking, so that they begin.
+  /// Until a peer has answered, keepalives are set, so that it begins a handshake.
   func device(whileAwaiting: Bool) -> DesiredLink.Device? {
     guard var device else { return nil }
     if whileAwaiting {
@@ -51,7 +51,7 @@ final class WireGuardDriver: TunnelDriver {
   func prepare(on underlay: LinkFacts?) {
     life += 1
     lookups = []
-    // Name servers that are not known yet are awaited, as by a rule.
+    // Unknown name servers are awaited, as by a rule.
     if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
       serversDue = platform.clock.now() + Timing().decideWithin
     } else {
@@ -83,10 +83,9 @@ final class WireGuardDriver: TunnelDriver {
     }
   }
 
-  /// On another network than it was prepared for: resolves again, and gives every peer a new session there. The
-  /// kernel's state tells the rest.
+  /// On another network than before: resolves again, and gives every peer a new session there. The kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?) {
-    // Back before another network's look-up was through: its answer may never come, and would be of the wrong place.
+    // The machine returned before another network's look-up ended: its answer may never come, and would be of the wrong network.
     guard let underlay, underlay != preparedOn || isRenewing else { return }
     life += 1
     lookups = []
@@ -113,7 +112,7 @@ final class WireGuardDriver: TunnelDriver {
     lookups = []
     renewals = nil
     beginSessions()
-    // The endpoint's name may have another address by now. What keeps it from being resolved is no failure: the last one is being asked.
+    // The endpoint's name may have another address by now. A failed look-up is no failure: the last address is being tried.
     if configuration.needsLookup {
       resolveEndpoints(on: underlay, keepingLast: true) { [weak self] peers in
         guard let self, let before = device?.peers, before != peers else { return }
@@ -125,7 +124,7 @@ final class WireGuardDriver: TunnelDriver {
     changed()
   }
 
-  /// What there is of the device's sessions goes with the next plan, so every handshake from there on is an answer.
+  /// The next plan removes the device's sessions, so every later handshake is an answer.
   private func beginSessions() {
     renewals = (renewals ?? SessionRenewals()).next(at: platform.clock.now())
     wantsNewSessions = device != nil
@@ -142,11 +141,10 @@ final class WireGuardDriver: TunnelDriver {
 
   var nextQuestion: Moment? { serversDue }
 
-  /// A handshake that was lost is repeated sooner than WireGuard does: on a network that loses packets, a verdict
-  /// takes more than a few of them.
+  /// Repeats a lost handshake sooner than WireGuard does: on a network that loses packets, a verdict needs several of them.
   func askAgain() {
     guard let due = renewals?.due, due <= platform.clock.now(), !isRenewing else { return }
-    // One that has just been answered is not thrown away.
+    // A session that has just been answered is not discarded.
     if isAnswered(by: platform.machine.readDevice(link)) { return }
     beginSessions()
   }
@@ -168,8 +166,7 @@ final class WireGuardDriver: TunnelDriver {
     device = nil
   }
 
-  /// Turns names into addresses, all of them before it goes on. A name that does not resolve keeps the address that it last had; without
-  /// one it fails the attempt with its reason.
+  /// Resolves all names first. A name that does not resolve keeps its last address; without one it fails the attempt with its reason.
   private func resolveEndpoints(on underlay: LinkFacts?, keepingLast: Bool = false, then done: @escaping ([WireGuardPeer]) -> Void) {
     let asked = life
     var peers = configuration.peers
@@ -200,7 +197,7 @@ final class WireGuardDriver: TunnelDriver {
     case missing(reason: String)
   }
 
-  /// The address to use of those that the name has; else the last that it had.
+  /// The address to use, of those that the name has; else its last one.
   private func address(in resolution: Resolution, of name: DomainName, on underlay: LinkFacts?) -> Answer {
     switch resolution {
     case .addresses(let addresses):
@@ -213,8 +210,8 @@ final class WireGuardDriver: TunnelDriver {
   }
 }
 
-/// When to begin sessions again that have had no answer: after one second, two and four, and so on. A network that loses packets gets many
-/// attempts, and one with a long way the time for each.
+/// The times at which to repeat unanswered new sessions: after one second, two, four, and so on. A lossy network gets many attempts, and
+/// one with a long delay gets time for each.
 private struct SessionRenewals {
   private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4)]
   private(set) var due: Moment?

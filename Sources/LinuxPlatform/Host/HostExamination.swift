@@ -28,7 +28,7 @@ extension HostCondition {
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
     let addresses = (try? machine.observe(ObservationRequest(facts: [])).state.kernel.addresses) ?? []
-    // What containers that nobody runs were given does not matter; podman's are gone when they are not running.
+    // Resolvers of stopped containers do not matter; podman removes them when a container stops.
     containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
     }
     .filter { $0.program != .docker || programs.contains("dockerd") }
@@ -62,7 +62,7 @@ private func resolvConfCondition(_ path: String) -> ResolvConfCondition {
   return FileNature.exists(path) ? .file(isImmutable: FileNature.isImmutable(path)) : .absent
 }
 
-/// What a tunnel's commands begin with and what is not there to be run.
+/// The programs that tunnels' commands start with and that are missing.
 private func missing(_ policies: PolicySet) -> [String: [String]] {
   var missing: [String: [String]] = [:]
   for tunnel in policies.tunnels where tunnel.isEnabled {

@@ -6,9 +6,9 @@ import NetworkTypes
 import RoamwardCore
 
 extension LocalTime {
-  /// By the clock and the time zone of this machine.
+  /// The local time, by the clock and the time zone of this machine.
   static var now: LocalTime {
-    // Another time zone may have been set since.
+    // The time zone may have changed since.
     tzset()
     var time = time(nil)
     var parts = tm()
@@ -19,7 +19,7 @@ extension LocalTime {
   }
 }
 
-/// Whether the kernel checks on this link that packets come back by the way an answer would go: the greater of `all` and the link counts,
+/// Whether the kernel drops packets on this link whose reply would leave by another one. The greater value of `all` and the link counts,
 /// and 1 is strict (ip-sysctl, `rp_filter`).
 func checksReversePathStrictly(_ link: String) -> Bool {
   let values = ["all", link].map { name -> UInt8 in
@@ -29,20 +29,20 @@ func checksReversePathStrictly(_ link: String) -> Bool {
   return values.max() == UInt8(ascii: "1")
 }
 
-/// What the machine runs on, by `/sys/class/power_supply`: mains that is online, else a battery that discharges, else mains.
+/// The power source, from `/sys/class/power_supply`: mains that is online, else a battery that discharges, else mains.
 func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> {
   func text(_ supply: String, _ attribute: String) -> String {
     let bytes = (try? TextFile.read("\(root)/\(supply)/\(attribute)", limit: 4096)) ?? []
     return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
-  // A peripheral's own battery (scope Device: a mouse, a headset) is not what the machine runs on.
+  // A peripheral's own battery (scope Device: a mouse, a headset) does not power the machine.
   let supplies = Folder.names(in: root).filter { text($0, "scope") != "Device" }
   let isOnMains = supplies.contains { ["Mains", "USB"].contains(text($0, "type")) && text($0, "online") == "1" }
   let isDischarging = supplies.contains { text($0, "type") == "Battery" && text($0, "status") == "Discharging" }
   return .known(!isOnMains && isDischarging ? .battery : .ac)
 }
 
-/// The control group of this name, if a program is in it.
+/// The control group of this name, if it has a process in it.
 package func populatedControlGroup(_ name: String) -> ControlGroup? {
   guard let mount = controlGroupMount, let group = ControlGroup(name, mount: mount), isControlGroupPopulated(group.path) else { return nil }
   return group

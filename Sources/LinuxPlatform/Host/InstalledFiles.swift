@@ -7,14 +7,14 @@ package import NetworkTypes
 internal import PolicySource
 import RoamwardCore
 
-/// What is installed and configured on a host, by its files. `root`: the folder that they are in.
+/// The installed programs and the configuration of a host, from its files. `root`: the root folder of the paths.
 package struct InstalledFiles {
   private let root: String
 
   package init(root: String = "") { self.root = root }
 
-  /// networkd.conf and its drop-ins, the later the stronger (systemd-system.conf(5)): drop-ins are ordered by their names, wherever they
-  /// are, and of two with the same name the one in /etc counts.
+  /// networkd.conf and its drop-ins in ascending precedence (systemd-system.conf(5)). Drop-ins of all folders are ordered by name; of two
+  /// with the same name the one in /etc counts.
   package var networkdConfiguration: [String] {
     var dropIns: [String: String] = [:]
     for folder in ["/usr/lib", "/usr/local/lib", "/run", "/etc"].map({ "\(root)\($0)/systemd/networkd.conf.d" }) {
@@ -23,7 +23,7 @@ package struct InstalledFiles {
     return [text("\(root)/etc/systemd/networkd.conf")] + dropIns.sorted { $0.key < $1.key }.map { text($0.value) }
   }
 
-  /// What a target wants, by the links that `systemctl enable` makes.
+  /// The units that targets want, from the links that `systemctl enable` makes.
   package var enabledUnits: Set<String> {
     let folder = "\(root)/etc/systemd/system"
     return Set(
@@ -32,7 +32,7 @@ package struct InstalledFiles {
       })
   }
 
-  /// Tunnels of wg-quick(8) that an enabled unit brings up.
+  /// Tunnels of wg-quick(8) that an enabled unit starts.
   package var quickTunnels: [OtherTunnel] {
     enabledUnits.sorted().compactMap { unit in
       guard unit.hasPrefix("wg-quick@"), unit.hasSuffix(".service") else { return nil }
@@ -42,7 +42,7 @@ package struct InstalledFiles {
     }
   }
 
-  /// NetworkManager's connections that keep their key in their file, and come up by themselves.
+  /// NetworkManager's connections that have their key in their file, and start automatically.
   package var managedTunnels: [OtherTunnel] {
     ["/usr/lib", "/run", "/etc"].map { "\(root)\($0)/NetworkManager/system-connections" }.flatMap { folder in
       Folder.names(in: folder).compactMap { name -> OtherTunnel? in
@@ -56,9 +56,9 @@ package struct InstalledFiles {
     }
   }
 
-  /// What containers ask, by the resolv.conf that each was given. `address`: this machine's own on a link, which is the containers' bridge.
+  /// The name servers of containers, from the resolv.conf of each. `address`: this machine's own on a link, the containers' bridge.
   package func containerResolvers(address: (String) -> IPAddress?) -> [ContainerResolvers] {
-    // Where dockerd and podman keep them, and the address of their bridges unless told otherwise.
+    // The default folders of dockerd and podman, and the default addresses of their bridges.
     let places: [(program: ContainerResolvers.Program, folder: String, file: String, bridge: String, usual: String)] = [
       (.docker, "/var/lib/docker/containers", "resolv.conf", "docker0", "172.17.0.1"),
       (.podman, "/run/containers/storage/overlay-containers", "userdata/resolv.conf", "podman0", "10.88.0.1"),
@@ -71,7 +71,7 @@ package struct InstalledFiles {
     }
   }
 
-  /// The file that nftables.service loads, where it removes everybody's tables.
+  /// The file that nftables.service loads, if it removes all tables (`flush ruleset`).
   package var flushingRuleset: String? {
     let path = "\(root)/etc/nftables.conf"
     let lines = text(path).split(whereSeparator: \.isNewline)
@@ -79,7 +79,7 @@ package struct InstalledFiles {
   }
 }
 
-/// Empty where it cannot be read.
+/// The file's text, empty if it cannot be read.
 func text(_ path: String) -> String {
   (try? TextFile.read(path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) } ?? ""
 }

@@ -8,7 +8,7 @@ package import RoamwardCore
 internal import TunnelProviders
 
 extension LinuxMachine {
-  /// What `roamwardd --cleanup` would do, in its order, a line each. Changes nothing.
+  /// The actions of `roamwardd --cleanup`, in its order, a line each. Changes nothing.
   package func cleanupForecast(stateDirectory: String, socket: String) throws(PlatformError) -> [String] {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
@@ -34,8 +34,7 @@ extension LinuxMachine {
 }
 
 extension MarkedProcess {
-  /// Whether it was begun by an agent that died before it had what it began: an engine whose link has no alias yet, or a
-  /// command's program that still runs.
+  /// Whether an agent that died has left it unfinished: an engine whose link has no alias yet, or a command's program that still runs.
   package func isLeftOver(by links: Set<String>, _ commands: [String: CommandProviderConfiguration], _ kernel: KernelState) -> Bool {
     if let link = marks["ROAMWARD_LINK"] {
       return links.contains(link) && kernel.link(named: link).flatMap { Ownership.tunnel(ofAlias: $0.alias) } == nil

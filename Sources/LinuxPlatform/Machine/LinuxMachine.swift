@@ -12,7 +12,7 @@ package import RoamwardCore
 package import SystemdIO
 package import TunnelProviders
 
-/// This machine: where observations come from and what steps are carried out on. The agent and the dry runs use the same one.
+/// This machine: observes it, and applies steps. The agent and the dry runs use the same type.
 package final class LinuxMachine {
   package let resolver: HostResolver
   package let userspace: UserspaceWireGuard
@@ -23,22 +23,22 @@ package final class LinuxMachine {
   private let ssidFile: String?
   private let loop: EventLoop
   private lazy var host = HostServices(on: loop) { [weak self] in self?.hostChanged($0) }
-  /// Programs of this host say something else about the network than before; or something for the first time, for which facts have waited.
+  /// Called when programs of this host report other facts than before; or `isFirst`, when they report awaited facts for the first time.
   package var hostChanged: (_ isFirst: Bool) -> Void = { _ in }
-  /// Other facts are needed than before: before anything is looked at.
+  /// Called when other facts are needed than before, and before any observation.
   package var needChanged: (Set<FactKind>) -> Void = { _ in }
-  /// Files whose changes are not noticed, and why not, for people.
+  /// The files whose changes are not noticed, with the reason, for people.
   package var watchLimit: () -> String? = { nil }
   private var needed: Set<FactKind>?
-  /// Told what to listen for after every look; `nil` in a dry run.
+  /// Updated with the events to subscribe to after every observation; `nil` in a dry run.
   var events: KernelEvents?
-  /// What the kernel last showed.
+  /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
-  /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent's it has
-  /// its own, which runs in `settle`.
+  /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent it has its own, which runs in
+  /// `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(PlatformError) {
     self.ssidFile = ssidFile
     do {
@@ -54,8 +54,7 @@ package final class LinuxMachine {
     }
   }
 
-  /// Waits until the programs of this host have answered, no longer than `limit`: for a dry run, which has no
-  /// loop to come back to. Once only.
+  /// Waits until the programs of this host have answered, at most `limit`: for a dry run, which has no loop. Callable once only.
   package func settle(_ facts: Set<FactKind>, within limit: Duration = .milliseconds(1500)) {
     hostChanged = { [weak self] _ in if let self, host.isSettled { loop.stop() } }
     host.need(facts)
@@ -64,7 +63,7 @@ package final class LinuxMachine {
     withExtendedLifetime(timer) {}
   }
 
-  /// Waits, as `settle` does, until whoever keeps the resolver has answered.
+  /// Waits, as `settle` does, until the DNS backend has answered.
   package func settleResolver(_ links: [String], within limit: Duration = .milliseconds(1500)) {
     _ = resolver.observe(Dictionary(links.map { (if_nametoindex($0), $0) }) { first, _ in first })
     resolver.changed = { [weak self] in if let self, resolver.isSettled { loop.stop() } }
@@ -75,7 +74,7 @@ package final class LinuxMachine {
 
   package var resolvConf: ResolvConfBackend { resolver.file }
 
-  /// Hears of sleep and wake from systemd-logind.
+  /// Called with sleep and wake-up, as systemd-logind reports them.
   package var slept: (Bool) -> Void {
     get { host.slept }
     set { host.slept = newValue }
@@ -93,7 +92,7 @@ package final class LinuxMachine {
     resolver.filesChanged()
   }
 
-  /// Reads everything anew. Short of descriptors it reads nothing: what could not be opened would look like what is not there.
+  /// Observes everything. Without free descriptors it throws: a file that cannot be opened would look like a missing one.
   package func observe(_ need: ObservationRequest) throws(PlatformError) -> Observation {
     if let shortage = FileDescriptor.shortage() { throw PlatformError(shortage.reason) }
     if need.facts != needed {
@@ -116,11 +115,11 @@ package final class LinuxMachine {
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
 
-  /// Another device may have one of these indexes by now.
+  /// Forgets these links: their indexes may belong to other devices by now.
   func linksAreGone(_ links: Set<InterfaceIndex>) { for link in links { generations.linkIsGone(link) } }
 
-  /// What is listened to follows from what is seen. Where that is more than before, a change may have gone unheard between the look and the
-  /// listening: then it is looked at again.
+  /// Reads the kernel's state and subscribes to the events of the observed objects. A new subscription requires a second read: a change
+  /// before it may have gone unnoticed.
   private func readKernel(_ need: ObservationRequest) throws(PlatformError) -> KernelState {
     do throws(NetlinkError) {
       var kernel = KernelState()
@@ -138,10 +137,10 @@ package final class LinuxMachine {
     }
   }
 
-  /// The kernel's own WireGuard, else the engine of our own. To know for sure, makes a link and removes it.
+  /// The kernel's own WireGuard, else our engine. To be certain, it creates a link and removes it.
   package private(set) lazy var wireGuardEngine = engine(isKernels: wireGuard.isSupported())
 
-  /// The same for a dry run: nothing is made.
+  /// The same for a dry run: no link is created.
   package var likelyWireGuardEngine: EngineChoice { engine(isKernels: wireGuard.isLikely()) }
 
   private func engine(isKernels: Bool) -> EngineChoice {
@@ -150,7 +149,7 @@ package final class LinuxMachine {
     return .none(reason: "this kernel has no WireGuard, and roamward-wireguard is neither in the folder of roamwardd nor in its PATH")
   }
 
-  /// Carries out the steps in order; gives those that failed.
+  /// Applies the steps in order; returns those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
     if FaultPoint.isArmed, steps.count > 1 { return steps.flatMap { apply([$0]) } }
     for step in steps { FaultPoint.pass("before \(step)") }
@@ -172,7 +171,7 @@ package final class LinuxMachine {
     return failures
   }
 
-  /// Begins a change that another program makes: starts a userspace WireGuard device, or asks the program that keeps the resolver.
+  /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend.
   func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
     FaultPoint.pass("before \(step)")
     let finish = { (problem: String?) in
@@ -191,7 +190,7 @@ package final class LinuxMachine {
     FaultPoint.pass("during \(step)")
   }
 
-  /// Reads who keeps the resolver, its file, and what it has for these links.
+  /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {
     let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }
     return ResolverObservation(file: resolvConf.observe(), resolver: resolver.observe(links))
@@ -202,7 +201,7 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         try userspace.configure(link, device, observed: try userspace.read(link))
-      // One that is only being started begins with nothing anyway; to ask it would be to wait for it.
+      // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
       case .writeResolvConf(let file): try resolvConf.write(file)
@@ -220,7 +219,7 @@ package final class LinuxMachine {
   /// Opened at its first use: most machines never need it.
   private lazy var firewall: NftablesBackend? = try? NftablesBackend()
 
-  /// Our table as it is, for who only looks.
+  /// Our table, for read-only use.
   var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "cannot initialize libnftables") }
 
   var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
@@ -234,8 +233,8 @@ package final class LinuxMachine {
     }
   }
 
-  /// What of our table is not as this one would be listed: lines that are missing, and lines that are too many. To know it, the calling
-  /// thread goes to an empty network, and stays there; `nil` where it may not.
+  /// The differences between our table and the listing of this one: missing lines and extra lines. The calling thread moves to an empty
+  /// network namespace and stays there; `nil` if it may not.
   package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
     guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? NftablesBackend(),
       (try? scratch.replace(table)) != nil,
@@ -275,7 +274,7 @@ package final class LinuxMachine {
   private func mediums(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: Medium] {
     var facts: [DeviceIdentity: DeviceAttachment] = [:]
     let mediums = KernelNetwork.mediums(of: links, radios: radios) { link in
-      // What a device is plugged into does not change. One end of a virtual cable is plugged into nothing, and there may be thousands.
+      // The attachment of a device does not change. A veth end has none, and there may be thousands.
       let known = busFacts[link.device] ?? (link.kind == "veth" ? DeviceAttachment() : DeviceAttachment(of: link))
       facts[link.device] = known
       return known
@@ -284,13 +283,13 @@ package final class LinuxMachine {
     return mediums
   }
 
-  /// Asks for a neighbour's hardware address. Whether it answers is the kernel's to tell, and so no answer is waited for here.
+  /// Makes the kernel resolve a neighbour's hardware address. The kernel reports the result, so no answer is awaited here.
   func resolveNeighbour(_ address: IPAddress, on link: LinkFacts) {
     guard let index = lastRead?.link(named: link.name)?.index else { return }
     try? applier.resolveNeighbour(address, on: index)
   }
 
-  /// The device of a link as it is now, by the kind that the link had at the last look.
+  /// The present device of a link, by the kind of the link at the last observation.
   package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { state(of: link, in: $0) } }
 
   private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
@@ -307,7 +306,7 @@ package final class LinuxMachine {
 }
 
 extension KernelState {
-  /// Links that carry addresses, which programs of the host may speak of.
+  /// Links that carry addresses: programs of the host may report on them.
   fileprivate var linksInUse: [Link] {
     let names = Set(addresses.map(\.link))
     return links.filter { names.contains($0.name) && $0.isUp && !$0.isLoopback && Ownership.tunnel(ofAlias: $0.alias) == nil }
@@ -315,17 +314,17 @@ extension KernelState {
 }
 
 extension Step {
-  /// Whether something else than the kernel has to carry it out.
+  /// Whether another program than the kernel applies it.
   fileprivate var isOutsideKernel: Bool {
     switch traits.executor {
     case .firewall, .resolverFile, .userspaceEngine: true
-    // One that programs of the resolver take comes another way; the applier refuses it.
+    // Steps of resolver programs take another path; the applier refuses them.
     case .kernelInBatches, .kernel, .resolverProgram: false
     }
   }
 }
 
-/// A missing file is no network; one that cannot be read is not known.
+/// A missing file means no network; a file that cannot be read means unknown.
 private func ssidFact(_ path: String) -> Fact<SSID?> {
   do throws(SystemError) {
     return parseSSIDFact(try TextFile.read(path, limit: 4096))

@@ -5,8 +5,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `orders` are made from what is observed first; `up` names a tunnel that is
-  /// planned as if it were up by hand.
+  /// The preview for this machine. `orders` are created from the observed state; `up` names a tunnel that is planned with an override (up).
   package init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     orders: (ObservedState) -> StandingOrders
@@ -24,7 +23,7 @@ extension PlanPreview {
 }
 
 extension LinuxMachine {
-  /// All that a plan compares with. Waits for the DNS backend, where a tunnel brings name servers.
+  /// The observed state that a plan needs. Waits for the DNS backend if a tunnel has name servers.
   fileprivate func observeForPreview(of policies: PolicySet) throws(PlatformError) -> ObservedState {
     let served = policies.tunnels.compactMap(\.linkName) + [Ownership.refusalLink]
     let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }

@@ -5,8 +5,7 @@ package import NetworkTypes
 package import RoamwardCore
 internal import SystemdIO
 
-/// Asks for a name as programs of this host do now, waits for it, and says in words who answered, or what went wrong.
-/// `servers`: those that resolv.conf names.
+/// Resolves a name as programs of this host do, waits, and describes the answer or the failure. `servers`: those of resolv.conf.
 package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [IPAddress]) -> Result<[String], PlatformError> {
   guard let loop = try? EventLoop() else { return .failure(PlatformError("cannot create an event loop")) }
   let question = NameQuestion(fate.name, on: loop)

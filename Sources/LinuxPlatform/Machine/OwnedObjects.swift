@@ -8,7 +8,7 @@ internal import PolicySource
 internal import RoamwardCore
 internal import TunnelProviders
 
-/// One thing on this machine that is ours, by its mark.
+/// One object on this machine that is ours, by its mark.
 package struct OwnedObject: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable {
     case link, address, route, rule, firewall, resolver, file, process
@@ -16,14 +16,14 @@ package struct OwnedObject: Hashable, Sendable {
 
   package var kind: Kind
   package var what: String
-  /// Whose it is, where its mark or its place tells.
+  /// The tunnel that it belongs to, if its mark or its place shows that.
   package var tunnel: String?
-  /// What it is for.
+  /// The purpose of the object.
   package var purpose: String
 }
 
 extension LinuxMachine {
-  /// Everything of ours: what an agent that runs has made, and what one that is gone has left. Takes root.
+  /// All our objects: those of a running agent, and leftover state. Requires root.
   package func ownedObjects(stateDirectory: String, socket: String) throws(PlatformError) -> [OwnedObject] {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
@@ -39,7 +39,7 @@ extension LinuxMachine {
       }
   }
 
-  /// All that may be ours, with what the resolver's programs have; waits for those a second or two.
+  /// The state of everything that may be ours, including the resolver programs'; waits a second or two for those.
   func observeForLeftOvers() throws(PlatformError) -> ObservedState {
     let links = try observe(ObservationRequest(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(
       \.name)
@@ -90,7 +90,7 @@ extension LinuxMachine {
 }
 
 extension ObservedState {
-  /// What of ours the kernel, the firewall and the resolver's file show.
+  /// Our objects in the kernel, the firewall and resolv.conf.
   fileprivate var ownedObjects: [OwnedObject] {
     var objects: [OwnedObject] = []
     var tunnels: [String: String] = [:]

@@ -95,7 +95,7 @@ extension CommandAction {
   }
 }
 
-/// One timer of the loop, set anew each time.
+/// One timer of the loop, set again each time.
 private final class Alarm {
   private let loop: EventLoop
   private var source: EventSource?

@@ -8,14 +8,14 @@ internal import LinuxIO
 package import NetworkTypes
 internal import RoamwardCore
 
-/// What a kill switch blocks while no agent answers.
+/// The traffic that a kill switch blocks while no agent answers.
 package struct BlockedTraffic: Hashable, Sendable {
-  /// As the agent or the early lock recorded it; `nil`: the firewall blocks, and no record says for which tunnels.
+  /// The record of the agent or the early lock; `nil`: the firewall blocks, and no record names the tunnels.
   package var recorded: FirewallStatus?
 
   package init(recorded: FirewallStatus?) { self.recorded = recorded }
 
-  /// What is there now; `nil`: nothing, as far as this user may see. Root sees the firewall itself, others only the record.
+  /// The present state; `nil`: nothing is blocked, as far as this user may see. Root sees the firewall itself, others only the record.
   package static var current: BlockedTraffic? {
     let recorded = BlockedTrafficRecord().status
     if geteuid() == 0 {
@@ -26,14 +26,14 @@ package struct BlockedTraffic: Hashable, Sendable {
     return BlockedTraffic(recorded: recorded)
   }
 
-  /// For people, in a line.
+  /// A line of text for people.
   package var text: String {
     guard let recorded else { return "the kill switch blocks traffic: `nft list table \(FirewallTable.name)`" }
     return "the kill switch blocks traffic, because \(recorded.namesOfBlocking) not up"
   }
 
-  /// A report of status, as far as there is one without an agent: `pid` is null, and of the other members only `firewall` is there.
-  /// `guards` and `blocking` are null where no record has them.
+  /// A status report without an agent: `pid` is null, and of the other members only `firewall` is present. `guards` and `blocking` are null
+  /// if no record has them.
   package func report(at time: Timestamp) -> StatusWithoutAgent {
     StatusWithoutAgent(
       time: time,
@@ -41,8 +41,8 @@ package struct BlockedTraffic: Hashable, Sendable {
   }
 }
 
-/// What a kill switch blocks, for those who cannot ask an agent: a file of JSON for `roamward status`, and the notice for people who log
-/// in. Both are made from one value, and here alone.
+/// The record of blocked traffic, for users who cannot query an agent: a JSON file for `roamward status`, and the login notice. Both are
+/// written here only, from one value.
 package struct BlockedTrafficRecord {
   package static let usualPath = "/run/roamward/blocked.json"
 
@@ -54,8 +54,7 @@ package struct BlockedTrafficRecord {
     self.notice = notice
   }
 
-  /// Replaces the record, or removes it where the kill switch blocks nothing. A failure is ignored: the firewall
-  /// does not depend on the record.
+  /// Replaces the record, or removes it if the kill switch blocks nothing. A failure is ignored: the firewall does not need the record.
   package func write(_ status: FirewallStatus?) {
     notice.say(status?.wordsOfBlocking)
     guard let status, status.isBlocking else {
@@ -68,14 +67,14 @@ package struct BlockedTrafficRecord {
     try? TextFile.replace(path, with: Array((content.text() + "\n").utf8), mode: 0o644)
   }
 
-  /// What is recorded; `nil`: nothing, or nothing that can be read.
+  /// The recorded status; `nil`: none, or not readable.
   package var status: FirewallStatus? {
     guard let bytes = try? TextFile.read(path), let content = try? JSON(parsing: bytes) else { return nil }
     let status = (try? content.decoded(as: BlockedTrafficFile.self).firewall) ?? (try? content.decoded(as: OldFile.self).firewall.status)
     return status.flatMap { $0.isBlocking ? $0 : nil }
   }
 
-  /// The files that are there, with what each is for.
+  /// The existing files, with the purpose of each.
   package var files: [(path: String, purpose: String)] {
     var files = notice.path.map { [($0, "login notice that traffic is blocked")] } ?? []
     if FileNature.exists(path) { files.append((path, "lists blocked tunnels, for `roamward status` without an agent")) }
@@ -88,7 +87,7 @@ private struct BlockedTrafficFile: Codable {
   var firewall: FirewallStatus
 }
 
-/// What earlier versions wrote, of what counts here.
+/// The relevant part of records of earlier versions.
 private struct OldFile: Decodable {
   struct Firewall: Decodable {
     var situation: FirewallStatus.Situation

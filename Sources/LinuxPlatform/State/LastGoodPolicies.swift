@@ -6,9 +6,9 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 
-/// What policies were when they were good last, over the agent's life and its death: the note `policies`.
+/// The last known good policies, across restarts of the agent: the note `policies`.
 ///
-/// Policies on trial are remembered as long as the agent lives, and never written: a reboot takes them back.
+/// Policies on trial are remembered while the agent runs, and never written: a reboot reverts them.
 final class LastGoodPolicies {
   private let state: StateFolder
   private var settled: KeptPolicies?
@@ -19,7 +19,7 @@ final class LastGoodPolicies {
     settled = state.keptPolicies
   }
 
-  /// What these layers say now. On disk before it is in force: an agent that is killed in between begins with the same.
+  /// Loads these layers. The result is on disk before it is in force: an agent that is killed in between starts with the same.
   func load(_ layers: [String], isTrial: Bool) -> LoadedPolicies {
     if !isTrial { onTrial = nil }
     let loaded = loadPolicies(
@@ -35,7 +35,7 @@ final class LastGoodPolicies {
   }
 }
 
-/// The set as a note. Text stays text, so that a person can read it; what is none is written in hexadecimal digits.
+/// The set as a note. Text is stored as text, so that people can read it; other data in hexadecimal digits.
 extension KeptPolicies {
   static let noteName = "policies"
 
@@ -49,7 +49,7 @@ extension KeptPolicies {
     return JSON(encoding: KeptPoliciesNote(since: NotedTime(seconds: since), files: files))
   }
 
-  /// `nil` for what is no such note.
+  /// `nil` if it is no such note.
   init?(_ note: JSON) {
     guard let note = try? note.decoded(as: KeptPoliciesNote.self) else { return nil }
     var files: [File] = []

@@ -2,10 +2,10 @@ import AgentCore
 internal import Glibc
 internal import LinuxIO
 
-/// A line for people who log in: pam_motd(8) shows every file of /run/motd.d. It is there while the kill switch blocks traffic.
+/// A line for people who log in: pam_motd(8) shows every file of /run/motd.d. It exists while the kill switch blocks traffic.
 ///
-/// Its name is the mark by which it is known as ours after a crash. A folder that is missing is made with the file in it, under a name that
-/// says so, in one step; it goes with the file, unless somebody else has put something there since.
+/// Its name is the mark by which it is recognised as ours after a crash. A missing folder is created together with the file in one step,
+/// under a name that marks it. The folder is removed with the file, unless another program has put something there.
 package struct LoginNotice {
   package static let usualFolder = "/run/motd.d"
 
@@ -17,7 +17,7 @@ package struct LoginNotice {
   private var fileOfOwnFolder: String { folder + "/roamward.alone" }
   private var unfinished: String { folder + TextFile.temporarySuffix }
 
-  /// The file that is ours; `nil`: there is none.
+  /// The path of our file; `nil`: there is none.
   package var path: String? { [file, fileOfOwnFolder].first(where: FileNature.exists) }
 
   /// Writes it; `nil` removes it. A failure is ignored: the notice is a convenience.

@@ -3,10 +3,10 @@ internal import ControlProtocol
 internal import JSON
 internal import LinuxIO
 
-/// The form of a note on disk: a line of what this is with a checksum, then a line of JSON.
+/// The format of a note on disk: a title line with a checksum, then a line of JSON.
 ///
-/// The checksum covers the note's name as well, so a note that has got into another's place is as damaged as one with a flipped bit. A file
-/// is replaced whole (rename(2) after fsync(2)), so what is torn is the disk's doing, and is told by the same sum.
+/// The checksum covers the note's name as well, so a misplaced note counts as damaged, like one with a flipped bit. A file is replaced
+/// whole (rename(2) after fsync(2)); only the disk can tear it, and the checksum detects that too.
 enum Note {
   private static let title = "roamward note 1 crc32 "
 
@@ -15,7 +15,7 @@ enum Note {
     return Array((title + checksum(of: body, name: name) + "\n").utf8) + body
   }
 
-  /// `nil` for what this never wrote under that name.
+  /// `nil` if this type never wrote it under that name.
   static func decode(_ bytes: [UInt8], name: String) -> JSON? {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     let body = Array(bytes[(end + 1)...])

@@ -4,9 +4,9 @@ internal import JSON
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Holds as a note, by tunnel: a person's word outlives a restart of the agent.
+/// Manual overrides as a note, by tunnel: they outlive a restart of the agent.
 enum OverrideNote {
-  /// Those that can be read.
+  /// The readable overrides of the note.
   static func overrides(in note: JSON) -> [String: ManualOverride] {
     let overrides = (note.members ?? []).compactMap { member in
       (try? member.value.decoded(as: StoredOverride.self)).map { (member.key, $0.override) }
@@ -109,7 +109,7 @@ private struct NotedNetwork: Codable {
     case link, type, ssid, gateways
   }
 
-  /// Of version 0.1, which had a list of gateways, and the hardware address of the first one beside it.
+  /// Keys of version 0.1: a list of gateways, and the hardware address of the first one beside it.
   private enum OldKeys: String, CodingKey {
     case gatewayMAC = "gateway-mac"
   }

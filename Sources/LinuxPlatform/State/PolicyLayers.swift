@@ -1,7 +1,7 @@
 import AgentCore
 
-/// Where policies live, and who beats whom.
+/// The folders of policies, and their precedence.
 package enum PolicyLayers {
-  /// What a package ships, what is made at run time, what the administrator says; later beats earlier.
+  /// The layers of packages, of the run time and of the administrator; a later one takes precedence.
   package static let standard = ["/usr/lib/roamward/policies", "/run/roamward/policies", "/etc/roamward/policies"]
 }

@@ -3,7 +3,7 @@ package import KernelModel
 package import RoamwardCore
 
 extension StandingOrders {
-  /// By what the last agent has written down, where none runs: what a new one would begin with.
+  /// Orders from the notes of the last agent, if none runs: a new one would start with them.
   package init(_ recorded: RecordedState, on snapshot: NetworkSnapshot, firewall: ObservedFirewall) {
     self.init()
     overrides = recorded.overrides(on: snapshot)

@@ -7,24 +7,25 @@ import NetworkTypes
 package import PolicySource
 package import RoamwardCore
 
-/// The agent's own folder: a lock, so that there is one agent, and the notes that outlive a crash. A note is
-/// on disk before what it is about.
+/// The agent's own folder: a lock, so that only one agent runs, and the notes that outlive a crash. A note is on disk before the step that
+/// it describes.
 ///
-/// One file a note, so that damage costs one. What is damaged is told, set aside as `damaged-NAME`, and otherwise as if it were not there.
-/// Where the folder cannot be written, the notes are kept in memory, which is told too: an agent that does not run would protect nobody.
+/// Each note has its own file, so that damage affects one note. A damaged note is reported, renamed to `damaged-NAME`, and otherwise
+/// treated as missing. If the folder cannot be written, the notes are kept in memory, and that is reported too: without an agent, no
+/// traffic would be protected.
 package final class StateFolder {
   package let path: String
   private let lock: FileDescriptor?
   private var notes: [String: JSON] = [:]
-  /// The note of the policies, as what it says: its text holds keys.
+  /// The parsed note of the policies: its text contains keys.
   private var kept: KeptPolicies?
   private var damage: [String] = []
-  /// Notes that are not on disk as they are here, because of the failure.
+  /// Notes whose present content is not on disk, because of the failure.
   private var unwritten: Set<String> = []
   private var failure: SystemError?
   private let boot: String
 
-  /// Makes the folder where it is missing (mode 0700) and takes the lock. Another agent that holds it is an error (EBUSY).
+  /// Creates the folder if it is missing (mode 0700) and takes the lock. Throws EBUSY if another agent has the lock.
   package init(path: String) throws(SystemError) {
     self.path = path
     boot = NotesOnDisk.currentBoot
@@ -39,7 +40,7 @@ package final class StateFolder {
     load()
   }
 
-  /// The lock file's, or where none can be made the folder's own.
+  /// Locks the lock file, or the folder itself if none can be created.
   private static func takeLock(in path: String) throws(SystemError) -> FileDescriptor {
     var number = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if number < 0 {
@@ -49,7 +50,7 @@ package final class StateFolder {
       if number < 0 { throw error }
     }
     let lock = FileDescriptor(owning: number)
-    // A child of an agent that was killed holds the lock with it, until exec(2) closes its descriptors.
+    // A child process of a killed agent also has the lock, until exec(2) closes its descriptors.
     let deadline = Moment.now + .seconds(1)
     while flock(number, LOCK_EX | LOCK_NB) != 0 {
       guard Moment.now < deadline else {
@@ -60,7 +61,7 @@ package final class StateFolder {
     return lock
   }
 
-  /// A disk that is full, broken or read-only.
+  /// Whether the disk is full, broken or read-only.
   private static func isNoReasonToEnd(_ error: SystemError) -> Bool { [EROFS, ENOSPC, EDQUOT, EIO].contains(error.code) }
 
   // MARK: Reading
@@ -71,7 +72,7 @@ package final class StateFolder {
     kept = disk.keptPolicies
     notes[KeptPolicies.noteName] = nil
     for name in disk.outdated { drop(name) }
-    // Of notes that were being written; the resolver's file has its own recovery.
+    // Files of notes that were being written; the resolver's file has its own recovery.
     for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
     for (name, what) in disk.unusable {
       let isAside = rename("\(path)/\(name)", "\(path)/damaged-\(name)") == 0
@@ -104,7 +105,7 @@ package final class StateFolder {
         }
         unwritten.remove(name)
       } catch {
-        // Why there is no folder tells more than that there is none.
+        // The reason why there is no folder is more useful than its absence.
         if lock != nil { failure = error }
         return
       }
@@ -112,7 +113,7 @@ package final class StateFolder {
     if lock != nil { failure = nil }
   }
 
-  /// What is wrong with the notes, for people. What could not be written is tried again.
+  /// The problems with the notes, for people. Failed writes are tried again.
   private var troubles: [String] {
     if !unwritten.isEmpty { writeBack() }
     guard let failure else { return damage }
@@ -134,7 +135,7 @@ package final class StateFolder {
 
   // MARK: Policies
 
-  /// The set that was good last, where one is kept.
+  /// The last known good set, if one is stored.
   var keptPolicies: KeptPolicies? { kept }
 
   func put(_ policies: KeptPolicies) {
@@ -160,19 +161,19 @@ package final class StateFolder {
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
 }
 
-/// What the folder says, read without a lock and without changing anything.
+/// The content of the folder, read without a lock and without changes.
 package struct NotesOnDisk {
   package var notes: [String: JSON] = [:]
-  /// Their names, and what is wrong with them.
+  /// Their names, and the defects.
   package var unusable: [(name: String, what: String)] = []
-  /// Of a boot before.
+  /// Notes of an earlier boot.
   package var outdated: [String] = []
 
   package static var currentBoot: String {
     String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != 10 }, as: UTF8.self)
   }
 
-  /// Files beside notes that were being replaced.
+  /// Temporary files of notes that were being replaced.
   package var unfinished: [String] = []
 
   package init(_ path: String, boot: String = currentBoot) {
@@ -185,7 +186,7 @@ package struct NotesOnDisk {
         unfinished.append(found)
         continue
       }
-      // Files of policies may be of a mebibyte each.
+      // A policy file may have up to one mebibyte.
       guard let bytes = try? TextFile.read("\(path)/\(name)", limit: name == KeptPolicies.noteName ? 1 << 28 : 1 << 20) else {
         unusable.append((name, "cannot be read"))
         continue
@@ -194,13 +195,12 @@ package struct NotesOnDisk {
         unusable.append((name, "is damaged"))
         continue
       }
-      // Links and programs do not outlive a boot, so a note of an earlier one is about nothing: a link of that
-      // name is somebody else's by now.
+      // Links and programs do not outlive a boot, so a note of an earlier one is void: a link of that name is another program's.
       if let other = note["boot"]?.string, other != boot { outdated.append(name) } else { notes[name] = note }
     }
   }
 
-  /// Holds as version 0.1 wrote them.
+  /// Manual overrides in the format of version 0.1.
   private static func legacy(_ bytes: [UInt8], _ name: String) -> JSON? {
     guard name == "holds.json", let json = try? JSON(parsing: bytes), json.members != nil else { return nil }
     return json
@@ -233,7 +233,7 @@ extension CommandProviderConfiguration {
     JSON(encoding: CommandNote(boot: boot, up: up, down: down, status: status, interface: interface, milliseconds: timeout.milliseconds))
   }
 
-  /// A note that says nothing still is one: its tunnel was begun.
+  /// An empty note is still a note: its tunnel was begun.
   fileprivate init(_ json: JSON) {
     let note = try? json.decoded(as: CommandNote.self)
     // Earlier versions wrote seconds.
@@ -243,7 +243,7 @@ extension CommandProviderConfiguration {
   }
 }
 
-/// A command that was begun.
+/// A command whose `up` has begun.
 private struct CommandNote: Codable {
   var boot: String?
   var up: [String]

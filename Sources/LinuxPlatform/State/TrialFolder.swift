@@ -7,11 +7,10 @@ internal import NetworkTypes
 internal import PolicySource
 internal import RoamwardCore
 
-/// Policies on trial on disk: the folder `trial` of the state folder is the topmost layer as long as the note `trial` says so.
+/// Policies on trial on disk: the folder `trial` of the state folder is the topmost layer while the note `trial` says so.
 ///
-/// Each way from one state to the next is one step on disk. Without the note the folder is nothing, and goes at the next start; the
-/// note is of one boot, so whoever has cut himself off and has the machine restarted is back where he was. A note that says `keep`
-/// is finished at the next start.
+/// Each transition between two states is one step on disk. Without the note the folder is void, and is removed at the next start. The note
+/// is valid for one boot, so a reboot restores access after a lock-out. A note that says `keep` is completed at the next start.
 final class TrialFolder {
   private let path: String
   private let layers: [String]
@@ -28,7 +27,7 @@ final class TrialFolder {
 
   static func path(in stateDirectory: String) -> String { "\(stateDirectory)/\(name)" }
 
-  /// What the policies are read from.
+  /// The layers that the policies are read from.
   var layersInForce: [String] { isInForce ? layers + [path] : layers }
 
   var isInForce: Bool { state.trialNote != nil }
@@ -53,7 +52,7 @@ final class TrialFolder {
 
   private func stage(_ files: [ApplyRequest.File]) -> LoadedPolicies {
     var loaded = LoadedPolicies()
-    // What was confirmed and is not yet in its place comes first.
+    // A confirmed trial that is not yet in its place is completed first.
     if state.trialNote == .keep {
       do throws(PlatformError) {
         try keep()
@@ -67,7 +66,7 @@ final class TrialFolder {
       try Folder.make(path, mode: 0o700)
       for file in files { try TextFile.replace("\(path)/\(file.name)", with: Array(file.text.utf8), mode: 0o600) }
       loaded = loadPolicies(layers: layers + [path], requireRootOwnership: geteuid() == 0)
-      // Nobody knows this folder, and it goes: a file on trial is told of by its name alone.
+      // Users do not know this temporary folder: messages name a file on trial by its base name.
       for i in loaded.diagnostics.indices where loaded.diagnostics[i].location.file.hasPrefix(path + "/") {
         let place = loaded.diagnostics[i].location
         let name = String(place.file.dropFirst(path.count + 1))
@@ -88,7 +87,7 @@ final class TrialFolder {
     }
   }
 
-  /// File by file into the topmost layer; the folder, which says the same, stays in force until all are there.
+  /// Moves file by file into the topmost layer; the folder has the same content, and stays in force until all are there.
   private func keep() throws(PlatformError) {
     guard let top = layers.last else { throw PlatformError("no policy folder to write to; use roamwardd --policies FOLDER") }
     let before = state.trialNote
@@ -100,7 +99,7 @@ final class TrialFolder {
     }
     do throws(SystemError) {
       try Folder.make(top, mode: 0o755)
-      // What policies name comes before the policies.
+      // Files that policies refer to come before the policies.
       let names = Folder.names(in: path).sorted { (isPolicy($0) ? 1 : 0, $0) < (isPolicy($1) ? 1 : 0, $1) }
       for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: 0o600) }
     } catch {
@@ -122,14 +121,14 @@ final class TrialFolder {
 
 private func isPolicy(_ name: String) -> Bool { [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } }
 
-/// What is to become of the trial's folder.
+/// The next state of the trial's folder.
 enum TrialNote: Hashable {
   case until(Moment)
   case keep
 
   static let name = "trial"
 
-  /// A moment is one of this boot; what is to be kept is to be kept after the next one as well.
+  /// A moment is valid for this boot; `keep` is valid for later boots as well.
   func json(boot: String) -> JSON {
     switch self {
     case .until(let moment): ["boot": .string(boot), "until-boottime-ns": .integer(Int64(clamping: moment.nanoseconds))]
@@ -140,7 +139,7 @@ enum TrialNote: Hashable {
   init?(_ json: JSON) {
     if json["keep"]?.bool == true {
       self = .keep
-      // Earlier versions named it otherwise.
+      // Earlier versions used another name.
     } else if let until = (json["until-boottime-ns"] ?? json["until"])?.integer, until >= 0 {
       self = .until(Moment(nanoseconds: UInt64(until)))
     } else {

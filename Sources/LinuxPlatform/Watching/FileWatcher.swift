@@ -4,13 +4,13 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// Watches files by their folders, so that a file that is replaced by rename, removed or made later is seen all the same.
+/// Watches files by their folders, so that replacement by rename, removal and later creation are noticed.
 ///
-/// A file that somebody is still writing holds the call back until it is closed: half-written text is never read.
+/// An open file that is being written delays the call until it is closed: half-written text is never read.
 package final class FileWatcher {
   private static let mask = UInt32(
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
-  /// A writer that never closes cannot hold everything up for ever.
+  /// The limit of that delay, for a writer that never closes the file.
   private static let longestWait = Duration.seconds(10)
 
   private let loop: EventLoop
@@ -20,25 +20,24 @@ package final class FileWatcher {
   private var names: [String: Set<String>] = [:]
   private var beingWritten: [String: Moment] = [:]
   private var timer: EventSource?
-  /// Why something that is there is not watched, for people; `nil`: all is.
+  /// The reason why an existing file is not watched, for people; `nil`: all are watched.
   package private(set) var obstacle: String?
 
-  /// `settle`: how long to wait for more changes; editors and package managers touch several files at once.
+  /// `settle`: the delay for further changes; editors and package managers touch several files at once.
   package init(loop: EventLoop, settle: Duration = .milliseconds(100), changed: @escaping () -> Void) {
     self.loop = loop
     self.settle = settle
     self.changed = changed
   }
 
-  /// Watches exactly these folders, with everything in them, and these files. What does not exist yet is seen when it is
-  /// made, as long as its parent folder is there. `things` are watched themselves as well: changes of what is mounted over a
-  /// file are not seen in its folder.
+  /// Watches exactly these folders with all their files, and these files. A missing file is noticed when it is created, if its parent
+  /// folder exists. `things` are watched themselves as well: changes of a file that is mounted over another are not seen in its folder.
   package func watch(folders: [String], files: [String], things: [String] = []) {
     var wanted: [String: Set<String>] = [:]
     for thing in things { wanted[thing] = [] }
     for file in files { wanted[Folder.parent(of: file), default: []].insert(lastComponent(of: file)) }
     for folder in folders where !isFolder(folder) { wanted[Folder.parent(of: folder), default: []].insert(lastComponent(of: folder)) }
-    // No names: everything in it.
+    // No names: all files.
     for folder in folders where isFolder(folder) { wanted[folder] = [] }
     names = wanted
     sources = sources.filter { wanted[$0.key] != nil }
@@ -47,13 +46,13 @@ package final class FileWatcher {
       do throws(SystemError) {
         sources[folder] = try loop.onChange(in: folder, mask: Self.mask) { [weak self] name, bits in self?.noticed(name, bits, in: folder) }
       } catch {
-        // What may not be looked into is not read either: systemd-resolved's own notes, under the unit's limits.
+        // Folders without access are not read either: systemd-resolved's own notes, under the unit's limits.
         if error.code != ENOENT, error.code != EACCES { obstacle = obstacle ?? text(error) }
       }
     }
   }
 
-  /// inotify(7) has limits of its own, by the same errors as files and disks.
+  /// inotify(7) has limits of its own, with the same error codes as files and disks.
   private func text(_ error: SystemError) -> String {
     switch error.code {
     case EMFILE: "too many inotify instances of this user; cure: raise sysctl fs.inotify.max_user_instances"
@@ -63,7 +62,7 @@ package final class FileWatcher {
   }
 
   private func noticed(_ name: String, _ bits: UInt32, in folder: String) {
-    // Gone, or another thing of that name stands there: to be watched anew.
+    // The folder is gone or replaced: it has to be watched again.
     if bits & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF) != 0 { sources[folder] = nil }
     let wanted = names[folder] ?? []
     guard wanted.isEmpty || wanted.contains(name) || name.isEmpty else { return }
@@ -82,7 +81,7 @@ package final class FileWatcher {
     let now = Moment.now
     beingWritten = beingWritten.filter { now < $0.value + Self.longestWait }
     if let first = beingWritten.values.min() {
-      // A close is an event and comes here by itself; this is for the writer that never does.
+      // A close is an event and arrives by itself; the timer is for a writer that never closes.
       timer = try? loop.at(first + Self.longestWait) { [weak self] in self?.timeHasCome() }
     } else {
       changed()

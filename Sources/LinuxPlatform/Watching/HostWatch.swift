@@ -6,7 +6,7 @@ import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// Hears of changes to facts of the host that are needed, and of nothing else: the clock and its time zone, and what the machine runs on.
+/// Watches the needed facts of the host, and nothing else: the clock and its time zone, and the power source.
 package final class HostWatch {
   private let loop: EventLoop
   private let changed: () -> Void
@@ -32,7 +32,7 @@ package final class HostWatch {
     watchPower(facts.contains(.power))
   }
 
-  /// A battery announces every percent; only another source of power is news.
+  /// A battery reports every percent; only a change of the power source is an event.
   private func watchPower(_ isNeeded: Bool) {
     guard isNeeded else {
       power = nil

@@ -4,12 +4,12 @@ package import KernelNetwork
 import NetworkTypes
 internal import RoamwardCore
 
-/// The kernel's events as one question: has anything changed that matters?
+/// The kernel's events as one question: has a relevant object changed?
 package final class KernelWatch {
   package enum Change {
     case none
     case underlay
-    /// Somebody has changed what is ours.
+    /// Another program has changed one of our objects.
     case ours
     /// The underlay's default route or carrier is gone, or another default route takes its place.
     case way
@@ -19,7 +19,7 @@ package final class KernelWatch {
   private let machine: LinuxMachine
   package private(set) var counters = StatusReport.Counters()
 
-  /// From here on the machine's looks say what is listened to.
+  /// From here on the machine's observations determine the subscriptions.
   package init(_ machine: LinuxMachine) throws(NetlinkError) {
     self.machine = machine
     events = try KernelEvents()
@@ -28,7 +28,7 @@ package final class KernelWatch {
 
   package var descriptors: [Int32] { events.descriptors }
 
-  /// Takes what is waiting. Lost events count as a change: only a fresh look tells what they were.
+  /// Reads the pending events. Lost events count as a change: only a new observation shows what they were.
   package func change() -> Change {
     let change = events.drain(known: machine.lastRead)
     counters.events += change.events

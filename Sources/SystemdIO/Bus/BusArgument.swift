@@ -1,7 +1,7 @@
 internal import CSystemd
 internal import LinuxIO
 
-/// What a method of the bus is given, with its type in the D-Bus specification.
+/// An argument of a bus method, with its type in the D-Bus specification.
 package enum BusArgument: Hashable, Sendable {
   /// `s`.
   case string(String)
@@ -17,7 +17,7 @@ package enum BusArgument: Hashable, Sendable {
   case bytes([UInt8])
   /// `(…)`.
   case structure([BusArgument])
-  /// `a…`, of elements of one type, which an empty one has to be told.
+  /// `a…`, of elements of one type; an empty array needs it explicitly.
   case array(of: String, [BusArgument])
 
   package var signature: String {
@@ -33,7 +33,7 @@ package enum BusArgument: Hashable, Sendable {
     }
   }
 
-  /// 0 or more; else the negative error of sd-bus.
+  /// Returns 0 or more; else the negative error of sd-bus.
   func append(to message: OpaquePointer) -> Int32 {
     switch self {
     case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), text)

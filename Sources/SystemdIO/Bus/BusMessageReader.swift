@@ -1,8 +1,8 @@
 internal import CSystemd
 internal import LinuxIO
 
-/// Reads what a message carries, from where it stands to its end. sd-bus has checked it; types that are not known
-/// here (descriptors) are left out.
+/// Reads the values of a message, from the present position to its end. sd-bus has validated it. Unsupported types (descriptors) are
+/// skipped.
 struct BusMessageReader {
   private let message: OpaquePointer
 
@@ -73,7 +73,7 @@ struct BusMessageReader {
     return .dictionary(entries)
   }
 
-  /// Enters a container, reads what is in it, and leaves it.
+  /// Enters a container, reads its content, and leaves it.
   private func inside(_ type: UInt8, _ contents: String, _ read: () -> BusValue?) -> BusValue? {
     guard sd_bus_message_enter_container(message, CChar(bitPattern: type), contents) > 0 else { return nil }
     let value = read()

@@ -1,6 +1,6 @@
 internal import LinuxIO
 
-/// A value of a D-Bus message. Variants stand for what is in them; structures are lists; a dictionary whose keys are text keeps them.
+/// A value of a D-Bus message. Variants are replaced by their content; structures are lists; a dictionary with text keys keeps them.
 package enum BusValue: Hashable, Sendable {
   case bool(Bool)
   case integer(Int64)
@@ -30,6 +30,6 @@ package enum BusValue: Hashable, Sendable {
 
   package subscript(key: String) -> BusValue? { dictionary?[key] }
 
-  /// A member of a structure or an array; `nil` where there is none.
+  /// A member of a structure or an array; `nil` if there is none.
   package subscript(index: Int) -> BusValue? { list.flatMap { $0.indices.contains(index) ? $0[index] : nil } }
 }

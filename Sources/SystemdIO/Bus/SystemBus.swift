@@ -3,10 +3,10 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 
-/// A connection to the system's D-Bus, through sd-bus(3) on the event loop. Nothing here waits: calls call back, signals come as they come.
+/// A connection to the system's D-Bus, through sd-bus(3) on the event loop. Nothing here blocks: replies and signals arrive by call backs.
 ///
-/// Without a bus there is no connection, and that is no error. A connection that breaks is made again, after a quarter of a second at first
-/// and a minute at last; where the bus's socket itself is missing, its folder is watched instead, without a tick.
+/// Without a bus there is no connection, and that is no error. A lost connection is retried, after a quarter of a second at first and a
+/// minute at most. If the bus's socket itself is missing, its folder is watched instead, without a timer.
 package final class SystemBus {
 
   private let loop: EventLoop
@@ -18,14 +18,14 @@ package final class SystemBus {
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(60))
   private var retry: EventSource?
   private var socketWatch: EventSource?
-  /// Why there is no connection; `nil` while there is one.
+  /// The reason why there is no connection; `nil` while there is one.
   package private(set) var obstacle: String?
-  /// A connection has been made: subscriptions and questions begin here, each time.
+  /// Called for each new connection: subscriptions and queries begin here.
   package var opened: () -> Void = {}
-  /// The connection, or the hope for one, has gone; what is known from it is worth nothing any more.
+  /// Called when the connection, or the attempt, has ended; state from it is no longer valid.
   package var closed: (_ reason: String) -> Void = { _ in }
 
-  /// `address` as in the D-Bus specification; else what the environment says, or the usual place.
+  /// `address` as in the D-Bus specification; by default that of the environment, or the standard path.
   package init(on loop: EventLoop, address: String? = nil) {
     self.loop = loop
     let named = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
@@ -34,7 +34,7 @@ package final class SystemBus {
 
   deinit { disconnect() }
 
-  /// Connects, now or as soon as there is a bus.
+  /// Connects, now or when a bus appears.
   package func connect() {
     guard bus == nil else { return }
     retry = nil
@@ -49,12 +49,12 @@ package final class SystemBus {
     let reason =
       failure == -ENOENT ? "there is no system bus" : SystemError(code: -failure, operation: "connect to the system bus").description
     obstacle = reason
-    // What is there and does not answer is tried again; what is missing is noticed when it comes.
+    // A bus that does not answer is retried; a missing one is noticed when it appears.
     if failure != -ENOENT || socketWatch == nil { tryLater() }
     closed(reason)
   }
 
-  /// Ends the connection, and every call with it, without a word to those who wait.
+  /// Ends the connection, and every call with it, without call backs.
   package func disconnect() {
     registrations = []
     calls = [:]
@@ -73,17 +73,17 @@ package final class SystemBus {
     result = sd_bus_set_address(bus, address)
     if result >= 0 { result = sd_bus_set_bus_client(bus, 1) }
     if result >= 0 { result = sd_bus_start(bus) }
-    // The end of the loop would wait for a bus that stands still, a minute and a half. Nothing is left to say then: changes are waited for.
+    // At the end of the loop, sd-bus would wait for a stalled bus for 90 s. Nothing is left to send then: changes are awaited.
     if result >= 0 { result = sd_bus_set_close_on_exit(bus, 0) }
     if result >= 0 { result = sd_bus_attach_event(bus, loop.event, 0) }
     guard result >= 0 else { return result }
-    // Of sd-bus's own making, so that nobody has to be asked for it.
+    // The signal is sd-bus's own, so no bus is involved.
     return register { slot, context in
       sd_bus_match_signal(
         bus, slot, "org.freedesktop.DBus.Local", nil, "org.freedesktop.DBus.Local", "Disconnected",
         { _, context, _ in BusRegistration.fire(context, nil) }, context)
     } then: { [weak self] _ in
-      // Not from within the bus's own callback.
+      // This must not happen during the bus's own callback.
       guard let self else { return }
       retry = try? loop.at(.now) { [weak self] in self?.broke() }
     }
@@ -100,7 +100,7 @@ package final class SystemBus {
     retry = try? loop.at(.now + backoff.fail()) { [weak self] in self?.connect() }
   }
 
-  /// A bus that comes (again) makes its socket anew.
+  /// A bus that starts (again) creates its socket again.
   private func watchSocket() {
     guard let path = address.split(separator: ",").first.flatMap({ $0.hasPrefix("unix:path=") ? String($0.dropFirst(10)) : nil }) else {
       return
@@ -112,15 +112,14 @@ package final class SystemBus {
     socketWatch = try? loop.onChange(in: folder, mask: UInt32(IN_CREATE | IN_MOVED_TO)) { [weak self] made, _ in
       guard let self, bus == nil, !isItsFolder || made == name else { return }
       backoff.reset()
-      // It is made before anybody listens at it.
+      // The socket exists before the bus listens on it.
       retry = try? loop.at(.now + .milliseconds(50)) { [weak self] in self?.connect() }
     }
   }
 
   // MARK: Questions
 
-  /// Calls a method; the answer, or what went wrong, comes later, and not at all once the connection is gone.
-  /// Starts no service that does not run.
+  /// Calls a method; the answer or error comes later, and not at all once the connection is gone. Starts no service that does not run.
   package func call(
     _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
     then: @escaping (Result<[BusValue], BusError>) -> Void
@@ -147,7 +146,7 @@ package final class SystemBus {
     calls[number] = call
   }
 
-  /// Calls back for each signal that a rule of the D-Bus specification matches, for as long as the connection lasts.
+  /// Calls back for each signal that a rule of the D-Bus specification matches, as long as the connection lasts.
   package func match(_ rule: String, _ handler: @escaping ([BusValue]) -> Void) {
     guard let bus else { return }
     _ = register { slot, context in
@@ -157,7 +156,7 @@ package final class SystemBus {
     }
   }
 
-  /// The service answers: a connection that works begins from the shortest pause when it breaks.
+  /// Notes that the service answers: if this connection breaks, the pause starts at its shortest.
   package func isWell() { backoff.reset() }
 
   private func register(
@@ -170,9 +169,9 @@ package final class SystemBus {
   }
 }
 
-/// Why a call had no answer.
+/// The reason why a call had no answer.
 package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// `org.freedesktop.DBus.Error.*`; empty for failures of our own side.
+  /// `org.freedesktop.DBus.Error.*`; empty for local failures.
   package let name: String
   package let message: String
 
@@ -183,7 +182,7 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
 
   init(code: Int32) { self.init(name: "", message: SystemError(code: code, operation: "call").description) }
 
-  /// The service does not run.
+  /// Whether the service does not run.
   package var isAbsence: Bool {
     ["NameHasNoOwner", "ServiceUnknown"].contains { name == "org.freedesktop.DBus.Error.\($0)" }
   }
@@ -204,7 +203,7 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A slot of sd-bus: a match or a call that is open. Ends with the value.
+/// A slot of sd-bus: a match or an open call. It ends when the value is released.
 private final class BusRegistration {
   private var slot: OpaquePointer?
   private let handler: (OpaquePointer?) -> Void
@@ -219,7 +218,7 @@ private final class BusRegistration {
 
   static func fire(_ context: UnsafeMutableRawPointer?, _ message: OpaquePointer?) -> Int32 {
     guard let context else { return 0 }
-    // Keeps the registration through its own callback, which may drop it.
+    // Retains the registration during its own callback, which may release it.
     let registration = Unmanaged<BusRegistration>.fromOpaque(context).takeUnretainedValue()
     withExtendedLifetime(registration) { registration.handler(message) }
     return 0

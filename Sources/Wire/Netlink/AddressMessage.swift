@@ -48,7 +48,7 @@ extension NetlinkWriter {
     }
   }
 
-  /// IPv6 addresses are usable at once: duplicate detection has no sense on a tunnel (`IFA_F_NODAD`).
+  /// IPv6 addresses are usable at once: duplicate address detection is pointless on a tunnel (`IFA_F_NODAD`).
   package mutating func addAddress(_ address: InterfaceAddress, toLink index: UInt32, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
     message(AddressMessage.new, flags: flags, sequence: sequence) {
@@ -69,6 +69,6 @@ extension NetlinkWriter {
 }
 
 extension [UInt32: String] {
-  /// The link's name; `if7`, as ip(8) prints it, for a link that came after the names were read.
+  /// The link's name; `if7`, as ip(8) prints it, for a link that was added after the names were read.
   func name(of index: UInt32) -> String { self[index] ?? "if\(index)" }
 }

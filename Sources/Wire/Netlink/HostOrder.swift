@@ -1,8 +1,8 @@
-/// Numbers in a byte string, read at offsets from its start. `nil` where the string is too short: nothing here ever traps.
+/// Numbers in a byte string, read at offsets from its start. `nil` if the string is too short: nothing here ever traps.
 extension ArraySlice<UInt8> {
   package func byte(at offset: Int) -> UInt8? { offset < count ? self[startIndex + offset] : nil }
 
-  /// In the order of the machine, as netlink has its numbers.
+  /// Host byte order, as in netlink.
   package func host16(at offset: Int = 0) -> UInt16? {
     littleEndian(at: offset, count: 2).map { UInt16(littleEndian: UInt16(truncatingIfNeeded: $0)) }
   }
@@ -11,10 +11,10 @@ extension ArraySlice<UInt8> {
   }
   func host64(at offset: Int = 0) -> UInt64? { littleEndian(at: offset, count: 8).map { UInt64(littleEndian: $0) } }
 
-  /// Little-endian, as IEEE 802.11 has its numbers.
+  /// Little-endian, as in IEEE 802.11.
   func little16(at offset: Int = 0) -> UInt16? { littleEndian(at: offset, count: 2).map { UInt16(truncatingIfNeeded: $0) } }
 
-  /// In network order, as addresses and ports are.
+  /// Network order, as in addresses and ports.
   func network16(at offset: Int = 0) -> UInt16? { bigEndian(at: offset, count: 2).map { UInt16(truncatingIfNeeded: $0) } }
   func network32(at offset: Int = 0) -> UInt32? { bigEndian(at: offset, count: 4).map { UInt32(truncatingIfNeeded: $0) } }
   func network64(at offset: Int = 0) -> UInt64? { bigEndian(at: offset, count: 8) }

@@ -32,7 +32,8 @@ package enum LinkMessage {
     static let portState: UInt16 = 1
   }
 
-  /// A wireless extensions event: scan results and the like, which say nothing about the link. (Bridge ports come as family `AF_BRIDGE`.)
+  /// Whether it is a wireless extensions event: scan results and the like, without data on the link. (Bridge ports come as family
+  /// `AF_BRIDGE`.)
   package static func isNoise(_ message: NetlinkMessage) -> Bool {
     if message.payload.byte(at: 0) != 0 { return true }
     guard message.payload.host32(at: 12) == 0, message.type == new else { return false }
@@ -80,7 +81,7 @@ extension Link {
 }
 
 extension NetlinkWriter {
-  /// Asks for all links, without their statistics (`RTEXT_FILTER_SKIP_STATS`).
+  /// Requests all links, without their statistics (`RTEXT_FILTER_SKIP_STATS`).
   package mutating func dumpLinks(sequence: UInt32) {
     message(LinkMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.linkHeader(index: 0)
@@ -88,7 +89,7 @@ extension NetlinkWriter {
     }
   }
 
-  /// Makes a link of a kind; EEXIST where one of the name exists, EOPNOTSUPP where the kernel lacks the kind.
+  /// Creates a link of a kind; EEXIST if one of the name exists, EOPNOTSUPP if the kernel lacks the kind.
   package mutating func addLink(named name: String, kind: String, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
     message(LinkMessage.new, flags: flags, sequence: sequence) { writer in

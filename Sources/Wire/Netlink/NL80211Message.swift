@@ -6,8 +6,8 @@ package struct WirelessInterface: Hashable, Sendable {
   package var index: UInt32
   /// `enum nl80211_iftype`.
   package var type: UInt32
-  /// The network it is on, or that it offers; `nil` for none, and where the kernel does not say here: Linux 6.0 to 6.9 forget it for
-  /// stations whose connection wpa_supplicant makes step by step. `WirelessNetwork` tells then.
+  /// The network that it is on, or offers. `nil` for none, or if the kernel does not report it here: Linux 6.0 to 6.9 lose it for stations
+  /// whose connection wpa_supplicant makes step by step. `WirelessNetwork` has it then.
   package var ssid: SSID?
 
   package init(index: UInt32, type: UInt32, ssid: SSID?) {
@@ -16,10 +16,10 @@ package struct WirelessInterface: Hashable, Sendable {
     self.ssid = ssid
   }
 
-  /// Whether it takes part in a network rather than offering one: `NL80211_IFTYPE_ADHOC`, `_STATION`, `_P2P_CLIENT`.
+  /// Whether it takes part in a network, rather than offering one: `NL80211_IFTYPE_ADHOC`, `_STATION`, `_P2P_CLIENT`.
   package var isClient: Bool { [1, 2, 8].contains(type) }
 
-  /// From one answer of the dump; `nil` for other commands, and for devices that have no link.
+  /// From one answer of the dump; `nil` for other commands, and for devices without a link.
   package init?(_ message: NetlinkMessage) {
     guard message.payload.byte(at: 0) == NL80211Message.newInterface else { return nil }
     self.init(index: 0, type: 0, ssid: nil)
@@ -35,13 +35,13 @@ package struct WirelessInterface: Hashable, Sendable {
   }
 }
 
-/// A network that a radio has heard (`NL80211_CMD_NEW_SCAN_RESULTS`).
+/// A network that a radio has received (`NL80211_CMD_NEW_SCAN_RESULTS`).
 package struct WirelessNetwork: Hashable, Sendable {
-  /// `nil` for one that hides its name.
+  /// `nil` if its name is hidden.
   package var ssid: SSID?
-  /// The access point.
+  /// The access point's address.
   package var bssid: MACAddress?
-  /// `nil` for key management that is not known here.
+  /// `nil` for unsupported key management.
   package var security: WiFiSecurity?
   /// `NL80211_BSS_STATUS_ASSOCIATED` or `_IBSS_JOINED`: the radio is on it.
   package var isJoined: Bool
@@ -71,14 +71,14 @@ package struct WirelessNetwork: Hashable, Sendable {
     security = WiFiSecurity(elements: elements.isEmpty ? beacon : elements, isPrivate: capability & 0x10 != 0)
   }
 
-  /// The SSID has id 0, and is empty or zero where hidden.
+  /// The SSID element has ID 0, and is empty or all zero if the name is hidden.
   private static func ssid(in elements: ArraySlice<UInt8>) -> SSID? {
     let name = InformationElements(elements).first { $0.id == 0 }?.content
     return name.flatMap { $0.contains { $0 != 0 } ? SSID(bytes: Array($0)) : nil }
   }
 }
 
-/// A station that a radio is in touch with (`NL80211_CMD_NEW_STATION`); for a client, its access point.
+/// A station that a radio communicates with (`NL80211_CMD_NEW_STATION`); for a client, its access point.
 package struct WirelessStation: Hashable, Sendable {
   package var address: MACAddress
 
@@ -93,7 +93,7 @@ package struct WirelessStation: Hashable, Sendable {
 
 package enum NL80211Message {
   package static let family = "nl80211"
-  /// The multicast group that tells of connections.
+  /// The multicast group of connection events.
   package static let connectionGroup = "mlme"
 
   static let getInterface: UInt8 = 5
@@ -136,14 +136,14 @@ extension NetlinkWriter {
     ) { _ in }
   }
 
-  /// Asks for what a radio has heard last; starts no scan.
+  /// Requests the networks that a radio has received last; starts no scan.
   package mutating func dumpWirelessNetworks(interface: UInt32, family: UInt16, sequence: UInt32) {
     genericMessage(
       family: family, command: NL80211Message.getScan, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence
     ) { $0.attribute(NL80211Message.Attribute.index, host32: interface) }
   }
 
-  /// Asks whom a radio is in touch with.
+  /// Requests the stations that a radio communicates with.
   package mutating func dumpWirelessStations(interface: UInt32, family: UInt16, sequence: UInt32) {
     genericMessage(
       family: family, command: NL80211Message.getStation, version: 0, flags: NetlinkMessage.Flag.dump, sequence: sequence

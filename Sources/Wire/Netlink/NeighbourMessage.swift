@@ -7,7 +7,7 @@ package enum NeighbourMessage {
   package static let delete: UInt16 = 29
   package static let get: UInt16 = 30
   static let headerSize = 12
-  /// `NTF_USE`: as if a packet were to be sent there.
+  /// `NTF_USE`: as if a packet were sent there.
   static let useFlag: UInt8 = 0x01
 
   /// `NDA_*` of linux/neighbour.h.
@@ -16,11 +16,11 @@ package enum NeighbourMessage {
     package static let hardwareAddress: UInt16 = 2
   }
 
-  /// `NUD_INCOMPLETE` and `NUD_FAILED`: nobody answers there. `NUD_NOARP`: nobody is asked.
+  /// `NUD_INCOMPLETE` and `NUD_FAILED`: no answer. `NUD_NOARP`: no query.
   package static let unansweredStates: UInt16 = 0x21
   package static let unaskedState: UInt16 = 0x40
 
-  /// The address that a neighbour message is about; `nil` for forwarding entries of bridges and the like.
+  /// The address that a neighbour message concerns; `nil` for forwarding entries of bridges and the like.
   package static func address(of message: NetlinkMessage) -> IPAddress? {
     guard let family = message.payload.byte(at: 0).flatMap({ IPAddress.Family(addressFamily: $0) }),
       let attribute = NetlinkAttributes(message.payload, after: headerSize).first(Attribute.address)
@@ -30,7 +30,7 @@ package enum NeighbourMessage {
 }
 
 extension Neighbour {
-  /// From `RTM_NEWNEIGH` or `RTM_DELNEIGH`; `nil` for links and groups that resolve nobody (`NUD_NOARP`).
+  /// From `RTM_NEWNEIGH` or `RTM_DELNEIGH`; `nil` for links and groups without address resolution (`NUD_NOARP`).
   package init?(_ message: NetlinkMessage, linkNames: [UInt32: String]) {
     guard message.type == NeighbourMessage.new || message.type == NeighbourMessage.delete,
       let index = message.payload.host32(at: 4), let state = message.payload.host16(at: 8),
@@ -44,7 +44,7 @@ extension Neighbour {
 }
 
 extension NetlinkWriter {
-  /// Has the kernel resolve the neighbour's hardware address, as the first packet to it would (`ip neigh add ADDRESS dev LINK use`).
+  /// Makes the kernel resolve the neighbour's hardware address, as the first packet to it would (`ip neigh add ADDRESS dev LINK use`).
   package mutating func resolveNeighbour(_ address: IPAddress, onLink index: UInt32, sequence: UInt32, flags: UInt16) {
     message(NeighbourMessage.new, flags: flags | NetlinkMessage.Flag.create, sequence: sequence) {
       $0.raw([address.family.addressFamily, 0, 0, 0])

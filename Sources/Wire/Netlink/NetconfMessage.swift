@@ -1,8 +1,8 @@
-/// `RTM_NEWNETCONF` with `struct netconfmsg` (linux/netconf.h): family u8, and attributes. Somebody has set
-/// one of `/proc/sys/net/ipv4/conf`.
+/// `RTM_NEWNETCONF` with `struct netconfmsg` (linux/netconf.h): family u8, and attributes. Sent after a change of
+/// `/proc/sys/net/ipv4/conf`.
 package enum NetconfMessage {
   package static let new: UInt16 = 80
-  /// A link is gone, and its settings with it.
+  /// A link is gone, with its settings.
   package static let delete: UInt16 = 81
   package static let headerSize = 1
 
@@ -12,10 +12,10 @@ package enum NetconfMessage {
     package static let reversePathFilter: UInt16 = 3
   }
 
-  /// `NETCONFA_IFINDEX_ALL`: what counts beside each link's own value.
+  /// `NETCONFA_IFINDEX_ALL`: the value that counts beside each link's own.
   package static let allLinks: UInt32 = .max
 
-  /// Whose check of return paths (`rp_filter`) has been set: a link's index, or `allLinks`; `nil` for every other setting.
+  /// The link whose reverse path filter (`rp_filter`) was set: its index, or `allLinks`; `nil` for every other setting.
   package static func linkWithReversePathFilter(in message: NetlinkMessage) -> UInt32? {
     let attributes = NetlinkAttributes(message.payload, after: headerSize)
     guard attributes.first(Attribute.reversePathFilter) != nil else { return nil }

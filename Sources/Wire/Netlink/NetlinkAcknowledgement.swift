@@ -1,20 +1,20 @@
-/// The kernel's verdict on a request: `NLMSG_ERROR`, or the `NLMSG_DONE` that ends a dump.
+/// The kernel's result of a request: `NLMSG_ERROR`, or the `NLMSG_DONE` that ends a dump.
 package struct NetlinkAcknowledgement: Hashable, Sendable {
-  /// Of the request that is answered.
+  /// The sequence number of the request.
   package let sequence: UInt32
   /// 0 for success, else a positive `errno`.
   package let code: Int32
-  /// The kernel's own words (`NLMSGERR_ATTR_MSG`, the extended acknowledgement).
+  /// The kernel's own text (`NLMSGERR_ATTR_MSG`, the extended acknowledgement).
   package let text: String?
 
-  /// `nil` for a message that is no verdict. One too short to hold a code counts as success, as it does for the end of old kernels' dumps.
+  /// `nil` for any other message. One too short for a code counts as success, as at the end of old kernels' dumps.
   package init?(_ message: NetlinkMessage) {
     let payload = message.payload
     var attributes = payload.dropFirst(4)
     switch message.type {
     case NetlinkMessage.doneType: break
     case NetlinkMessage.errorType:
-      // struct nlmsgerr: the code, then the request's header, or all of the request where it was not capped.
+      // struct nlmsgerr: the code, then the request's header, or all of the request if it was not capped.
       let length = max(Int(attributes.host32() ?? 0), NetlinkMessage.headerSize)
       let isCapped = message.flags & NetlinkMessage.Flag.capped != 0
       attributes = attributes.dropFirst(isCapped ? NetlinkMessage.headerSize : netlinkAligned(length))

@@ -5,11 +5,11 @@ package struct NetlinkAttribute: Sendable {
   package let type: UInt16
   package let payload: ArraySlice<UInt8>
 
-  /// The attributes within; each level is asked for by name, so no message can nest deeper than its reader looks.
+  /// The nested attributes; each level is read by name, so no message can nest deeper than its reader.
   package var nested: NetlinkAttributes { NetlinkAttributes(payload) }
 }
 
-/// A run of attributes, in order. Ends at the first one whose length is impossible.
+/// A sequence of attributes. Ends at the first one whose length is impossible.
 package struct NetlinkAttributes: Sequence, IteratorProtocol {
   private var rest: ArraySlice<UInt8>
 
@@ -44,7 +44,7 @@ extension IPAddress.Family {
 }
 
 extension IPAddress {
-  /// The address that fills the bytes exactly: 4 or 16 in network order.
+  /// The address that has exactly these bytes: 4 or 16 in network order.
   init?(network bytes: ArraySlice<UInt8>) {
     if bytes.count == 4, let value = bytes.network32() {
       self.init(v4: value)

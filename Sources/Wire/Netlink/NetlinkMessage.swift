@@ -1,10 +1,10 @@
-/// One message of a netlink datagram (`struct nlmsghdr` of linux/netlink.h) and what it carries.
+/// One message of a netlink datagram (`struct nlmsghdr` of linux/netlink.h) with its payload.
 package struct NetlinkMessage: Sendable {
   package let type: UInt16
   /// `NLM_F_*`.
   package let flags: UInt16
   package let sequence: UInt32
-  /// 0 for what the kernel says on its own.
+  /// 0 for the kernel's announcements.
   package let port: UInt32
   /// Everything after the header.
   package let payload: ArraySlice<UInt8>
@@ -21,7 +21,7 @@ package struct NetlinkMessage: Sendable {
     package static let request: UInt16 = 0x1
     package static let multi: UInt16 = 0x2
     package static let acknowledge: UInt16 = 0x4
-    /// `NLM_F_DUMP_INTR`: the table changed while it was being read out; the dump is not of one moment.
+    /// `NLM_F_DUMP_INTR`: the table changed during the dump, which is not of one moment.
     package static let interrupted: UInt16 = 0x10
     /// `NLM_F_DUMP`: root and match.
     package static let dump: UInt16 = 0x300
@@ -52,7 +52,7 @@ package struct NetlinkMessages: Sequence, IteratorProtocol {
   package init(_ datagram: some Collection<UInt8>) { rest = ArraySlice(datagram) }
   package init(_ datagram: [UInt8]) { rest = datagram[...] }
 
-  /// Whether, at the end, something is left that is no message: the datagram was cut off, or is none.
+  /// Whether, at the end, the rest is no message: the datagram was cut off, or is invalid.
   package var isTorn: Bool { !rest.isEmpty }
 
   package mutating func next() -> NetlinkMessage? {

@@ -9,10 +9,10 @@ package struct NetlinkWriter: Sendable {
 
   package init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-  /// Forgets what was written and keeps the memory.
+  /// Removes the content and keeps the memory.
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-  /// One message around what `body` writes. `flags` are added to `NLM_F_REQUEST`.
+  /// One message with the payload that `body` writes. `flags` are added to `NLM_F_REQUEST`.
   package mutating func message(_ type: UInt16, flags: UInt16, sequence: UInt32, _ body: (inout NetlinkWriter) -> Void) {
     let start = bytes.count
     host32(0)
@@ -72,7 +72,7 @@ package struct NetlinkWriter: Sendable {
   /// A string with its closing NUL.
   package mutating func attribute(_ type: UInt16, text: String) { attribute(type, Array(text.utf8) + [0]) }
 
-  /// An attribute of attributes, marked `NLA_F_NESTED` as newer families demand.
+  /// An attribute of attributes, marked `NLA_F_NESTED` as newer families require.
   package mutating func nested(_ type: UInt16, _ body: (inout NetlinkWriter) -> Void) {
     let start = bytes.count
     host16(0)

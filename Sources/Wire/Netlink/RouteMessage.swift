@@ -25,7 +25,7 @@ package enum RouteMessage {
   /// `RTM_F_CLONED`: an entry of a cache, not of a table.
   static let clonedFlag: UInt32 = 0x200
 
-  /// The table of a route message: the attribute where there is one, for numbers above 255 do not fit the header.
+  /// The table of a route message: the attribute if there is one, because numbers above 255 do not fit the header.
   package static func table(of message: NetlinkMessage) -> UInt32? {
     guard let small = message.payload.byte(at: 4) else { return nil }
     return NetlinkAttributes(message.payload, after: headerSize).first(Attribute.table)?.payload.host32() ?? UInt32(small)
@@ -37,7 +37,7 @@ package enum RouteMessage {
 extension Route {
   /// From `RTM_NEWROUTE` or `RTM_DELROUTE`. `nil` for cloned entries and for types that are not `RTN_UNICAST` to `RTN_THROW`.
   ///
-  /// Of several next hops the first that is alive counts. Routes that lead nowhere have no link, though the kernel names `lo` for IPv6.
+  /// Of several next hops the first live one counts. Rejecting and throw routes have no link, though the kernel names `lo` for IPv6.
   package init?(_ message: NetlinkMessage, linkNames: [UInt32: String]) {
     let payload = message.payload
     guard message.type == RouteMessage.new || message.type == RouteMessage.delete,
@@ -71,7 +71,7 @@ extension Route {
   }
 }
 
-/// Where a route leads.
+/// The next hop of a route.
 private struct NextHop {
   var gateway: IPAddress?
   var link: UInt32?
@@ -103,7 +103,7 @@ private struct NextHop {
   mutating func read(_ attribute: NetlinkAttribute) {
     switch attribute.type {
     case RouteMessage.Attribute.gateway: gateway = IPAddress(network: attribute.payload)
-    // struct rtvia: an address family u16 and the address, for an IPv4 route by way of an IPv6 gateway.
+    // struct rtvia: an address family u16 and the address, for an IPv4 route over an IPv6 gateway.
     case RouteMessage.Attribute.via: gateway = IPAddress(network: attribute.payload.dropFirst(2))
     case RouteMessage.Attribute.outgoingLink: link = attribute.payload.host32()
     default: return
@@ -112,7 +112,7 @@ private struct NextHop {
 }
 
 extension NetlinkWriter {
-  /// Asks for one table of one family. Needs `NETLINK_GET_STRICT_CHK`, without which the kernel sends every table; ENOENT: no such table.
+  /// Requests one table of one family. Needs `NETLINK_GET_STRICT_CHK`, without which the kernel sends every table; ENOENT: no such table.
   package mutating func dumpRoutes(_ family: IPAddress.Family, table: UInt32, sequence: UInt32) {
     message(RouteMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.raw([family.addressFamily, 0, 0, 0, 0, 0, 0, 0])
@@ -121,7 +121,7 @@ extension NetlinkWriter {
     }
   }
 
-  /// Those of every table that a program with this protocol number made; the kernel leaves the others out by itself.
+  /// Requests the routes of every table with this protocol number; the kernel itself filters the others.
   package mutating func dumpRoutes(_ family: IPAddress.Family, madeBy routeProtocol: UInt8, sequence: UInt32) {
     message(RouteMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.raw([family.addressFamily, 0, 0, 0, 0, routeProtocol, 0, 0])
@@ -129,19 +129,19 @@ extension NetlinkWriter {
     }
   }
 
-  /// EEXIST where a route of the same prefix and metric is in the table, whatever it leads to.
+  /// EEXIST if a route of the same prefix and metric is in the table, whatever its next hop.
   package mutating func addRoute(_ route: Route, linkIndex: UInt32?, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
-    // Scope: RT_SCOPE_LINK for what is reached without a gateway, else RT_SCOPE_UNIVERSE. A throw has to be as near as what it makes way
-    // for, or it is passed over where the kernel looks up by which link a new route's gateway is reached.
+    // Scope: RT_SCOPE_LINK without a gateway, else RT_SCOPE_UNIVERSE. A throw route needs the scope of the routes that it exempts.
+    // Otherwise it is skipped when the kernel looks up the link of a new route's gateway.
     let isNear = route.kind == .unicast && route.gateway == nil || route.kind == .throw
     let scope: UInt8 = route.destination.family == .v4 && isNear ? 253 : 0
     message(RouteMessage.new, flags: flags, sequence: sequence) { $0.routeBody(route, linkIndex: linkIndex, scope: scope) }
   }
 
-  /// Removes the route that agrees in all that is given, its origin included. ESRCH: there is none.
+  /// Removes the route that matches all given values, including its origin. ESRCH: there is none.
   package mutating func removeRoute(_ route: Route, linkIndex: UInt32?, sequence: UInt32, flags: UInt16) {
-    // RT_SCOPE_NOWHERE: whatever its scope.
+    // RT_SCOPE_NOWHERE: any scope.
     message(RouteMessage.delete, flags: flags, sequence: sequence) { $0.routeBody(route, linkIndex: linkIndex, scope: 255) }
   }
 

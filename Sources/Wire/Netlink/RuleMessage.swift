@@ -18,7 +18,7 @@ package enum RuleMessage {
     static let routeProtocol: UInt16 = 21
   }
 
-  /// Attributes that narrow a rule down beside its mark: source, destination, links, flow, tunnel, l3mdev, users, protocol and ports.
+  /// Attributes that restrict a rule in addition to its mark: source, destination, links, flow, tunnel, l3mdev, users, protocol and ports.
   static let selectors: Set<UInt16> = [1, 2, 3, 11, 12, 17, 19, 20, 22, 23, 24]
 
   /// `FIB_RULE_INVERT` and `FR_ACT_TO_TBL`.
@@ -63,13 +63,13 @@ extension NetlinkWriter {
     }
   }
 
-  /// EEXIST where the same rule is there; older kernels leave inversion and origin out of that comparison.
+  /// EEXIST if the same rule exists; older kernels ignore inversion and origin in that comparison.
   package mutating func addRule(_ rule: RoutingRule, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
     message(RuleMessage.new, flags: flags, sequence: sequence) { $0.ruleBody(rule) }
   }
 
-  /// ENOENT where there is none.
+  /// ENOENT if there is none.
   package mutating func removeRule(_ rule: RoutingRule, sequence: UInt32, flags: UInt16) {
     message(RuleMessage.delete, flags: flags, sequence: sequence) { $0.ruleBody(rule) }
   }

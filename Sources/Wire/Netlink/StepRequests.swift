@@ -2,8 +2,8 @@ package import KernelModel
 import NetworkTypes
 
 extension NetlinkWriter {
-  /// The one message that carries the step out, of a step that goes out in batches (`StepTraits.executor`). `link` is the index of the
-  /// step's device. Nothing is written for any other step.
+  /// Writes the one message of a step that is sent in batches (`StepTraits.executor`). `link` is the index of the step's device. Nothing is
+  /// written for any other step.
   package mutating func write(_ step: Step, link: UInt32?, sequence: UInt32, flags: UInt16) {
     let index = link ?? 0
     switch step {

@@ -2,19 +2,19 @@ package import KernelModel
 package import KeyMemory
 package import NetworkTypes
 
-/// What one or more `WG_CMD_SET_DEVICE` requests change; what is `nil` stays as it is.
+/// The changes of one or more `WG_CMD_SET_DEVICE` requests; a value of `nil` stays unchanged.
 package struct WireGuardChange: Hashable, Sendable {
   package struct Peer: Hashable, Sendable {
     package var publicKey: WireGuardKey
-    /// Takes the peer away; then nothing else counts.
+    /// Removes the peer; the other values are then ignored.
     package var isRemoved = false
-    /// Leaves a peer alone that is not there (`WGPEER_F_UPDATE_ONLY`).
+    /// Does not create a missing peer (`WGPEER_F_UPDATE_ONLY`).
     package var onlyIfPresent = false
-    /// `.some(nil)` takes the preshared key away.
+    /// `.some(nil)` removes the preshared key.
     package var presharedKey: SecretKey??
     package var endpoint: Endpoint?
     package var persistentKeepalive: UInt16?
-    /// Whether the allowed IPs take the place of those that are there, rather than being added.
+    /// Whether the allowed IPs replace the present ones, rather than being added.
     package var replacesAllowedIPs = false
     package var allowedIPs: [IPPrefix] = []
 
@@ -24,15 +24,15 @@ package struct WireGuardChange: Hashable, Sendable {
   package var privateKey: SecretKey?
   package var listenPort: UInt16?
   package var firewallMark: UInt32?
-  /// Takes every peer away first, and so ends every session.
+  /// Removes every peer first, and so ends every session.
   package var replacesPeers = false
   package var peers: [Peer] = []
 
   package init(peers: [Peer] = []) { self.peers = peers }
 
-  /// Leads from `state` to `device` as `wg syncconf` does: sessions of peers that stay go on.
+  /// Changes `state` to `device` as `wg syncconf` does: sessions of remaining peers continue.
   ///
-  /// A peer that stays keeps its endpoint, which may have roamed, unless `settingEndpoints`. `state` is `nil` for a link just made.
+  /// A remaining peer keeps its endpoint, which may have roamed, unless `settingEndpoints`. `state` is `nil` for a new link.
   package init(from state: WireGuardState?, to device: WireGuardDevice, settingEndpoints: Bool = false) {
     let present = Dictionary((state?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
     if state?.publicKey != device.publicKey { privateKey = device.privateKey }
@@ -81,7 +81,7 @@ package struct WireGuardChange: Hashable, Sendable {
         if size + Self.allowedIPSize > limit {
           current.peers.append(part)
           flush()
-          // The rest is added to what the first part has set.
+          // The rest is added to the first part.
           part = Peer(publicKey: peer.publicKey)
           part.onlyIfPresent = peer.onlyIfPresent
           size += Self.peerSize
@@ -95,7 +95,7 @@ package struct WireGuardChange: Hashable, Sendable {
     return parts
   }
 
-  /// Upper bounds of what each takes on the wire.
+  /// Upper bounds of their sizes on the wire.
   private static let deviceSize = 120
   private static let peerSize = 136
   private static let allowedIPSize = 40

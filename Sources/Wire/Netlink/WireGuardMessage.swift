@@ -41,14 +41,14 @@ package enum WireGuardMessage {
   }
 }
 
-/// Puts together what the kernel tells of a device in several messages: a peer with many allowed IPs goes on in the next one.
+/// Assembles the state of a device from several messages: a peer with many allowed IPs continues in the next one.
 package struct WireGuardStateReader: Sendable {
   /// `nil` before the first answer.
   package private(set) var state: WireGuardState?
 
   package init() {}
 
-  /// Takes one answer to `WG_CMD_GET_DEVICE`; anything else is passed over.
+  /// Takes one answer to `WG_CMD_GET_DEVICE`; ignores anything else.
   package mutating func read(_ message: NetlinkMessage) {
     guard message.payload.byte(at: 0) == WireGuardMessage.getDevice else { return }
     var state = self.state ?? WireGuardState(engine: .kernel)
@@ -92,7 +92,7 @@ extension WireGuardState {
 }
 
 extension WireGuardKey {
-  /// All zero stands for no key.
+  /// All zero means no key.
   fileprivate init?(_ attribute: NetlinkAttribute) {
     guard attribute.payload.contains(where: { $0 != 0 }) else { return nil }
     self.init(bytes: Array(attribute.payload))
@@ -100,7 +100,7 @@ extension WireGuardKey {
 }
 
 extension SecretKey {
-  /// All zero stands for no key.
+  /// All zero means no key.
   fileprivate init?(_ attribute: NetlinkAttribute) {
     self.init(bytes: attribute.payload)
     if isZero { return nil }
@@ -125,7 +125,7 @@ extension Endpoint {
     self.init(host: .address(address), port: port)
   }
 
-  /// The other way; `nil` for a host that is a name.
+  /// The inverse; `nil` for a host that is a name.
   var socketAddress: [UInt8]? {
     guard let address else { return nil }
     var writer = NetlinkWriter()
@@ -139,7 +139,7 @@ extension Endpoint {
 }
 
 extension NetlinkWriter {
-  /// Asks for a device. ENODEV: no such link; EOPNOTSUPP: it is no WireGuard link.
+  /// Requests a device. ENODEV: no such link; EOPNOTSUPP: it is no WireGuard link.
   package mutating func dumpWireGuard(link: String, family: UInt16, sequence: UInt32) {
     genericMessage(
       family: family, command: WireGuardMessage.getDevice, version: WireGuardMessage.version, flags: NetlinkMessage.Flag.dump,

@@ -4,10 +4,10 @@ internal import NetworkTypes
 
 /// An answer to a `UAPIRequest`: its lines up to the empty one, the last of which is `errno=`.
 ///
-/// Reading is total: any text gives a value or an error. Keys that a later protocol adds are passed over.
+/// Reading is total: any text gives a value or an error. Keys of later protocol versions are ignored.
 package struct UAPIReply: Sendable {
   package enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The text breaks off before its empty line, or its last line is no `errno=`.
+    /// The text ends before its empty line, or its last line is no `errno=`.
     case incomplete
     /// The named key's value, or a line that should have been `key=value`. The value is left out: it may be a secret.
     case malformed(key: String)
@@ -24,7 +24,7 @@ package struct UAPIReply: Sendable {
   }
 
   private let lines: [(key: Substring, value: Substring)]
-  /// 0, or why the engine refused, as in errno(3).
+  /// 0, or the engine's reason for a refusal, as in errno(3).
   package let errno: Int32
 
   package init(_ text: String) throws(Failure) {
@@ -35,19 +35,19 @@ package struct UAPIReply: Sendable {
       lines.append((Substring(line[..<sign]), Substring(line[line.index(after: sign)...])))
     }
     guard let last = lines.popLast(), last.key == "errno" else { throw .incomplete }
-    // wireguard-go reports what the kernel would: a negative number.
+    // wireguard-go reports the kernel's form: a negative number.
     let digits = last.value.utf8.first == UInt8(ascii: "-") ? last.value.dropFirst() : last.value
     guard let code = number(digits, Int32.self) else { throw .malformed(key: "errno") }
     self.lines = lines
     errno = code
   }
 
-  /// Throws where the engine refused.
+  /// Throws if the engine refused.
   package func check() throws(Failure) {
     if errno != 0 { throw .refused(errno) }
   }
 
-  /// The answer to `get=1`. It tells the private key, of which the public one is made; then it is forgotten.
+  /// The answer to `get=1`. It contains the private key, from which the public one is derived; then it is discarded.
   package func state() throws(Failure) -> WireGuardState {
     try check()
     var state = WireGuardState(engine: .userspace)
@@ -125,7 +125,7 @@ extension WireGuardKey {
 }
 
 extension Endpoint {
-  /// An address and a port; the zone of a link-local address (`[fe80::1%eth0]:51820`) is dropped.
+  /// An address and a port; the zone of a link-local address (`[fe80::1%eth0]:51820`) is left out.
   fileprivate init?(withoutZone text: Substring) {
     let bare: String
     if let zone = text.utf8.firstIndex(of: UInt8(ascii: "%")), let end = text.utf8.lastIndex(of: UInt8(ascii: "]")), zone < end {

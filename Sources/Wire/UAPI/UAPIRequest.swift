@@ -4,16 +4,16 @@ internal import NetworkTypes
 
 /// Requests of the cross-platform userspace protocol (https://www.wireguard.com/xplatform/): `key=value` lines ended by an empty line.
 ///
-/// The texts hold keys: they go to the engine's socket and nowhere else.
+/// The texts contain keys: they go to the engine's socket and nowhere else.
 package enum UAPIRequest {
-  /// Asks for everything that the engine knows of its device.
+  /// Requests the engine's complete state of its device.
   package static let get = "get=1\n\n"
 
-  /// What makes a device reported as `observed` into `device`; `nil` where nothing is missing.
+  /// The request that changes a device reported as `observed` into `device`; `nil` if there is no difference.
   ///
-  /// Like `wg syncconf`, it says only what differs, so that the sessions of untouched peers live on: setting a key or a port again would
-  /// end them or open the sockets anew. Without `observed`, everything is said and whatever else the device holds is dropped. A peer
-  /// roams, so a running one's endpoint is set only when `settingEndpoints` asks for it or the engine knows none. Endpoints by name
+  /// Like `wg syncconf`, it contains only differences, so that the sessions of unchanged peers continue: setting a key again would end
+  /// them, setting a port again would reopen the sockets. Without `observed`, it contains everything, and any other state of the device is
+  /// removed. A peer roams, so a running one's endpoint is set only if `settingEndpoints` is true or the engine has none. Endpoints by name
   /// are left out: the engine takes addresses.
   package static func configure(
     _ device: WireGuardDevice, observed: WireGuardState?, settingEndpoints: Bool = false
@@ -32,7 +32,7 @@ package enum UAPIRequest {
     for peer in device.peers {
       if let old = before[peer.publicKey] {
         let changes = changes(of: peer, since: old, settingEndpoint: settingEndpoints)
-        // `update_only`: should the peer have gone meanwhile, half of it must not come back.
+        // `update_only`: if the peer was removed meanwhile, half of it must not be created.
         if !changes.isEmpty { lines += [publicKey(peer.publicKey), "update_only=true"] + changes }
       } else {
         lines += creation(of: peer)
@@ -41,7 +41,7 @@ package enum UAPIRequest {
     return lines.isEmpty ? nil : request(lines)
   }
 
-  /// Sets the keepalive of each of these peers, and the endpoint where one is given by address; peers that the device lacks stay away.
+  /// Sets the keepalive of each of these peers, and the endpoint if one is given by address; missing peers are not created.
   package static func refresh(_ peers: [WireGuardPeer]) -> String {
     request(
       peers.flatMap { peer in
@@ -62,7 +62,7 @@ package enum UAPIRequest {
   private static func changes(of peer: WireGuardPeer, since old: WireGuardState.Peer, settingEndpoint: Bool) -> [String] {
     var lines: [String] = []
     if peer.presharedKey != old.presharedKey {
-      // All zeros stand for none.
+      // All zeros mean none.
       lines.append("preshared_key=\(peer.presharedKey?.hexadecimal ?? String(repeating: "0", count: 64))")
     }
     if old.endpoint == nil || settingEndpoint && peer.endpoint != old.endpoint { lines += endpoint(peer.endpoint) }

@@ -1,5 +1,5 @@
 /// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2.1): id u8, length u8, content. Ends at the first one whose
-/// length is impossible. Anybody within reach of the radio may have written them.
+/// length is impossible. Every sender within reach of the radio may have written them.
 package struct InformationElements: Sequence, IteratorProtocol {
   package struct Element {
     package let id: UInt8

@@ -1,11 +1,10 @@
 import NetworkTypes
 
 extension WiFiSecurity {
-  /// How a network protects its air, by its elements and the privacy bit of its capabilities. `nil` where it uses key
-  /// management that is not known here.
+  /// The security of a network, from its elements and the privacy bit of its capabilities. `nil` if its key management is unsupported.
   ///
-  /// A network that offers several ways (WPA2 and WPA3 "transition mode") counts as the weakest: what was negotiated is not in the beacon,
-  /// and a stranger who knows the weaker secret can play the access point.
+  /// A network with several methods (WPA2 and WPA3 "transition mode") counts as the weakest: the beacon does not show the negotiated one.
+  /// An attacker who knows the weaker secret can impersonate the access point.
   package init?(elements: ArraySlice<UInt8>, isPrivate: Bool) {
     var offered: Set<WiFiSecurity> = []
     var isProtected = false
@@ -30,7 +29,7 @@ extension WiFiSecurity {
   private static let weakestFirst: [WiFiSecurity] = [.wpa, .owe, .wpa2, .wpa3, .wpa2Enterprise, .wpa3Enterprise]
 
   /// The RSN element (9.4.2.24): version u16, group cipher, count and list of pairwise ciphers, count and list of AKM suites, capabilities;
-  /// little-endian, suites of 4 bytes. It may end after any part; without AKM suites 802.1X is meant.
+  /// little-endian, suites of 4 bytes. It may end after any part; without AKM suites 802.1X applies.
   private static func offered(byRSN content: ArraySlice<UInt8>) -> Set<WiFiSecurity> {
     guard content.little16(at: 0) == 1 else { return [] }
     var rest = content.dropFirst(6)
@@ -39,7 +38,7 @@ extension WiFiSecurity {
     guard let count = rest.little16(at: 0), count > 0 else { return [.wpa2Enterprise] }
     let suites = rest.dropFirst(2).prefix(4 * Int(count))
     let capabilities = rest.dropFirst(2 + 4 * Int(count)).little16(at: 0) ?? 0
-    // MFPR: management frames have to be protected.
+    // MFPR: protection of management frames is required.
     let isProtectionRequired = capabilities & 0x40 != 0
     var types: Set<UInt8> = []
     var list = suites
@@ -51,7 +50,7 @@ extension WiFiSecurity {
     return Set(types.compactMap { offered(bySuite: $0, isWPA3Enterprise: isProtectionRequired && !isOldEnterprise) })
   }
 
-  /// By AKM suite type (table 9-151): 802.1X, pre-shared keys, SAE, OWE.
+  /// The method of an AKM suite type (table 9-151): 802.1X, pre-shared keys, SAE, OWE.
   private static func offered(bySuite type: UInt8, isWPA3Enterprise: Bool) -> WiFiSecurity? {
     switch type {
     case 2, 4, 6, 19, 20: .wpa2
@@ -67,7 +66,7 @@ extension WiFiSecurity {
   private enum Element {
     static let rsn: UInt8 = 48
     static let vendor: UInt8 = 221
-    /// Microsoft's OUI and the type that WPA 1 has.
+    /// Microsoft's OUI and the type of WPA 1.
     static let wpa: [UInt8] = [0x00, 0x50, 0xf2, 0x01]
     static let ieee: [UInt8] = [0x00, 0x0f, 0xac]
   }
