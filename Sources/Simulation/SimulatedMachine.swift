@@ -12,61 +12,32 @@ package final class SimulatedMachine {
   package var network = NetworkSnapshot()
   package var policies = PolicySet()
   package var problems: [Diagnostic] = []
+  /// The staged policies, whatever files are given; `nil`: this machine has no trials.
+  package var stagedPolicies: PolicySet?
+  package var engine = EngineChoice.engine(.kernel)
   package var peersAnswer = true
   /// The peers of WireGuard links, instead of `peersAnswer`.
   package var peers: (any SimulatedPeers)?
-  /// The total time that it has slept.
-  private var asleep = Duration.zero
-  package var engine = EngineChoice.engine(.kernel)
-  package var names: [DomainName: [IPAddress]] = [:]
-  /// The address of a name that is not in `names`; `nil`: it does not resolve.
-  package var otherNames: IPAddress?
-  /// The replies to requests by URL, after `probeTime`; requests of any other URL get none.
-  package var probeReplies: [String: ProbeReply] = [:]
-  package var probeTime = Duration.milliseconds(100)
-  package private(set) var probes: [String] = []
-  /// Results of a command's actions, in order; the last one stays.
-  package var commandResults: [CommandAction: [CommandOutcome]] = [:]
-  /// Neighbours whose hardware address the kernel was asked to resolve.
-  package private(set) var neighbourRequests: [String] = []
-  package var whenNeighbourIsAsked: (IPAddress) -> Void = { _ in }
+  package var dns = SimulatedDNS()
+  package var probing = SimulatedProbing()
+  package var neighbours = SimulatedNeighbours()
+  package var programs = SimulatedPrograms()
+  package var resolver = SimulatedResolver()
+  package var disk = SimulatedDisk()
+  package var clock = SimulatedClock()
   package var failingSteps: (Step) -> String? = { _ in nil }
-  /// The wall-clock time at the start; if it is set, snapshots include the time.
-  package var start: LocalTime?
-  package private(set) var commands: [String] = []
+  /// Called after each applied step.
+  package var whenApplied: (Step) -> Void = { _ in }
   package private(set) var applied: [Step] = []
-  package private(set) var resolverChanges: [Step] = []
-  package var resolverIsDeaf = false
-  /// The time that a resolver program runs on after its change is visible; `nil`: none.
-  package var resolverTime: Duration?
-  package private(set) var lookups: [String] = []
   package private(set) var renewals = 0
-  /// The run times of programs that do not end at once.
-  package var commandTimes: [CommandAction: Duration] = [:]
-  /// Name servers that never answer: a look-up by them fails after five seconds.
-  package var silentServers: Set<IPAddress> = []
   package private(set) var observations = 0
   /// The number of reads of a single WireGuard device.
   package private(set) var samples = 0
-  package var unfinishedLinks = Set<String>()
-  package var startedCommands: [String: CommandProviderConfiguration] = [:]
-  package var savedOverrides: [String: ManualOverride] = [:]
-  /// Tunnels whose command has been brought up and not down.
-  package private(set) var running = Set<String>()
-  /// The staged policies, whatever files are given; `nil`: this machine has no trials.
-  package var stagedPolicies: PolicySet?
-  private var trial: PolicyTrial?
-  private var isKept = false
   /// The effect at which the agent dies. Its pending work stops, until another one starts (`platform`).
   package var fuse: Fuse?
   /// The effects that agents have reached.
   package private(set) var places: [String] = []
-  /// Called after each applied step.
-  package var whenApplied: (Step) -> Void = { _ in }
   private var life = SimulatedLife()
-  package private(set) var now = Moment(nanoseconds: 0)
-  /// The seconds by which the wall clock has been set forwards.
-  private var stepped: Int64 = 0
   private var alarm: (at: Moment, handler: () -> Void)?
   private var later: [() -> Void] = []
   private var arrivals: [(at: Moment, Arrival)] = []
@@ -76,26 +47,9 @@ package final class SimulatedMachine {
   /// Whether no timer is set: nothing happens without an external event.
   package var isIdle: Bool { alarm == nil && arrivals.allSatisfy { $0.1.isGone } }
 
-  /// The wall clock; the simulation begins at a round second.
-  package var wallClock: Timestamp { Timestamp(milliseconds: Int64(now.nanoseconds / 1_000_000) + (1_000_000 + stepped) * 1000) }
-
-  /// Sets the wall clock, forwards or backwards, whichever is less. The monotonic clock does not change.
-  package func setClock(to time: LocalTime) {
-    guard let before = localTime else { return }
-    let week = 7 * 86_400
-    let forwards = ((time.secondOfWeek - before.secondOfWeek) % week + week) % week
-    stepped += Int64(forwards <= week / 2 ? forwards : forwards - week)
-  }
-
-  /// The wall clock's local time now.
-  package var localTime: LocalTime? {
-    start.map { start in
-      let week = 7 * 86_400
-      let passed = start.secondOfWeek + Int(now.nanoseconds / 1_000_000_000) + Int(stepped)
-      let second = (passed % week + week) % week
-      return LocalTime(day: Weekday(rawValue: second / 86_400 + 1) ?? .mon, second: second % 86_400)
-    }
-  }
+  package var now: Moment { clock.now }
+  package var wallClock: Timestamp { clock.wallClock }
+  package var localTime: LocalTime? { clock.localTime }
 
   /// Advances the clock, and runs everything that is due in that time, in order.
   package func run(for duration: Duration = .zero) { run(until: now + duration) }
@@ -103,7 +57,7 @@ package final class SimulatedMachine {
   package func run(until end: Moment) {
     callBack()
     while let due = nextDue, due <= end {
-      now = max(now, due)
+      clock.now = max(now, due)
       if let next = peers?.nextEvent, next <= now {
         peers?.advance(to: now)
         continue
@@ -116,14 +70,14 @@ package final class SimulatedMachine {
       }
       callBack()
     }
-    now = max(now, end)
+    clock.now = max(now, end)
   }
 
   /// Makes the machine sleep: the clock advances, and nothing runs until it wakes.
   package func sleep(for time: Duration) {
     peers?.sleep(for: time, from: now)
-    now = now + time
-    asleep += time
+    clock.now = now + time
+    clock.asleep += time
   }
 
   private var nextDue: Moment? {
@@ -156,7 +110,7 @@ package final class SimulatedMachine {
   private func clock(of life: SimulatedLife) -> ClockPlatform {
     ClockPlatform(
       now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock }, localTime: \.description,
-      timeAsleep: { [unowned self] in asleep },
+      timeAsleep: { [unowned self] in clock.asleep },
       wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
   }
 
@@ -177,25 +131,25 @@ package final class SimulatedMachine {
   private func network(of life: SimulatedLife) -> NetworkPlatform {
     NetworkPlatform(
       resolve: { [unowned self] name, servers, link, done in
-        lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
-        if servers.contains(where: silentServers.contains) {
+        dns.lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
+        if servers.contains(where: dns.silentServers.contains) {
           let run = ProbeInFlight()
           arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(reason: "no name server answered in time")) }))
           return Cancellation(run)
         }
-        let addresses = names[name] ?? otherNames.map { [$0] }
+        let addresses = dns.names[name] ?? dns.otherNames.map { [$0] }
         soon(life) { done(addresses.map { .addresses($0) } ?? .failed(reason: "no such name")) }
         return nil
       },
       probe: { [unowned self] request, link, done in
-        probes.append("\(request.url) on \(link.name)")
-        guard let reply = probeReplies[request.url] else { return nil }
+        probing.requests.append("\(request.url) on \(link.name)")
+        guard let reply = probing.replies[request.url] else { return nil }
         let run = ProbeInFlight()
-        arrivals.append((at: now + probeTime, Arrival(run) { done(reply) }))
+        arrivals.append((at: now + probing.time, Arrival(run) { done(reply) }))
         return Cancellation(run)
       },
       resolveNeighbour: { [unowned self] address, link in
-        neighbourRequests.append("\(address) on \(link.name)")
+        neighbours.requests.append("\(address) on \(link.name)")
         whenNeighbourIsAsked(address)
       })
   }
@@ -211,13 +165,13 @@ package final class SimulatedMachine {
       }
       return
     }
-    resolverChanges.append(step)
+    resolver.changes.append(step)
     if let reason = failingSteps(step) { return soon(life) { done(.failure(PlatformError(reason))) } }
     // A resolver that never answers.
-    if resolverIsDeaf { return }
+    if resolver.isDeaf { return }
     soon(life) { [self] in
       pass("\(step)", by: life) { _ = apply(step) }
-      guard let time = resolverTime else {
+      guard let time = resolver.time else {
         if !life.isDead { done(.success(())) }
         return
       }
@@ -228,7 +182,7 @@ package final class SimulatedMachine {
 
   private var loaded: LoadedPolicies {
     var loaded = LoadedPolicies()
-    loaded.policies = (trial != nil || isKept ? stagedPolicies : nil) ?? policies
+    loaded.policies = (disk.trial != nil || disk.isTrialKept ? stagedPolicies : nil) ?? policies
     loaded.diagnostics = problems
     return loaded
   }
@@ -258,34 +212,34 @@ package final class SimulatedMachine {
 
   private func recoveryLog(of life: SimulatedLife) -> RecoveryLog {
     RecoveryLog(
-      unfinishedLinks: { [unowned self] in unfinishedLinks },
-      noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = unfinishedLinks.insert(link) } },
-      forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = unfinishedLinks.remove(link) } },
-      startedCommands: { [unowned self] in startedCommands },
-      noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { startedCommands[tunnel] = command }
+      unfinishedLinks: { [unowned self] in disk.unfinishedLinks },
+      noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = disk.unfinishedLinks.insert(link) } },
+      forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = disk.unfinishedLinks.remove(link) } },
+      startedCommands: { [unowned self] in disk.startedCommands },
+      noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = command }
       },
-      forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { startedCommands[tunnel] = nil } },
-      overrides: { [unowned self] in savedOverrides },
-      saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { savedOverrides = overrides } },
+      forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = nil } },
+      overrides: { [unowned self] in disk.overrides },
+      saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { disk.overrides = overrides } },
       troubles: { [] })
   }
 
   private func trials(of life: SimulatedLife) -> PolicyTrials {
     PolicyTrials(
-      current: { [unowned self] in trial },
+      current: { [unowned self] in disk.trial },
       stage: { [unowned self] _ in
         var loaded = LoadedPolicies()
         loaded.policies = stagedPolicies ?? policies
         return loaded
       },
-      begin: { [unowned self] moment throws(PlatformError) in pass("begin a trial", by: life) { trial = PolicyTrial(until: moment) } },
+      begin: { [unowned self] moment throws(PlatformError) in pass("begin a trial", by: life) { disk.trial = PolicyTrial(until: moment) } },
       keep: { [unowned self] () throws(PlatformError) in
         pass("keep what is on trial", by: life) {
-          isKept = true
-          trial = nil
+          disk.isTrialKept = true
+          disk.trial = nil
         }
       },
-      drop: { [unowned self] in pass("end the trial", by: life) { trial = nil } })
+      drop: { [unowned self] in pass("end the trial", by: life) { disk.trial = nil } })
   }
 
   private func observe() -> Observation {
@@ -294,7 +248,7 @@ package final class SimulatedMachine {
     var snapshot = network
     if let time = localTime { snapshot.time = .known(time) }
     var observed = state.observed
-    observed.unfinishedLinks = observed.kernel.unfinished(among: unfinishedLinks)
+    observed.unfinishedLinks = observed.kernel.unfinished(among: disk.unfinishedLinks)
     return Observation(snapshot: snapshot, state: observed)
   }
 
@@ -336,18 +290,18 @@ package final class SimulatedMachine {
     then done: @escaping (CommandOutcome) -> Void
   ) {
     pass("\(tunnel) \(action.rawValue)", by: life) {
-      commands.append("\(tunnel) \(action.rawValue)")
-      if action == .up { running.insert(tunnel) }
-      if action == .down { running.remove(tunnel) }
+      programs.runs.append("\(tunnel) \(action.rawValue)")
+      if action == .up { programs.running.insert(tunnel) }
+      if action == .down { programs.running.remove(tunnel) }
       guard let link = command.interface else { return }
       let isThere = state.observed.kernel.link(named: link) != nil
       if action == .up, !isThere { state.apply([.addWireGuardLink(link, .userspace), .setUp(link: link)]) }
       if action == .down, isThere { state.apply([.deleteLink(link, .userspace)]) }
     }
     let usual: CommandOutcome = action == .status && !peersAnswer ? .failed(reason: "not connected") : .succeeded
-    let results = commandResults[action] ?? [usual]
-    if results.count > 1 { commandResults[action] = Array(results.dropFirst()) }
-    guard let time = commandTimes[action] else { return soon(life) { done(results[0]) } }
+    let results = programs.results[action] ?? [usual]
+    if results.count > 1 { programs.results[action] = Array(results.dropFirst()) }
+    guard let time = programs.times[action] else { return soon(life) { done(results[0]) } }
     let inFlight = ProbeInFlight()
     arrivals.append((at: now + time, Arrival(inFlight) { withExtendedLifetime(inFlight) { if !life.isDead { done(results[0]) } } }))
   }

@@ -30,8 +30,8 @@ package final class Simulation {
     self.timeline = timeline
     self.publish = publish
     machine.policies = policies
-    machine.start = timeline.start
-    machine.otherNames = IPAddress("192.0.2.254")
+    machine.clock.start = timeline.start
+    machine.dns.otherNames = IPAddress("192.0.2.254")
     agent = Agent(platform: machine.platform, settle: settle)
   }
 
@@ -65,7 +65,7 @@ package final class Simulation {
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
       case .clock(let time):
-        machine.setClock(to: time)
+        machine.clock.set(to: time)
         agent.networkChanged()
       case .expect(let expectations): check(expectations, at: step.location)
       case .wait: break

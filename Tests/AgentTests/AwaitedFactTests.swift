@@ -22,9 +22,9 @@ import Testing
     let life = WatchedAgent(tunnel, on: Sample.network(home))
     // The kernel asks nobody by itself.
     var isAsked = false
-    life.machine.whenNeighbourIsAsked = { _ in isAsked = true }
+    life.machine.neighbours.whenAsked = { _ in isAsked = true }
     life.start(for: .milliseconds(10))
-    #expect(isAsked && life.machine.neighbourRequests == ["192.0.2.1 on wlan0"])
+    #expect(isAsked && life.machine.neighbours.requests == ["192.0.2.1 on wlan0"])
     home.gatewayMAC = .known(router)
     life.move(to: Sample.network(home))
     life.machine.run(for: .seconds(20))
@@ -69,14 +69,14 @@ import Testing
     link.dnsServers = .unknown(reason: "systemd-resolved: it has not answered yet")
     let wireGuard = Sample.wireGuard(endpoint: "vpn.corp.example:51820")
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: wireGuard), on: Sample.network(link))
-    life.machine.otherNames = Sample.address("203.0.113.10")
+    life.machine.dns.otherNames = Sample.address("203.0.113.10")
     life.start(for: .milliseconds(300))
-    #expect(life.machine.lookups.isEmpty && life.failures.isEmpty)
+    #expect(life.machine.dns.lookups.isEmpty && life.failures.isEmpty)
     link.dnsServers = .known([Sample.address("192.0.2.53")])
     life.machine.network = Sample.network(link)
     life.agent.factsCame()
     life.machine.run(for: .seconds(1))
-    #expect(life.machine.lookups == ["vpn.corp.example on wlan0 by 192.0.2.53"])
+    #expect(life.machine.dns.lookups == ["vpn.corp.example on wlan0 by 192.0.2.53"])
     #expect(try life.tunnel().state == "connected" && life.failures.isEmpty)
   }
 
@@ -87,9 +87,9 @@ import Testing
       if isUnavailable { link.unavailable = [.dnsServers] }
       let wireGuard = Sample.wireGuard(endpoint: "vpn.corp.example:51820")
       let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: wireGuard), on: Sample.network(link))
-      life.machine.otherNames = Sample.address("203.0.113.10")
+      life.machine.dns.otherNames = Sample.address("203.0.113.10")
       life.start(for: isUnavailable ? .milliseconds(10) : .seconds(6))
-      #expect(life.machine.lookups.count == 1)
+      #expect(life.machine.dns.lookups.count == 1)
     }
   }
 }

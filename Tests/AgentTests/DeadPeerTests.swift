@@ -23,7 +23,7 @@ private final class ConnectedLife {
     agent = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: configuration), on: Self.cafe)
     model = WireGuardModel(seed: seed)
     agent.machine.peers = model
-    agent.machine.otherNames = Sample.address("203.0.113.10")
+    agent.machine.dns.otherNames = Sample.address("203.0.113.10")
     agent.whenTold = { [unowned self] event in
       switch event {
       case .state(_, _, let to, _, _): changes.append((machine.now, to))
@@ -145,7 +145,7 @@ private final class ConnectedLife {
   @Test("the next address of the endpoint's name is tried, and the one that answers is kept") func nextAddress() throws {
     let life = ConnectedLife(seed: 2, endpoint: "vpn.corp.example:51820")
     let addresses = ["203.0.113.10", "203.0.113.11"].map(Sample.address)
-    life.machine.names[Sample.domain("vpn.corp.example")] = addresses
+    life.machine.dns.names[Sample.domain("vpn.corp.example")] = addresses
     try life.connect()
     var random = SplitMix64(seed: 2)
     life.talk(every: .seconds(2), for: .seconds(90), &random)

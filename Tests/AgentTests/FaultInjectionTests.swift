@@ -152,8 +152,8 @@ final class DayOutRun {
     observed.firewall = .absent
     var before = SimulatedState()
     if day.keepers != ObservedResolver() { before.keepResolver(day.keepers, file: .untouchable(reason: "a link")) }
-    return observed == before.observed && machine.running.isEmpty && machine.startedCommands.isEmpty
-      && machine.unfinishedLinks.isEmpty
+    return observed == before.observed && machine.programs.running.isEmpty && machine.disk.startedCommands.isEmpty
+      && machine.disk.unfinishedLinks.isEmpty
   }
 }
 
@@ -241,7 +241,7 @@ extension ObservedState {
 
   @Test("somebody else's link of a name that was only noted is left alone") func foreignLink() {
     let run = DayOutRun(DayOut.all[0])
-    run.machine.unfinishedLinks = ["corp"]
+    run.machine.disk.unfinishedLinks = ["corp"]
     run.machine.state.apply([
       .addWireGuardLink("corp", .kernel), .addAddress(Sample.own("192.0.2.7/32"), link: "corp"), .setUp(link: "corp"),
     ])

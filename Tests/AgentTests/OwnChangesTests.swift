@@ -53,8 +53,8 @@ enum FourTunnels {
     let life = WatchedAgent(on: network)
     life.machine.policies = PolicySet(tunnels: policies)
     life.machine.engine = engine
-    life.machine.otherNames = Sample.address("203.0.113.12")
-    life.machine.commandTimes = [.up: .milliseconds(300), .down: .milliseconds(200), .status: .milliseconds(50)]
+    life.machine.dns.otherNames = Sample.address("203.0.113.12")
+    life.machine.programs.times = [.up: .milliseconds(300), .down: .milliseconds(200), .status: .milliseconds(50)]
     life.start(for: .seconds(5))
     return life
   }

@@ -117,7 +117,7 @@ private struct RandomLife {
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
     agent = WatchedAgent(on: PlanPreviewTests.networks[Int(seed) % 4])
-    agent.machine.otherNames = Sample.address("203.0.113.77")
+    agent.machine.dns.otherNames = Sample.address("203.0.113.77")
     agent.machine.policies = policies()
     if random.pick([true, false]) {
       let keepers = ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .value(true)))

@@ -26,7 +26,7 @@ import Testing
     return network
   }
 
-  private func answers(_ life: WatchedAgent, _ reply: ProbeReply?) { life.machine.probeReplies[Self.beacon.url] = reply }
+  private func answers(_ life: WatchedAgent, _ reply: ProbeReply?) { life.machine.probing.replies[Self.beacon.url] = reply }
 
   @Test("the beacon's answer takes the tunnel down in the office, and elsewhere it comes up by itself; then no timer is set")
   func walk() throws {
@@ -39,9 +39,9 @@ import Testing
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(600))
     #expect(life.agent.isAtRest, "the question is settled")
-    let asked = life.machine.probes.count
+    let asked = life.machine.probing.requests.count
     life.machine.run(for: .seconds(100_000))
-    #expect(life.machine.probes.count == asked)
+    #expect(life.machine.probing.requests.count == asked)
     answers(life, .response(status: 200))
     life.move(to: office)
     #expect(try life.tunnel().state == "disconnected")
@@ -66,7 +66,7 @@ import Testing
   @Test("back in the café the tunnel does not wait for the beacon to be missed once more")
   func memory() throws {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
-    life.machine.probeTime = .seconds(4)
+    life.machine.probing.time = .seconds(4)
     answers(life, .unanswered(reason: "timed out"))
     life.start(for: .zero)
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().decision == .pending)
@@ -84,7 +84,7 @@ import Testing
   @Test("an answer from the last network, however late, is not believed")
   func late() throws {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: office)
-    life.machine.probeTime = .seconds(3)
+    life.machine.probing.time = .seconds(3)
     answers(life, .response(status: 200))
     life.start()
     answers(life, nil)
@@ -106,13 +106,13 @@ import Testing
       default: Sample.tunnel(rules: rules)
       }
     let life = WatchedAgent(tunnel, on: cafe)
-    if kind == 3 { life.machine.savedOverrides = ["corp": ManualOverride(wantsUp: true, since: 0, lifetime: .resume)] }
+    if kind == 3 { life.machine.disk.overrides = ["corp": ManualOverride(wantsUp: true, since: 0, lifetime: .resume)] }
     life.start(for: .seconds(60))
-    #expect(life.machine.probes == [] && life.status.probes == [])
+    #expect(life.machine.probing.requests == [] && life.status.probes == [])
     guard kind == 3 else { return }
     try life.agent.resume("corp")
     life.machine.run(for: .seconds(1))
-    #expect(life.machine.probes.count == 1)
+    #expect(life.machine.probing.requests.count == 1)
   }
 
   @Test("a captive portal that opens is noticed, and the tunnel comes up by itself")
@@ -121,13 +121,13 @@ import Testing
     let machine = SimulatedMachine()
     machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: rules)])
     machine.network = cafe
-    machine.probeReplies = ["http://check.example/": .response(status: 302)]
+    machine.probing.replies = ["http://check.example/": .response(status: 302)]
     let agent = Agent(platform: machine.platform, settle: .zero, connectivityCheck: ConnectivityCheck(url: "http://check.example/"))
     agent.start()
     machine.run(for: .seconds(60))
     #expect(agent.status(at: 0, process: 0).tunnels.map(\.decision) == [.disconnect])
     #expect(agent.lastSnapshot.captivePortal == .known(true))
-    machine.probeReplies = ["http://check.example/": .response(status: 204)]
+    machine.probing.replies = ["http://check.example/": .response(status: 204)]
     machine.run(for: .seconds(25))
     #expect(agent.status(at: 0, process: 0).tunnels.map(\.state) == ["connected"])
     #expect(agent.isAtRest)
@@ -144,12 +144,12 @@ import Testing
     machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: [Sample.rule(.captivePortal(false), .connect)])])
     machine.network = cafe
     machine.network.portalAPI = "https://portal.example/api"
-    machine.probeReplies = ["https://portal.example/api": .response(status: 200, body: Array(body.utf8))]
+    machine.probing.replies = ["https://portal.example/api": .response(status: 200, body: Array(body.utf8))]
     let agent = Agent(platform: machine.platform, settle: .zero)
     agent.start()
     machine.run(for: .milliseconds(500))
     #expect(agent.lastSnapshot.captivePortal == .known(isCaptive))
-    #expect(machine.probes == ["https://portal.example/api on wlan0"])
+    #expect(machine.probing.requests == ["https://portal.example/api on wlan0"])
   }
 
   @Test("what is recorded while probes are on their way decides the same when it is lived through again")

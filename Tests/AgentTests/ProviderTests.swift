@@ -21,10 +21,10 @@ import Testing
 
   @Test("an endpoint's name is looked up on the underlay, with its servers") func resolves() {
     let life = WatchedAgent(on: cafe)
-    life.machine.names = [Sample.domain("vpn.example"): [Sample.address("2001:db8::9"), Sample.address("203.0.113.9")]]
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("2001:db8::9"), Sample.address("203.0.113.9")]]
     life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))])
     life.start()
-    #expect(life.machine.lookups == ["vpn.example on wlan0 by 198.51.100.53"])
+    #expect(life.machine.dns.lookups == ["vpn.example on wlan0 by 198.51.100.53"])
     // The café has no IPv6 gateway.
     #expect(life.machine.state.observed.wireGuard["corp"]?.peers.first?.endpoint == Sample.endpoint("203.0.113.9:51820"))
   }
@@ -35,9 +35,9 @@ import Testing
     life.start(for: .milliseconds(100))
     let failure = try #require(life.status.tunnels.first?.failure)
     #expect(failure == "the endpoint vpn.example cannot be resolved: no such name")
-    life.machine.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
     life.machine.run(for: .seconds(2))
-    life.machine.names = [:]
+    life.machine.dns.names = [:]
     life.move(to: Sample.network(Sample.wired()))
     #expect(life.status.tunnels.first?.state == "connected")
   }
@@ -45,10 +45,10 @@ import Testing
   @Test("back on a network while the look-up on the other is under way: it is asked there at once, and that look-up is forgotten")
   func backBeforeTheLookUp() {
     let life = WatchedAgent(on: cafe)
-    life.machine.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
     life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))])
     life.start()
-    life.machine.silentServers = [Sample.address("192.0.2.53")]
+    life.machine.dns.silentServers = [Sample.address("192.0.2.53")]
     life.move(to: Sample.network(Sample.wired(servers: ["192.0.2.53"])))
     #expect(life.status.tunnels.first?.state == "reasserting" && life.machine.renewals == 0)
     life.move(to: cafe)
@@ -75,34 +75,34 @@ import Testing
 
   @Test("commands: up, then status until it is well, then down") func commands() {
     let life = WatchedAgent(on: cafe)
-    life.machine.commandResults = [.status: [.failed(reason: "not yet"), .failed(reason: "not yet"), .succeeded]]
+    life.machine.programs.results = [.status: [.failed(reason: "not yet"), .failed(reason: "not yet"), .succeeded]]
     life.machine.policies = PolicySet(tunnels: [command(status: ["status"])])
     life.start(for: .seconds(5))
-    #expect(life.machine.commands == ["ssl up", "ssl status", "ssl status", "ssl status"])
+    #expect(life.machine.programs.runs == ["ssl up", "ssl status", "ssl status", "ssl status"])
     #expect(life.states == ["ssl connecting", "ssl connected"])
     life.policiesChange()
-    #expect(life.machine.commands.last == "ssl down" && life.states.last == "ssl disconnected")
+    #expect(life.machine.programs.runs.last == "ssl down" && life.states.last == "ssl disconnected")
   }
 
   @Test("a network that changes again and again while `down` takes its time: there is one `down` for each `up`") func flappingUnderDown() {
     let life = WatchedAgent(on: cafe)
-    life.machine.commandTimes = [.up: .seconds(3), .down: .seconds(10)]
+    life.machine.programs.times = [.up: .seconds(3), .down: .seconds(10)]
     life.machine.policies = PolicySet(tunnels: [command()])
     life.start(for: .seconds(1))
     for i in 1...4 { life.move(to: Sample.network(Sample.wifi("Place \(i)", gateway: "192.0.2.\(i)"))) }
     life.machine.run(for: .seconds(60))
-    #expect(life.machine.commands == ["ssl up", "ssl down", "ssl up"])
+    #expect(life.machine.programs.runs == ["ssl up", "ssl down", "ssl up"])
     #expect(life.status.tunnels.first?.state == "connected")
   }
 
   @Test("a command that fails is undone and tried again later") func failingCommand() {
     let life = WatchedAgent(on: cafe)
-    life.machine.commandResults = [.up: [.failed(reason: "up: no licence"), .succeeded]]
+    life.machine.programs.results = [.up: [.failed(reason: "up: no licence"), .succeeded]]
     life.machine.policies = PolicySet(tunnels: [command()])
     life.start(for: .milliseconds(500))
     #expect(life.status.tunnels.first?.failure == "up: no licence")
     life.machine.run(for: .seconds(1))
-    #expect(life.machine.commands == ["ssl up", "ssl down", "ssl up"])
+    #expect(life.machine.programs.runs == ["ssl up", "ssl down", "ssl up"])
     #expect(life.states.last == "ssl connected")
   }
 }

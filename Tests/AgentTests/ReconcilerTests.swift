@@ -160,8 +160,8 @@ import Testing
       .addRule(RoutingRule(family: .v4, priority: 21_500, table: 21_500)),
       .writeResolvConf(ResolvConf(nameServers: [Sample.address("10.0.0.53")])),
     ])
-    life.machine.unfinishedLinks = ["half"]
-    life.machine.startedCommands = [left.name: CommandProviderConfiguration(up: ["up"], down: ["down"])]
+    life.machine.disk.unfinishedLinks = ["half"]
+    life.machine.disk.startedCommands = [left.name: CommandProviderConfiguration(up: ["up"], down: ["down"])]
     life.agent.start()
     // Until the command has ended, nobody is told that there is no such tunnel.
     #expect(life.agent.status(at: 0, process: 1).isStarting)
@@ -169,7 +169,7 @@ import Testing
     #expect(refusal?.code == .starting)
     life.machine.run(for: .seconds(1))
     #expect(life.machine.state.observed == SimulatedState().observed)
-    #expect(life.machine.commands == ["old down"])
+    #expect(life.machine.programs.runs == ["old down"])
     #expect(!life.agent.status(at: 0, process: 1).isStarting)
   }
 
@@ -214,7 +214,7 @@ import Testing
   @Test("rules by the clock act at the minute, day after day, without a network event") func clock() throws {
     let rules = [Sample.rule(.time(work), .connect), Sample.rule(.always, .disconnect)]
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
-    life.machine.start = LocalTime(day: .fri, second: 7 * 3600 + 17)
+    life.machine.clock.start = LocalTime(day: .fri, second: 7 * 3600 + 17)
     life.start(for: .seconds(3500))
     #expect(try life.tunnel().state == "disconnected")
     life.machine.run(for: .seconds(100))
@@ -269,7 +269,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
     life.start()
     try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer"))
-    #expect(life.machine.savedOverrides["corp"]?.reason == "printer")
+    #expect(life.machine.disk.overrides["corp"]?.reason == "printer")
     life.machine.run(for: .seconds(30))
     let next = Agent(platform: life.machine.platform, settle: .zero)
     next.start()
@@ -277,6 +277,6 @@ import Testing
     #expect(next.status(at: 0, process: 1).tunnels.first?.override == "down")
     life.machine.run(for: .seconds(40))
     #expect(next.status(at: 0, process: 1).tunnels.first?.state == "connected")
-    #expect(life.machine.savedOverrides.isEmpty)
+    #expect(life.machine.disk.overrides.isEmpty)
   }
 }

@@ -38,7 +38,7 @@ import Testing
     #expect(try life.tunnel().state == "connected")
     #expect(linksWhenConnected == ["corp": wanted])
     #expect(life.status.resolver?.backend == "systemd-resolved" && life.status.resolver?.splits == true)
-    #expect(life.machine.resolverChanges.count == 1)
+    #expect(life.machine.resolver.changes.count == 1)
   }
 
   @Test("a resolver that comes back with nothing gets it all again, and that is no fight") func restarted() throws {
@@ -64,7 +64,7 @@ import Testing
     life.start(for: .seconds(120))
     #expect(try life.tunnel().state == "connected")
     #expect(life.status.notes.map(\.description) == ["name servers are not applied: Link corp is managed.; it is tried again"])
-    #expect((4...8).contains(life.machine.resolverChanges.count), "\(life.machine.resolverChanges.count)")
+    #expect((4...8).contains(life.machine.resolver.changes.count), "\(life.machine.resolver.changes.count)")
     life.machine.failingSteps = { _ in nil }
     life.machine.run(for: .seconds(61))
     #expect(life.machine.state.observed.resolver.links == ["corp": wanted] && life.status.notes.isEmpty)
@@ -73,14 +73,14 @@ import Testing
   @Test("somebody who takes the servers away again and again is told of, and no war begins") func contested() throws {
     let life = life()
     life.start()
-    let before = life.machine.resolverChanges.count
+    let before = life.machine.resolver.changes.count
     for _ in 0..<600 {
       life.machine.state.apply([.revertLinkResolver(link: "corp")])
       life.agent.factsCame()
       life.machine.run(for: .milliseconds(100))
     }
     #expect(
-      (2...12).contains(life.machine.resolverChanges.count - before), "\(life.machine.resolverChanges.count - before) changes in a minute")
+      (2...12).contains(life.machine.resolver.changes.count - before), "\(life.machine.resolver.changes.count - before) changes in a minute")
     #expect(life.status.notes.contains { $0.text.contains("taken away") && $0.text.contains("dns: none") })
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(61))
@@ -167,13 +167,13 @@ import Testing
     left.records = ["tun.old.roamward": ResolvConf(nameServers: [Sample.address("10.0.0.53")])]
     life.machine.state.keepResolver(left, file: .untouchable(reason: "a link"))
     life.start()
-    #expect(life.machine.resolverChanges == [.removeRecord("tun.old.roamward")])
+    #expect(life.machine.resolver.changes == [.removeRecord("tun.old.roamward")])
     #expect(life.machine.state.observed.resolver.records.isEmpty)
   }
 
   @Test("a tunnel without name servers has nobody asked") func none() {
     let life = life(Sample.tunnel(rules: [Sample.rule(.always, .connect)], dns: DNSPolicy()))
     life.start()
-    #expect(life.machine.resolverChanges.isEmpty && life.status.resolver == nil)
+    #expect(life.machine.resolver.changes.isEmpty && life.status.resolver == nil)
   }
 }

@@ -54,8 +54,8 @@ import Testing
   }
 
   private func isClean(_ machine: SimulatedMachine) -> Bool {
-    machine.state.observed.kernel.links.isEmpty && machine.state.observed.kernel.rules.isEmpty && machine.startedCommands.isEmpty
-      && machine.running.isEmpty
+    machine.state.observed.kernel.links.isEmpty && machine.state.observed.kernel.rules.isEmpty && machine.disk.startedCommands.isEmpty
+      && machine.programs.running.isEmpty
   }
 
   @Test(
@@ -85,9 +85,9 @@ import Testing
     first.start()
     let next = WatchedAgent(Self.corp(killSwitch), Self.program, on: Self.cafe)
     next.machine.state = first.machine.state
-    next.machine.startedCommands = first.machine.startedCommands
-    next.machine.unfinishedLinks = first.machine.unfinishedLinks
-    next.machine.commandTimes[.down] = .seconds(2)
+    next.machine.disk.startedCommands = first.machine.disk.startedCommands
+    next.machine.disk.unfinishedLinks = first.machine.disk.unfinishedLinks
+    next.machine.programs.times[.down] = .seconds(2)
     next.agent.start()
     next.machine.run(for: .milliseconds(300))
     #expect(end(next, how) && isClean(next.machine))
@@ -121,7 +121,7 @@ import Testing
       let life = Self.besideResolvconf()
       life.start()
       #expect(life.machine.state.observed.resolver.records.count == 1)
-      life.machine.resolverTime = time
+      life.machine.resolver.time = time
       var end: Moment?
       let begun = life.machine.now
       life.agent.stop { end = end ?? life.machine.now }
@@ -140,7 +140,7 @@ import Testing
       let life = Self.besideResolvconf()
       life.machine.state = killed.machine.state
       #expect(life.machine.state.observed.resolver.records.count == 1)
-      life.machine.resolverTime = time
+      life.machine.resolver.time = time
       var ended: Moment?
       let begun = life.machine.now
       life.agent.cleanUp { ended = ended ?? life.machine.now }

@@ -1,0 +1,92 @@
+package import AgentCore
+package import NetworkTypes
+package import RoamwardCore
+
+/// Names and their addresses.
+package struct SimulatedDNS {
+  package var names: [DomainName: [IPAddress]] = [:]
+  /// The address of a name that is not in `names`; `nil`: it does not resolve.
+  package var otherNames: IPAddress?
+  /// Name servers that never answer: a look-up by them fails after five seconds.
+  package var silentServers: Set<IPAddress> = []
+  /// Each look-up: name, link and servers.
+  package var lookups: [String] = []
+}
+
+/// Web servers that probes ask.
+package struct SimulatedProbing {
+  /// The replies to requests by URL, after `time`; requests of any other URL get none.
+  package var replies: [String: ProbeReply] = [:]
+  package var time = Duration.milliseconds(100)
+  /// Each request: URL and link.
+  package var requests: [String] = []
+}
+
+/// Neighbours on the links.
+package struct SimulatedNeighbours {
+  /// Those whose hardware address the kernel was asked to resolve.
+  package var requests: [String] = []
+  package var whenAsked: (IPAddress) -> Void = { _ in }
+}
+
+/// The programs of tunnels with the provider `command`.
+package struct SimulatedPrograms {
+  /// Results of a command's actions, in order; the last one stays.
+  package var results: [CommandAction: [CommandOutcome]] = [:]
+  /// The run times of programs that do not end at once.
+  package var times: [CommandAction: Duration] = [:]
+  /// Each run: tunnel and action.
+  package var runs: [String] = []
+  /// Tunnels whose command has been brought up and not down.
+  package var running = Set<String>()
+}
+
+/// The program that changes the DNS backend.
+package struct SimulatedResolver {
+  package var changes: [Step] = []
+  /// It never answers.
+  package var isDeaf = false
+  /// The time that it runs on after its change is visible; `nil`: none.
+  package var time: Duration?
+}
+
+/// The state that outlives an agent.
+package struct SimulatedDisk {
+  package var unfinishedLinks = Set<String>()
+  package var startedCommands: [String: CommandProviderConfiguration] = [:]
+  package var overrides: [String: ManualOverride] = [:]
+  package var trial: PolicyTrial?
+  package var isTrialKept = false
+}
+
+/// The monotonic clock and the wall clock, which move only on request.
+package struct SimulatedClock {
+  package var now = Moment(nanoseconds: 0)
+  /// The wall-clock time at the start; if it is set, snapshots include the time.
+  package var start: LocalTime?
+  /// The total time that the machine has slept.
+  var asleep = Duration.zero
+  /// The seconds by which the wall clock has been set forwards.
+  private var stepped: Int64 = 0
+
+  /// The wall clock; the simulation begins at a round second.
+  package var wallClock: Timestamp { Timestamp(milliseconds: Int64(now.nanoseconds / 1_000_000) + (1_000_000 + stepped) * 1000) }
+
+  /// Sets the wall clock, forwards or backwards, whichever is less. The monotonic clock does not change.
+  package mutating func set(to time: LocalTime) {
+    guard let before = localTime else { return }
+    let week = 7 * 86_400
+    let forwards = ((time.secondOfWeek - before.secondOfWeek) % week + week) % week
+    stepped += Int64(forwards <= week / 2 ? forwards : forwards - week)
+  }
+
+  /// The wall clock's local time now.
+  package var localTime: LocalTime? {
+    start.map { start in
+      let week = 7 * 86_400
+      let passed = start.secondOfWeek + Int(now.nanoseconds / 1_000_000_000) + Int(stepped)
+      let second = (passed % week + week) % week
+      return LocalTime(day: Weekday(rawValue: second / 86_400 + 1) ?? .mon, second: second % 86_400)
+    }
+  }
+}
