@@ -12,8 +12,8 @@ func readCondition(_ node: Node, of subject: String, _ reading: inout Reading) -
 let criteria: Mapping<[Condition]> = Mapping(
   subject: "a match", noun: "criteria", draft: [],
   keys: FactTable.keys.map { Key(declared: $0) } + [
-    Key(criterion: "network", .networkReference, "A named network holds.", example: "home") { .network($0) },
-    Key(fact: "not", expects: "criteria", schema: .definition("match"), "The criteria below do not all hold.", example: "{ ssid: Home }") {
+    Key(criterion: "network", .networkReference, "The machine is on this named network.", example: "home") { .network($0) },
+    Key(fact: "not", expects: "criteria", schema: .definition("match"), "Not all of these criteria match.", example: "{ ssid: Home }") {
       entry, reading in
       let before = reading.problems.errorCount
       guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
@@ -21,7 +21,7 @@ let criteria: Mapping<[Condition]> = Mapping(
       return criteria.isEmpty ? nil : .not(.all(criteria))
     },
     Key(
-      criterion: "any-of", .alternative, "One of these mappings of criteria holds.",
+      criterion: "any-of", .alternative, "One of these mappings of criteria matches.",
       example: "[ { ssid: Home }, { subnet: 192.168.7.0/24 } ]"
     ) {
       .any($0)
@@ -117,7 +117,7 @@ let anyServerKeys = Mapping(
   keys: [
     Key(
       "any", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: .oneOrMore(.string),
-      "One of the link's servers is in one of these.", example: "[10.0.0.0/8]"
+      "One of the link's name servers is in this list.", example: "[10.0.0.0/8]"
     ) { entry, draft, _ in
       draft = entry
     }

@@ -15,15 +15,15 @@ let connectionKeys = Mapping(
   subject: "an entry of `connections`", draft: ConnectionDraft(),
   keys: [
     Key(
-      "domains", .oneOrMore(.domainPattern), "The names that the entry is about, each with all names below it; `*` is every name.",
+      "domains", .oneOrMore(.domainPattern), "The domains of the entry, each with all names below it; `*` is every name.",
       example: "[corp.example]", missing: "for example: domains: [corp.example]"),
-    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "What a look-up of such a name does.", example: "connect-if-needed")
+    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "The effect of such a look-up.", example: "connect-if-needed")
     {
       $0.action = $1
     },
     Key(
       "dns-servers", expects: "an IP address, or a list of such", schema: .oneOrMore(.string),
-      "With `connect-if-needed`: who has to be able to answer for these domains.",
+      "With `connect-if-needed`: name servers that must be able to answer for these domains.",
       example: "[10.0.0.53]"
     ) { entry, draft, reading in
       draft.servers = ValueReader.oneOrMore(.address).read(entry.value, &reading) ?? []
@@ -31,7 +31,7 @@ let connectionKeys = Mapping(
     },
     Key(
       "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
-      "With `connect-if-needed`: what has to answer, else the tunnel is started.",
+      "With `connect-if-needed`: the tunnel is started if this request is not answered.",
       example: "https://intranet.corp.example/"
     ) { entry, draft, reading in
       draft.probe = ValueReader.probe.read(entry.value, &reading)

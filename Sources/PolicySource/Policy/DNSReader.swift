@@ -38,7 +38,7 @@ let dnsKeys = Mapping(
   keys: [
     Key("servers", .oneOrMore(.address), "Name servers; absent: those of the wg-quick file.", example: "[10.0.0.53]") { $0.servers = $1 },
     Key(
-      "search-domains", .oneOrMore(.domain), "Domains that short names are tried in; absent: those of the wg-quick file.",
+      "search-domains", .oneOrMore(.domain), "Search domains for short names; absent: those of the wg-quick file.",
       example: "[corp.example]"
     ) { $0.searchDomains = $1 },
     Key(
@@ -47,7 +47,7 @@ let dnsKeys = Mapping(
     ) { $0.matchDomains = $1 },
     Key(
       "when-down", ValueReader<NamesWhenDown>.word(),
-      "Whether the names of `match-domains` are asked at the network's servers while the tunnel is not up; `refuse`: not, unless a rule says `disconnect`.",
+      "Use of the network's servers for `match-domains` while the tunnel is not up; `refuse`: no use, unless a rule says `disconnect`.",
       standard: "ask", example: "refuse"
     ) { $0.whenDown = $1 },
   ])

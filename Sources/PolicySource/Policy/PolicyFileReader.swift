@@ -61,7 +61,7 @@ let policyKeys = Mapping(
   keys: [
     versionKey(),
     Key(
-      "networks", expects: "networks by name", schema: .named(.definition("match")), "Networks by name, for rules of any file to name.",
+      "networks", expects: "networks by name", schema: .named(.definition("match")), "Named networks, for the rules of all files.",
       example: "{ home: { ssid: Home, gateway-mac: 02:00:5e:10:00:01 } }"
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {

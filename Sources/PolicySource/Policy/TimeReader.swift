@@ -13,9 +13,9 @@ let timeKeys = Mapping(
     Key("days", .oneOrMore(.days), "Days and ranges of days; absent: every day.", example: "[mon-fri, sun]") {
       $0.days = Set($1.joined())
     },
-    Key("from", .clock(upTo: 1439), "The first minute.", standard: "\"00:00\"", example: "\"08:00\"") { $0.from = $1 },
+    Key("from", .clock(upTo: 1439), "The start, inclusive.", standard: "\"00:00\"", example: "\"08:00\"") { $0.from = $1 },
     Key(
-      "to", .clock(upTo: 1440), "The end, which is no part of it; before `from`: on the next day.", standard: "\"24:00\"",
+      "to", .clock(upTo: 1440), "The end, exclusive; before `from`: on the next day.", standard: "\"24:00\"",
       example: "\"18:00\""
     ) {
       $0.to = $1

@@ -58,7 +58,7 @@ let snapshotKeys = Mapping(
   subject: "a snapshot", draft: SnapshotDraft(),
   keys: firstSnapshotKeys + FactTable.ofNetwork.map { Key(machine: $0) } + probeAnswerKeys + FactTable.ofHost.map { Key(machine: $0) } + [
     Key(
-      "facts", expects: "where facts come from", schema: Schema([:]), "Where each fact came from. Not read.", example: "{}"
+      "facts", expects: "where facts come from", schema: Schema([:]), "The source of each fact. Ignored.", example: "{}"
     ) { _, _, _ in }
   ])
 
@@ -66,7 +66,7 @@ private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
   versionKey(),
   Key(
     "primary", expects: "the name of a link, or none", schema: .string,
-    "The link of the best default route; `none`, or null, where there is no network.", example: "wlan0"
+    "The link of the best default route; `none` or null: no network.", example: "wlan0"
   ) {
     entry, draft, _ in draft.primary = entry
   },
@@ -82,7 +82,7 @@ private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
 private let probeAnswerKeys: [Key<SnapshotDraft>] = [
   Key(
     "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
-    "What became of probes, by URL; behind it, what sets a probe apart from others of its URL: `status=204`, `timeout=2000ms`, `pin=…`.",
+    "Results of probes, by URL; options that distinguish probes follow the URL: `status=204`, `timeout=2000ms`, `pin=…`.",
     example: "{ \"https://beacon.corp.example/\": fail }"
   ) { entry, draft, reading in
     for entry in entries(of: entry, "probes by URL", &reading) {
@@ -90,10 +90,10 @@ private let probeAnswerKeys: [Key<SnapshotDraft>] = [
       if let name = readProbeName(entry, &reading), let fact { draft.rest.probes[name] = fact }
     }
   },
-  Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
+  Key("other-probes", .answer, "The result of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
   Key(
     "remembered-probes", expects: "ok or fail, by URL", schema: .named(.words(["ok", "fail"])),
-    "What probes were answered when the machine was last on this network, by URL: it may connect, and never disconnects.",
+    "Results of probes during the last visit to this network, by URL; they may connect a tunnel, but never disconnect one.",
     example: "{ \"https://beacon.corp.example/\": fail }"
   ) { entry, draft, reading in
     for entry in entries(of: entry, "probes by URL", &reading) {
@@ -191,10 +191,10 @@ struct LinkDraft {
 let linkKeys = Mapping(
   subject: "a link", draft: LinkDraft(),
   keys: FactTable.ofLinks.map { Key(link: $0) } + [
-    Key("mtu", .number(68...65536), "Bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
+    Key("mtu", .number(68...65536), "The MTU in bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
     Key(
       "unknown", .oneOrMore(.word(of: FactTable.ofLinks.compactMap(\.kind?.rawValue))),
-      "Keys whose values are not known, whatever else is said.", example: "[ssid, gateway-mac]"
+      "Keys with unknown values, even if a value is given.", example: "[ssid, gateway-mac]"
     ) {
       $0.unknown = $1.compactMap { FactKind(rawValue: $0) }
     },
