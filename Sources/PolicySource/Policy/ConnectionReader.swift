@@ -1,13 +1,13 @@
 import NetworkTypes
 import RoamwardCore
 
-/// An entry of `connections`, while it is being read.
+/// The partly read keys of an entry of `connections`.
 struct ConnectionDraft {
   var domains: [DomainPattern]?
   var action: ConnectionRule.Action?
   var servers: [IPAddress] = []
   var probe: Probe?
-  /// The keys that only `connect-if-needed` has a use for.
+  /// The keys that are valid only with `connect-if-needed`.
   var conditional: [Node.Entry] = []
 }
 
@@ -40,7 +40,7 @@ let connectionKeys = Mapping(
   ])
 
 extension Key where Draft == ConnectionDraft {
-  /// The domains, of which there has to be one at least.
+  /// The domains; at least one is required.
   fileprivate init(_ name: String, _ reader: ValueReader<[DomainPattern]>, _ about: String, example: String, missing: String) {
     self.init(name, expects: reader.expected, schema: reader.schema, about, example: example, missing: missing) { entry, draft, reading in
       let before = reading.problems.errorCount
@@ -60,7 +60,7 @@ extension Key where Draft == ConnectionDraft {
   }
 }
 
-/// A name whose last label is a number is an address that somebody wrote down; no such top-level domain will ever be.
+/// True if the last label is a number: the name is an address, because such a top-level domain will never exist.
 private func isAddress(_ name: DomainName) -> Bool {
   name.text.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy { (48...57).contains($0) }
 }

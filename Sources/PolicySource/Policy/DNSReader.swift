@@ -1,17 +1,17 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The keys of `dns`; `nil` where the provider's own configuration holds.
+/// The keys of `dns`; `nil` if the provider's own configuration applies.
 struct DNSDraft {
   var servers: [IPAddress]?
   var searchDomains: [DomainName]?
   var matchDomains: [DomainPattern] = []
   var whenDown = NamesWhenDown.ask
   var location: SourceLocation?
-  /// Nothing more is to be said of keys that could not be read.
+  /// Suppresses further reports about keys that could not be read.
   var hasErrors = false
 
-  /// Servers and search domains that the policy does not mention are those of the provider's own configuration.
+  /// The DNS policy. Servers and search domains that are not given come from the provider's own configuration.
   func policy(of provider: ProviderConfiguration?, _ reading: inout Reading) -> DNSPolicy {
     var policy = DNSPolicy()
     if case .wireGuard(let wireGuard) = provider {
@@ -56,7 +56,7 @@ extension ValueReader where Value == DNSDraft {
   static let dns = ValueReader(
     expected: "servers and domains, or `none`", schema: .either(.words(["none"]), dnsKeys.schema)
   ) { node, reading in
-    // Whatever the provider's own configuration asks for.
+    // This overrides the provider's own configuration.
     if case .scalar("none", _) = node.content { return DNSDraft(servers: [], searchDomains: []) }
     let before = reading.problems.errorCount
     var draft = dnsKeys.read(node, &reading)

@@ -57,7 +57,7 @@ extension ValueReader where Value == [Rule] {
   }
 }
 
-/// A rule's keys, while they are being read.
+/// The partly read keys of a rule.
 struct RuleDraft {
   var name: String?
   var match = Condition.always

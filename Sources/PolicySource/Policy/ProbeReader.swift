@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// A probe's keys, while they are being read.
+/// The partly read keys of a probe.
 struct ProbeDraft {
   var url: String?
   var status = 200
@@ -27,7 +27,7 @@ let probeKeys = Mapping(
   ])
 
 extension ValueReader where Value == Probe {
-  /// A URL, or a mapping with more to it.
+  /// A URL, or a mapping with further keys.
   static let probe = ValueReader(
     expected: "an http:// or https:// URL, or a mapping with `url`",
     schema: .either(ValueReader<String>.webAddress.schema, probeKeys.schema)

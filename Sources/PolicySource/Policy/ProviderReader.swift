@@ -3,7 +3,7 @@ import NetworkTypes
 import PolicyFiles
 import RoamwardCore
 
-/// What stands under `provider`, while it is being read.
+/// The partly read keys of `provider`.
 struct ProviderDraft {
   var wireGuard: Node.Entry?
   var command: Node.Entry?
@@ -78,7 +78,7 @@ private func readWireGuard(_ node: Node, _ reading: inout Reading) -> WireGuardP
   }
 }
 
-/// The keys of `command`, while they are being read.
+/// The partly read keys of `command`.
 struct CommandDraft {
   var up: [String]?
   var down: [String]?
@@ -110,9 +110,9 @@ private func readCommand(_ node: Node, _ reading: inout Reading) -> CommandProvi
 }
 
 extension ValueReader where Value == [String] {
-  /// A program and its arguments: as a list, or as one text that is split at spaces and nowhere else. No shell ever reads it.
+  /// A program and its arguments: a list, or one text that is split only at spaces. No shell reads it.
   ///
-  /// A program with a slash that does not begin with one is relative to the policy file.
+  /// A program path that contains a slash but does not begin with one is relative to the policy file.
   fileprivate static let arguments = ValueReader(
     expected: "a program and its arguments, as a list or in one line",
     schema: .either(.string, Schema(["type": "array", "items": Schema.anyText.value, "minItems": .integer(1)]))

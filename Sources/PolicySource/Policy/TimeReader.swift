@@ -1,6 +1,6 @@
 import RoamwardCore
 
-/// The keys of `time`, while they are being read.
+/// The partly read keys of `time`.
 struct TimeDraft {
   var days: Set<Weekday> = []
   var from: Int?
@@ -37,7 +37,7 @@ extension ValueReader where Value == TimeWindow {
 private let dayNames = Weekday.allCases.map { "\($0)" }
 
 extension ValueReader where Value == Set<Weekday> {
-  /// `sun`, or `mon-fri`; a range may run over the week's end.
+  /// `sun`, or `mon-fri`; a range may extend over the end of the week.
   fileprivate static let days = ValueReader(
     "a day such as mon, or days such as mon-fri",
     schema: .string(pattern: "^(\(dayNames.joined(separator: "|")))(-(\(dayNames.joined(separator: "|"))))?$"),
@@ -56,7 +56,7 @@ extension ValueReader where Value == Set<Weekday> {
 }
 
 extension ValueReader where Value == Int {
-  /// Minutes since midnight, from `08:00`.
+  /// Minutes since midnight, from text such as `08:00`.
   fileprivate static func clock(upTo limit: Int) -> ValueReader {
     ValueReader(
       "a time from 00:00 to \(clockText(minute: limit))", schema: .string(pattern: "^([01]?[0-9]|2[0-4]):[0-5][0-9]$"),

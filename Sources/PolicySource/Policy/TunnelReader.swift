@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// One entry under `tunnels`. `nil`, and reported, where its provider could not be read.
+/// Reads one entry of `tunnels`. `nil`, and reported, if its provider could not be read.
 func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? {
   guard isTunnelName(entry.key) else {
     reading.error(
@@ -26,7 +26,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   }
 }
 
-/// A tunnel's keys, while they are being read.
+/// The partly read keys of a tunnel.
 struct TunnelDraft {
   var about: String?
   var isEnabled = true
@@ -40,7 +40,7 @@ struct TunnelDraft {
   var overhead: (bytes: UInt32, location: SourceLocation)?
   var killSwitch = KillSwitch.off
   var includesAllNetworks = false
-  /// The key that asks the firewall to hold something back.
+  /// The place of the key that enables the kill switch.
   var guarding: SourceLocation?
 }
 

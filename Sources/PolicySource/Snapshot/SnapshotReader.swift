@@ -2,8 +2,8 @@ internal import JSON
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be
-/// absent, but for the time, which is unknown then.
+/// Reads a saved snapshot, in the format of `roamward network --json`. `nil` if there are errors. Facts that are not given are known to be
+/// absent, except the time, which is unknown.
 package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnapshot?, diagnostics: [Diagnostic]) {
   let source = SourceText(file: file, bytes: text)
   let (root, problems) = readYAML(source)
@@ -13,7 +13,7 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
-/// A snapshot that stands inside another file, whose version is its own.
+/// A snapshot inside another file, which has the version.
 func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
   guard let draft = snapshotKeys.read(root, &reading) else { return nil }
   var snapshot = draft.rest
@@ -22,7 +22,7 @@ func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
   return snapshot
 }
 
-/// A snapshot's keys, while they are being read.
+/// The partly read keys of a snapshot.
 struct SnapshotDraft {
   var primary: Node.Entry?
   var links: [LinkFacts] = []
@@ -78,7 +78,7 @@ private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
   },
 ]
 
-/// What probes found.
+/// The results of probes.
 private let probeAnswerKeys: [Key<SnapshotDraft>] = [
   Key(
     "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
@@ -124,7 +124,7 @@ extension ValueReader where Value == Bool {
   fileprivate static let pastAnswer = ValueReader("ok or fail", schema: .words(["ok", "fail"])) { parseAnswer($0, notSaid)?.value }
 }
 
-/// A URL, and what sets a probe apart from others of it.
+/// A URL, and the options that distinguish its probes.
 private func readProbeName(_ entry: Node.Entry, _ reading: inout Reading) -> String? {
   let words = entry.key.split(separator: " ", maxSplits: 1)
   guard let first = words.first, let url = webAddress(String(first)) else {
@@ -148,7 +148,7 @@ extension ValueReader where Value == LocalTime {
   static let localTime = ValueReader("a day and a time, such as mon 09:30") { LocalTime($0) }
 }
 
-/// The named link; without the key, the only link there is. `null` and `none` say that there is no network.
+/// The named link; without the key, the only link. `null` and `none` mean no network.
 private func readPrimary(_ entry: Node.Entry?, of links: [LinkFacts], in root: Node, _ reading: inout Reading) -> String? {
   guard let entry else {
     if links.count > 1 {
@@ -181,7 +181,7 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
   return draft.facts
 }
 
-/// A link's keys, while they are being read.
+/// The partly read keys of a link.
 struct LinkDraft {
   var facts = LinkFacts(name: "")
   var isTypeSaid = false
@@ -201,7 +201,7 @@ let linkKeys = Mapping(
   ])
 
 extension LinkFacts {
-  /// A link of which only facts of a radio are said is Wi-Fi: rules find an SSID on no other link.
+  /// A link with only facts of a radio becomes Wi-Fi: rules match an SSID on no other link type.
   mutating func becomeWiFiIfRadioIsSaid() {
     if type == .known(.other), FactTable.ofRadio.contains(where: { $0.value(self) != .known(.absent) }) { type = .known(.wifi) }
   }
