@@ -2,18 +2,18 @@ internal import Glibc
 package import LinuxIO
 package import SystemdIO
 
-/// A helper of ours that runs beside the program that uses it, with nothing but a channel: an empty environment, `/dev/null` as standard
-/// input, output and error, no other descriptor, a process group of its own.
+/// A helper process whose only connection is a channel. It has an empty environment, `/dev/null` as standard input, output and error, no
+/// other descriptor, and its own process group.
 ///
-/// It gives up its privileges by itself (`Confinement`). It ends with this value, and with the program that started it, however
-/// that ends: the channel closes.
+/// It drops its privileges by itself (`Confinement`). It ends with this value, and with the program that started it, even if that crashes,
+/// because the channel closes.
 package final class ConfinedProcess {
   package let process: Int32
   package let channel: MessageChannel
   private let loop: EventLoop
   private var isRunning = true
 
-  /// Starts `program`, looked up on PATH unless it holds a slash, with these arguments (its own name first).
+  /// Starts `program`, which is searched on PATH unless it contains a slash, with these arguments (its own name first).
   package init(_ program: String, _ arguments: [String], on loop: EventLoop) throws(SystemError) {
     let (ours, theirs) = try MessageChannel.pair()
     process = try SpawnedProgram(
@@ -25,8 +25,8 @@ package final class ConfinedProcess {
 
   deinit { end() }
 
-  /// Ends it now. Gives how it ended: its exit code, or 128 and the signal's number; `nil` where it has been ended before, or may not be
-  /// killed: without CAP_KILL a process of another user has only the closing of the channel to end by.
+  /// Kills it now. Returns its exit code, or 128 and the signal's number. `nil` if it was ended before, or must not be killed: without
+  /// CAP_KILL, a process of another user ends only because the channel closes.
   @discardableResult
   package func end() -> Int32? {
     guard isRunning else { return nil }

@@ -56,7 +56,7 @@ package final class DataPath: @unchecked Sendable {
     set { innerMTU.store(newValue, ordering: .relaxed) }
   }
 
-  /// Whether the TUN device has been deleted.
+  /// True if the TUN device has been deleted.
   package var isDeviceGone: Bool { gone.load(ordering: .acquiring) }
 
   /// Starts both threads.
