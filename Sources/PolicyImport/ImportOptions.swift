@@ -31,8 +31,11 @@ package struct ImportOptions: Hashable, Sendable {
 package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   /// A profile, plain or signed, or a declaration of OS 27.
   case apple
+  /// A wg-quick(8) file.
   case wireGuard = "wg-quick"
+  /// An OpenVPN client configuration.
   case openVPN = "openvpn"
+  /// A connection of NetworkManager (nm-settings-keyfile(5)).
   case networkManager = "nmconnection"
 }
 

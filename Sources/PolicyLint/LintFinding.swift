@@ -7,10 +7,13 @@ package struct LintFinding: Hashable, Sendable {
     case shadowedRule = "shadowed-rule"
     /// A rule whose match contradicts itself.
     case impossibleRule = "impossible-rule"
+    /// A named network whose condition contradicts itself.
     case impossibleNetwork = "impossible-network"
     /// There are networks on which no rule matches.
     case noCatchAll = "no-catch-all"
+    /// A `not` that excludes nothing.
     case pointlessNot = "pointless-not"
+    /// A named network that no rule uses.
     case unusedNetwork = "unused-network"
     /// A rule that starts the tunnel for look-ups of names, which this version does not support, together with a kill switch.
     case killSwitchNotStarted = "kill-switch-not-started"
@@ -18,11 +21,17 @@ package struct LintFinding: Hashable, Sendable {
     case weakEvidence = "weak-evidence"
     /// Two enterprise tunnels are wanted on one network, but only one runs.
     case exclusiveTunnels = "exclusive-tunnels"
+    /// Two personal tunnels include the same prefix.
     case overlappingRoutes = "overlapping-routes"
+    /// Two tunnels claim the same domain.
     case overlappingDomains = "overlapping-domains"
+    /// An excluded prefix outside all included prefixes.
     case pointlessExclusion = "pointless-exclusion"
+    /// The name of an endpoint is looked up through the tunnel that needs it.
     case endpointInDomains = "endpoint-in-domains"
+    /// The host of a probe is behind a tunnel.
     case probeInTunnel = "probe-in-tunnel"
+    /// A tunnel's name server is not behind the tunnel.
     case unroutedServer = "unrouted-server"
     /// A tunnel's link would have the name of another link.
     case takenLinkName = "taken-link-name"

@@ -75,8 +75,8 @@ typedef struct {
 /// A netlink socket for `cwg_route`. A descriptor, or -1 with errno.
 int cwg_route_socket(void);
 
-/// Queries the route of a datagram with this mark to `to`, from the local address `from`, or from the routing table's choice if that is
-/// NULL. Fills in the link and that choice. 0, or -1 with errno.
+/// Queries the route to `to` of a datagram with this mark. `from`: the local address; NULL: the routing table chooses. Fills in the link
+/// and that choice. 0, or -1 with errno.
 int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen);
 
 /// A UDP socket of this family, bound to the port on every address (0: any), non-blocking, close-on-exec, IPv6-only for IPv6. Path-MTU

@@ -1,5 +1,5 @@
-/// A packet that the kernel delivers at a TUN device with offloads. It is one packet whose checksum may be missing, or up to 64 KiB of TCP
-/// or UDP payload with one set of headers, to be split here.
+/// A packet that the kernel delivers at a TUN device with offloads. It is either one packet, whose checksum may be missing, or a
+/// superpacket. That is up to 64 KiB of TCP or UDP payload with one set of headers, to be split here.
 ///
 /// Splitting is done in place. The headers of a segment are written right before its payload, over the end of the segment before, which
 /// must be consumed by then. So only headers are copied.
