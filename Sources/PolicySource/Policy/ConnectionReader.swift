@@ -17,7 +17,7 @@ let connectionKeys = Mapping(
     Key(
       "domains", .oneOrMore(.domainPattern), "The domains of the entry, each with all names below it; `*` is every name.",
       example: "[corp.example]", missing: "for example: domains: [corp.example]"),
-    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "The effect of such a look-up.", example: "connect-if-needed")
+    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "The effect of looking up its names.", example: "connect-if-needed")
     {
       $0.action = $1
     },
