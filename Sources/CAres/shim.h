@@ -5,8 +5,8 @@
 /// SOCK_DGRAM and SOCK_STREAM, as numbers.
 static const int roamward_datagram = SOCK_DGRAM, roamward_stream = SOCK_STREAM;
 
-/// Opens a channel that asks servers, which are to be set afterwards, and nobody else. Nothing of resolv.conf is read, and the name is
-/// taken as it stands. An ARES_ code.
+/// Opens a channel for name servers that are set afterwards; no others are asked. resolv.conf is not read, and the name is used as it is.
+/// Returns an ARES_ code.
 static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch, void *context) {
   static char nothing[] = "/dev/null", servers[] = "b";
   struct ares_options options;
@@ -18,14 +18,14 @@ static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_t
   options.resolvconf_path = nothing;
   options.sock_state_cb = watch;
   options.sock_state_cb_data = context;
-  // Named in the mask and left zero: no dot is needed for a full name, and no search domain is added to it.
+  // In the mask, but zero: a full name needs no dot, and no search domain is added to it.
   int mask = ARES_OPT_NDOTS | ARES_OPT_DOMAINS;
   return ares_init_options(channel, &options,
                            mask | ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF |
                                ARES_OPT_SOCK_STATE_CB);
 }
 
-/// The address in network order: 4 or 16 bytes into `bytes`, and the port; gives the count, 0 for any other family.
+/// The address in network order, 4 or 16 bytes into `bytes`, and the port. Returns the byte count, 0 for any other family.
 static inline int roamward_ares_destination(const struct sockaddr *address, unsigned char bytes[16], unsigned short *port) {
   if (address->sa_family == AF_INET) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;

@@ -40,7 +40,7 @@ int cconfinement_forbid_privileges(void) {
 
 int cconfinement_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
-// Lower where it is lower already: it cannot be raised again without a privilege.
+// A lower limit stays: it cannot be raised again without a privilege.
 static int limit(__rlimit_resource_t resource, uint64_t value) {
   struct rlimit bounds;
   if (getrlimit(resource, &bounds) < 0) return -1;
@@ -66,9 +66,9 @@ static int add(scmp_filter_ctx filter, const struct cconfinement_rule *rule) {
 }
 
 int cconfinement_load(const struct cconfinement_rule *rules, size_t count) {
-  // Else what is mapped to be read would be executable too, where that was inherited.
+  // Clear an inherited READ_IMPLIES_EXEC: otherwise readable mappings would be executable too.
   if (personality(PER_LINUX) < 0) return -errno;
-  // What is not allowed fails; a program that has been taken over is not told more than that.
+  // Forbidden calls fail; a compromised program learns nothing more.
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
   if (!filter) return -ENOMEM;
   int result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);

@@ -1,4 +1,4 @@
-// What Swift cannot import of OpenSSL: its stacks are macros over casts.
+// OpenSSL interfaces that Swift cannot import: its stacks are macros over casts.
 #include <openssl/bio.h>
 #include <openssl/cms.h>
 #include <openssl/err.h>
@@ -15,7 +15,7 @@ static inline CMS_ContentInfo *roamward_read_cms_pem(BIO *input) { return PEM_re
 
 static inline long roamward_bio_contents(BIO *memory, char **start) { return BIO_get_mem_data(memory, start); }
 
-/// Writes the certificate's subject as RFC 2253 has it, but with UTF-8 left as it is.
+/// Writes the certificate's subject in the format of RFC 2253, but with UTF-8 unchanged.
 static inline int roamward_print_subject(BIO *output, X509 *certificate) {
   return X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
 }

@@ -1,4 +1,4 @@
-// curl_easy_setopt(3) and its like are variadic, which Swift cannot import: one function for each type of value.
+// curl_easy_setopt(3) and similar functions are variadic, which Swift cannot import: one function for each type of value.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@ static inline CURLcode roamward_curl_set_list(CURL *easy, CURLoption option, str
   return curl_easy_setopt(easy, option, value);
 }
 
-/// CURLOPT_CAINFO_BLOB; the bytes have to stay.
+/// CURLOPT_CAINFO_BLOB; the bytes have to stay valid.
 static inline CURLcode roamward_curl_set_authorities(CURL *easy, const void *bytes, size_t count) {
   struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_NOCOPY};
   return curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
@@ -56,13 +56,13 @@ static inline long roamward_curl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
-/// CURLINFO_CAINFO: the file of the authorities that libcurl was built to trust; NULL: there is none.
+/// CURLINFO_CAINFO: libcurl's default file of trusted authorities; NULL: none.
 static inline const char *roamward_curl_authorities(CURL *easy) {
   const char *path = NULL;
   return curl_easy_getinfo(easy, CURLINFO_CAINFO, &path) == CURLE_OK ? path : NULL;
 }
 
-/// The address in network order: 4 or 16 bytes into `bytes`; gives their count, 0 for any other family.
+/// The address in network order, 4 or 16 bytes into `bytes`. Returns their count, 0 for any other family.
 static inline int roamward_curl_address(const struct curl_sockaddr *address, unsigned char bytes[16], unsigned short *port) {
   if (address->family == AF_INET) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->addr;
@@ -79,5 +79,5 @@ static inline int roamward_curl_address(const struct curl_sockaddr *address, uns
   return 0;
 }
 
-/// The library that does TLS, as `OpenSSL/3.0.15`; NULL: there is none.
+/// The TLS library, such as `OpenSSL/3.0.15`; NULL: none.
 static inline const char *roamward_curl_tls(void) { return curl_version_info(CURLVERSION_NOW)->ssl_version; }

@@ -159,7 +159,7 @@ ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int 
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];
   } control;
-  // Without room for them the kernel closes what came along; beyond the room as well.
+  // Without a control buffer, or with one that is too small, the kernel closes received descriptors.
   struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
   *passed = -1;
   if (takes) {
@@ -246,7 +246,7 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
 int clinux_clock_change_timer(void) {
   int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   if (fd < 0) return -1;
-  // As late as the kernel can count.
+  // The latest time that the kernel can represent.
   struct itimerspec never = {.it_value = {.tv_sec = INT64_MAX / 1000000000 - 1}};
   if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) < 0) {
     close(fd);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The sanitizers have an allocator of their own; a C library other than glibc may not offer its own under these names.
+// The sanitizers have their own allocator. A C library other than glibc may not export these names.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #define HAS_OTHER_HEAP 1
@@ -15,7 +15,7 @@
 
 #if defined(__GLIBC__) && !defined(HAS_OTHER_HEAP)
 
-// Exported by glibc since 2.0 (GLIBC_2.2.5 on x86-64), in no header.
+// Exported by glibc since 2.0 (GLIBC_2.2.5 on x86-64), but in no header.
 extern void __libc_free(void *block);
 extern void *__libc_realloc(void *block, size_t size);
 
@@ -27,7 +27,7 @@ void free(void *block) {
 void *realloc(void *block, size_t size) {
   if (block == NULL) return malloc(size);
   size_t usable = malloc_usable_size(block);
-  // Glibc moves a block that grows, and frees the old one without asking anybody. One that shrinks stays where it is.
+  // To grow a block, glibc moves it and frees the old one internally. A block that shrinks stays where it is.
   if (size > usable) {
     void *grown = malloc(size);
     if (grown == NULL) return NULL;

@@ -6,12 +6,12 @@ internal import NetworkTypes
 
 /// A connection to the agent's local socket.
 package final class ControlClient {
-  /// Why there is no answer.
+  /// The reason why there is no answer.
   package enum Failure: Error, Hashable, Sendable {
-    /// Nobody listens there.
+    /// No agent is listening.
     case noAgent(path: String, reason: String)
     case refused(RequestError)
-    /// The agent went away, or said what is not its protocol.
+    /// The agent closed the connection, or violated the protocol.
     case broken(String)
   }
 
@@ -21,7 +21,7 @@ package final class ControlClient {
   private var input: [UInt8] = []
 
   package init(path: String) throws(Failure) {
-    // The owners' own socket first, which others cannot crowd.
+    // Try the owners' own socket first: other users cannot block it.
     if let owners = try? FileDescriptor.connect(to: ControlSocket.ownersPath(of: path)) {
       connection = owners
       return
@@ -33,7 +33,7 @@ package final class ControlClient {
     }
   }
 
-  /// Sends a request and gives its result. An agent that is stopped does not answer: with `limit` it is waited for no longer.
+  /// Sends a request and returns its result. A stopped agent does not answer: `limit` limits the wait.
   package func ask(_ request: Request, within limit: Duration? = nil) throws(Failure) -> JSON {
     do throws(SystemError) {
       try connection.writeAll(Array((request.json.text() + "\n").utf8))
@@ -72,7 +72,7 @@ package final class ControlClient {
     }
   }
 
-  /// The next event of a connection that monitors; `nil` when the agent has gone. Waits for it.
+  /// Waits for the next event of a monitoring connection; `nil` if the agent closed it.
   package func next() throws(Failure) -> EventReport? {
     guard let json = try nextLine() else { return nil }
     return try Self.read(json) { json throws(JSONMismatch) in try json.decoded() }
@@ -94,10 +94,10 @@ package final class ControlClient {
     }
   }
 
-  /// The descriptor, to wait on with a time limit.
+  /// The descriptor, for waiting with a time limit.
   package var descriptor: Int32 { connection.number }
 
-  /// Whether a whole line is here already.
+  /// True if a whole line has been received.
   package var hasLine: Bool { input.contains(UInt8(ascii: "\n")) }
 }
 

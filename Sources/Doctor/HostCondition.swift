@@ -2,30 +2,30 @@ package import KernelModel
 package import NetworkTypes
 import RoamwardCore
 
-/// What an examination of a host has found: the material that the doctor judges. Pure values, so that a host can be made up.
+/// The results of an examination of a host, which the doctor evaluates. They are pure values, so that tests can construct a host.
 package struct HostCondition: Hashable, Sendable {
-  /// Whether who examines may look everywhere.
+  /// The examination runs as root and may read everything.
   package var isRoot = true
   package var kernel = KernelCondition()
   package var networkd: NetworkdCondition?
   package var resolvConf = ResolvConfCondition.file(isImmutable: false)
   /// Units that are enabled, with their suffix.
   package var enabledUnits: Set<String> = []
-  /// Containers that have name servers of their own, by who runs them.
+  /// Containers with their own name servers, by the program that runs them.
   package var containers: [ContainerResolvers] = []
-  /// WireGuard tunnels that others bring up by themselves.
+  /// WireGuard tunnels that other programs start automatically.
   package var otherTunnels: [OtherTunnel] = []
-  /// The program that each tunnel's commands begin with and that is not there.
+  /// Missing programs of the tunnels' commands, by tunnel.
   package var missingPrograms: [String: [String]] = [:]
   package var policyErrors = 0
   package var agent = AgentCondition.absent(reason: "")
-  /// By the word of the agent that runs.
+  /// The state of the tunnels, from the running agent.
   package var tunnels: [TunnelCondition] = []
-  /// Whether the agent sees a network. Without one nothing answers, and nothing is wrong with that.
+  /// The agent sees a network. Without one nothing responds, and that is not a problem.
   package var isOnline = true
-  /// Whether the file that nftables.service loads begins by removing everybody's tables.
+  /// The file that nftables.service loads, if it begins with the removal of all tables.
   package var flushesRuleset: String?
-  /// Others' tables that drop by default what leaves.
+  /// Tables of other programs that drop outgoing traffic by default.
   package var closedTables: [ClosedTable] = []
   /// Seconds since 1970.
   package var clock: Int64 = 0
@@ -34,28 +34,28 @@ package struct HostCondition: Hashable, Sendable {
 }
 
 package struct KernelCondition: Hashable, Sendable {
-  /// Why WireGuard tunnels cannot run here; `nil`: they can.
+  /// The reason why WireGuard tunnels cannot run here; `nil`: they can.
   package var wireGuardAbsence: String?
-  /// Whether they run in a program of ours rather than in the kernel.
+  /// WireGuard tunnels run in `roamward-wireguard` instead of the kernel.
   package var isWireGuardUserspace = false
-  /// Whether that program has a user of its own to become (sysusers.d/roamward.conf).
+  /// `roamward-wireguard` has its own user (sysusers.d/roamward.conf).
   package var hasEngineUser = true
-  /// Why the process that looks names up and sends probes, `roamward-probe`, cannot do so here; `nil`: it can.
+  /// The reason why `roamward-probe`, the process for look-ups and probes, cannot work here; `nil`: it can.
   package var probeAbsence: String?
-  /// Why `/dev/net/tun` cannot be opened.
+  /// The reason why `/dev/net/tun` cannot be opened.
   package var tunAbsence: String?
-  /// Why the firewall cannot be asked.
+  /// The reason why the firewall cannot be queried.
   package var nftablesAbsence: String?
   package var isIPv6Disabled = false
-  /// Links whose return paths the kernel checks strictly (`rp_filter` 1).
+  /// Links with strict reverse-path filtering (`rp_filter` 1).
   package var strictLinks: [String] = []
 
   package init() {}
 }
 
-/// systemd-networkd, where it runs.
+/// systemd-networkd, if it runs.
 package struct NetworkdCondition: Hashable, Sendable {
-  /// Whether it removes rules of others when it starts (`ManageForeignRoutingPolicyRules=`, networkd.conf(5)); its default.
+  /// It removes routing rules of other programs when it starts (`ManageForeignRoutingPolicyRules=`, networkd.conf(5)); its default.
   package var removesForeignRules = true
   package var removesForeignRoutes = true
 
@@ -64,7 +64,7 @@ package struct NetworkdCondition: Hashable, Sendable {
     self.removesForeignRoutes = removesForeignRoutes
   }
 
-  /// From networkd.conf and its drop-ins, in the order in which they count.
+  /// From networkd.conf and its drop-ins, in order of increasing precedence.
   package init(configuration texts: [String]) {
     self.init()
     for setting in texts.flatMap({ unitSettings(in: $0) }) where setting.section == "Network" {
@@ -83,17 +83,17 @@ package enum ResolvConfCondition: Hashable, Sendable {
   case absent
 }
 
-/// A WireGuard tunnel that somebody else brings up.
+/// A WireGuard tunnel that another program starts.
 package struct OtherTunnel: Hashable, Sendable {
   package enum Owner: Hashable, Sendable {
     /// An enabled unit of wg-quick(8).
     case unit(String)
-    /// A connection of NetworkManager that connects by itself.
+    /// A connection of NetworkManager that connects automatically.
     case connection(String)
   }
 
   package var owner: Owner
-  /// Its own key, by which a policy's tunnel is known to be the same one.
+  /// Its own public key, which shows that a policy's tunnel is the same one.
   package var publicKey: WireGuardKey
   package var file: String
 
@@ -104,14 +104,14 @@ package struct OtherTunnel: Hashable, Sendable {
   }
 }
 
-/// The name servers in the resolv.conf that the containers of one program were given when they were started.
+/// The name servers in the resolv.conf that one program's containers got at their start.
 package struct ContainerResolvers: Hashable, Sendable {
   package enum Program: String, Hashable, Sendable, CaseIterable {
     case docker, podman
   }
 
   package var program: Program
-  /// How many containers ask them.
+  /// The number of containers that use them.
   package var count: Int
   package var servers: [IPAddress]
   /// The host's own address on the containers' network.

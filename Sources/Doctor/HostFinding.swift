@@ -1,12 +1,12 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// Something that would go wrong on this host, and what to do about it.
+/// A problem or risk on this host, and its solution.
 package struct HostFinding: Hashable, Sendable {
   package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
-    /// A tunnel does not work, or does not do what its policy says.
+    /// A tunnel does not work, or does not follow its policy.
     case problem
-    /// It works until something else happens.
+    /// It works until another event happens.
     case risk
     /// Worth knowing.
     case hint
@@ -14,7 +14,7 @@ package struct HostFinding: Hashable, Sendable {
     package static func < (a: Self, b: Self) -> Bool { allCases.firstIndex(of: a) ?? 0 < allCases.firstIndex(of: b) ?? 0 }
   }
 
-  /// The check's name, which stays the same from version to version.
+  /// The check's name, which is stable across versions.
   package var check: String
   package var severity: Severity
   package var message: String
@@ -29,7 +29,7 @@ package struct HostFinding: Hashable, Sendable {
 }
 
 extension HostFinding {
-  /// A note of a plan: what is seen coming, and often the cure at its end.
+  /// A note of a plan: a predicted problem, often with the solution at its end.
   fileprivate init(foreseen note: String) {
     guard let seam = note.firstRange(of: "; cure: ") else {
       self.init("forecast", .risk, note)
@@ -39,10 +39,10 @@ extension HostFinding {
   }
 }
 
-/// One question that the doctor asks of a host.
+/// One check of a host.
 package struct HostCheck: Sendable {
   package var name: String
-  /// What is well when it finds nothing.
+  /// The message if it finds nothing.
   package var about: String
   package var examine: @Sendable (HostCondition, PolicySet) -> [HostFinding]
 
@@ -53,13 +53,13 @@ package struct HostCheck: Sendable {
   }
 }
 
-/// Everything that was asked, and what came of it.
+/// All checks and their results.
 package struct Diagnosis: Hashable, Sendable {
   package var findings: [HostFinding]
-  /// What is well, in words.
+  /// The messages of the passed checks.
   package var passed: [String]
 
-  /// `forecasts` are the notes and conflicts of the plans that the agent would make for each tunnel.
+  /// `forecasts` are the notes and conflicts of the agent's plans for each tunnel.
   package init(of host: HostCondition, with policies: PolicySet, forecasts: [String: [String]] = [:]) {
     findings = []
     passed = []

@@ -1,7 +1,7 @@
 import RoamwardCore
 
 extension HostCheck {
-  /// Whether everything is there and in its place.
+  /// Checks that the installation is complete.
   static let installationChecks = [
     HostCheck("policies", "the policies have no errors") { host, _ in
       guard host.policyErrors > 0 else { return [] }
@@ -41,7 +41,8 @@ extension HostCheck {
       }
     },
     HostCheck("clock", "the clock is plausible") { host, policies in
-      // WireGuard's handshakes carry the time, and a peer never goes back (TAI64N, WireGuard paper 5.1); certificates have their days.
+      // WireGuard's handshakes contain the time, and a peer never accepts an earlier one (TAI64N, WireGuard paper 5.1). Certificates have
+      // validity dates.
       guard !policies.enabled.isEmpty, host.clock > 0, host.clock < 1_735_689_600 else { return [] }
       return [
         HostFinding(

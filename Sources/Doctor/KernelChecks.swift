@@ -3,10 +3,10 @@ import NetworkTypes
 import RoamwardCore
 
 extension HostCheck {
-  /// In the order in which they are told.
+  /// All checks, in the order of the output.
   package static let all: [HostCheck] = kernelChecks + neighbourChecks + installationChecks + tunnelChecks
 
-  /// What tunnels need of the kernel.
+  /// Checks of the kernel's features for tunnels.
   private static let kernelChecks = [
     HostCheck("wireguard", "WireGuard tunnels can run") { host, policies in
       let names = policies.enabled.filter { if case .wireGuard = $0.provider { true } else { false } }.map(\.name)
@@ -78,12 +78,12 @@ extension HostCheck {
 }
 
 extension PolicySet {
-  /// Tunnels that may come up.
+  /// Tunnels that may connect.
   var enabled: [TunnelPolicy] { tunnels.filter(\.isEnabled) }
 }
 
 extension TunnelPolicy {
-  /// Whether all traffic of some family is meant for it.
+  /// True if all traffic of some family goes through it.
   var takesEverything: Bool {
     if includesAllNetworks { return true }
     if let routes { return routes.include.contains { $0.length == 0 } }

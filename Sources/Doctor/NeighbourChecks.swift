@@ -3,7 +3,7 @@ import NetworkTypes
 import RoamwardCore
 
 extension HostCheck {
-  /// What other programs on the host would do to tunnels.
+  /// Checks for conflicts of other programs on the host with tunnels.
   static let neighbourChecks = [
     HostCheck("networkd-rules", "systemd-networkd keeps foreign rules and routes") { host, policies in
       guard let networkd = host.networkd, !policies.enabled.isEmpty else { return [] }
@@ -51,7 +51,7 @@ extension HostCheck {
       let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }
       let theirs = Set(tunnels.flatMap(\.dnsInForce.servers))
       return host.containers.compactMap { containers in
-        // The machine itself, and what answers inside the container's own network (127.0.0.11), ask as the machine does, or not at all.
+        // Exclude the machine itself, which asks as the machine does, and resolvers inside the container's own network (127.0.0.11).
         let strangers = containers.servers.uniqued().filter { $0 != containers.host && !$0.isLoopback && !theirs.contains($0) }
         guard !tunnels.isEmpty, !strangers.isEmpty else { return nil }
         let which = containers.count == 1 ? "a container" : "\(containers.count) containers"
@@ -93,7 +93,7 @@ extension HostCheck {
 }
 
 extension ContainerResolvers {
-  /// systemd-resolved answers where containers reach it, and they are told so.
+  /// The solution: systemd-resolved listens where containers reach it, and they are configured to use it.
   fileprivate var cure: String {
     let stub = "set DNSStubListenerExtra=\(host) below [Resolve] in /etc/systemd/resolved.conf.d/containers.conf"
     return switch program {

@@ -1,14 +1,14 @@
 internal import RoamwardCore
 
-/// A tunnel by the word of the agent that runs.
+/// The state of a tunnel, from the running agent.
 package struct TunnelCondition: Hashable, Sendable {
   package var name: String
   /// In the terms of `NEVPNStatus`.
   package var state: String
-  /// For how many seconds it has been in that state.
+  /// Seconds since the state began.
   package var age: Int64
   package var failure: String?
-  /// For how many seconds nothing has been received, though data was sent; `nil`: the peer is not known to be silent.
+  /// Seconds without received data although data was sent; `nil`: the peer is not known to be silent.
   package var peerSilence: Int64?
 
   package init(name: String, state: String, age: Int64, failure: String? = nil, peerSilence: Int64? = nil) {
@@ -21,7 +21,7 @@ package struct TunnelCondition: Hashable, Sendable {
 }
 
 extension HostCheck {
-  /// Whether tunnels do what their policies say.
+  /// Checks that tunnels follow their policies.
   static let tunnelChecks = [
     HostCheck("tunnels", "all wanted tunnels are up") { host, policies in
       guard host.isOnline else { return [] }
@@ -60,7 +60,7 @@ extension HostCheck {
     },
   ]
 
-  /// In seconds: an attempt to connect is given up after that.
+  /// The time limit of a connection attempt, in seconds.
   private static let patience: Int64 = 15
 }
 

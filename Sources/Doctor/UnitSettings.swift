@@ -1,16 +1,16 @@
 import RoamwardCore
 
-/// A setting of a file as systemd and NetworkManager write them (systemd.syntax(7), GKeyFile).
+/// A setting in a file of systemd or NetworkManager (systemd.syntax(7), GKeyFile).
 package struct UnitSetting: Hashable, Sendable {
   package var section: String
   package var key: String
   package var value: String
 
-  /// As systemd reads a boolean; whatever is not one of its words for no counts as yes.
+  /// The value as a boolean, as systemd reads it: all words except those for no count as yes.
   package var isOn: Bool { !["no", "n", "false", "f", "off", "0"].contains(value.lowercased()) }
 }
 
-/// Every setting, in order. Lines that are none are passed over: these files are other programs' business.
+/// All settings, in order. Invalid lines are ignored: these files belong to other programs.
 package func unitSettings(in text: String) -> [UnitSetting] {
   var section = ""
   var settings: [UnitSetting] = []

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// A value that one thread at a time reaches.
+/// A value that is accessed by one thread at a time.
 ///
-/// The thread sanitizer does not see the standard library's mutex; the order of the atomic word is what it sees.
+/// The thread sanitizer does not see the standard library's mutex, but it sees the ordering of the atomic word.
 final class Exclusive<Value>: @unchecked Sendable {
-  // Sound: reached only under the lock.
+  // Sound: accessed only under the lock.
   private var value: Value
   private let lock = Mutex(())
   private let order = Atomic<UInt>(0)
@@ -12,7 +12,7 @@ final class Exclusive<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 
   func with<R>(_ body: (inout Value) -> R) -> R {
-    // `Mutex` asks for a result that may be sent; this one is the caller's own.
+    // `Mutex` requires a sendable result; this one belongs to the caller.
     var result: R?
     lock.withLock { _ in
       _ = order.load(ordering: .acquiring)

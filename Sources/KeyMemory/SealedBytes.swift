@@ -1,9 +1,9 @@
 internal import CSodium
 
-/// Bytes of any length that hold keys among other things, such as a wg-quick file: kept encrypted under a key of this process that is in
-/// locked memory. Equal bytes are sealed equally.
+/// Bytes of any length that contain keys among other data, such as a wg-quick file. They are encrypted under a key of this process, which
+/// is in locked memory. Equal bytes give equal ciphertexts.
 package struct SealedBytes: Hashable, Sendable {
-  /// The digest of the contents, of which the nonce is made, and what `crypto_secretbox` makes of them (XSalsa20, Poly1305).
+  /// The digest of the contents, from which the nonce is made, and the output of `crypto_secretbox` (XSalsa20, Poly1305).
   private let digest: SecretDigest
   let sealed: [UInt8]
 
@@ -22,11 +22,11 @@ package struct SealedBytes: Hashable, Sendable {
     let key = Self.key.pointer.assumingMemoryBound(to: UInt8.self)
     _ = crypto_secretbox_easy(&sealed, bytes, UInt64(bytes.count), digest.bytes + Self.padding, key)
     self.sealed = sealed
-    // What the cipher leaves of the contents below this frame.
+    // Wipe what the cipher leaves of the contents below this frame.
     sodium_stackzero(4096)
   }
 
-  /// The bytes, in ordinary memory: the caller's to wipe.
+  /// The bytes, in ordinary memory. The caller has to wipe them.
   package var opened: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: sealed.count - Self.tag)
     let key = Self.key.pointer.assumingMemoryBound(to: UInt8.self)

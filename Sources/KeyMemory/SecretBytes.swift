@@ -2,7 +2,7 @@ internal import CSodium
 
 /// 32 secret bytes, the size of every secret in WireGuard, in memory that is never swapped or dumped and is wiped on release.
 ///
-/// Printing it, by accident or not, shows nothing of it.
+/// Its description never contains them.
 package final class SecretBytes: @unchecked Sendable {
   // Sound: written before it is shared, and never after.
   package let pointer: UnsafeMutableRawPointer
@@ -15,7 +15,7 @@ package final class SecretBytes: @unchecked Sendable {
     pointer.copyMemory(from: source, byteCount: 32)
   }
 
-  /// The caller's copy is the caller's to wipe.
+  /// The caller has to wipe its own copy.
   package convenience init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     self.init()
@@ -29,12 +29,12 @@ package final class SecretBytes: @unchecked Sendable {
     return try body(UnsafeRawBufferPointer(start: pointer, count: 32))
   }
 
-  /// In constant time.
+  /// Compares in constant time.
   package var isZero: Bool { sodium_is_zero(pointer.assumingMemoryBound(to: UInt8.self), 32) == 1 }
 }
 
 extension SecretBytes: Equatable {
-  /// In constant time.
+  /// Compares in constant time.
   package static func == (a: SecretBytes, b: SecretBytes) -> Bool { sodium_memcmp(a.pointer, b.pointer, 32) == 0 }
 }
 

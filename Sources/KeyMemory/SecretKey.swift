@@ -1,33 +1,33 @@
 internal import CSodium
 
-/// A private or preshared key of WireGuard. A value to those that pass it on; its bytes are in this process once, in locked memory, and are
-/// wiped when the last value of this key goes.
+/// A private or preshared key of WireGuard. It has value semantics, but its bytes exist only once in this process, in locked memory. They
+/// are wiped with the last value of this key.
 ///
-/// Comparing takes the same time for all keys. Printing shows nothing of a key.
+/// A comparison takes the same time for all keys. The description contains no part of a key.
 package struct SecretKey: Hashable, Sendable {
   private let stored: StoredKey
 
   package init(_ bytes: SecretBytes) { stored = StoredKeys.shared.key(bytes) }
 
-  /// `nil` where these are not 32 bytes. The caller's copy is the caller's to wipe.
+  /// `nil` unless there are 32 bytes. The caller has to wipe its own copy.
   package init?(bytes: some Collection<UInt8>) {
     guard let secret = SecretBytes(bytes: bytes) else { return nil }
     self.init(secret)
   }
 
-  /// From 44 characters of standard base64, straight into locked memory; anything else is `nil`.
+  /// Decodes 44 characters of standard base64 directly into locked memory; anything else is `nil`.
   package init?(base64 text: some StringProtocol) {
     self.init(text, length: 44) { target, text, count in
       sodium_base642bin(target, 32, text, 44, nil, count, nil, sodium_base64_VARIANT_ORIGINAL)
     }
   }
 
-  /// From 64 hexadecimal digits, straight into locked memory; anything else is `nil`.
+  /// Decodes 64 hexadecimal digits directly into locked memory; anything else is `nil`.
   package init?(hexadecimal text: some StringProtocol) {
     self.init(text, length: 64) { target, text, count in sodium_hex2bin(target, 32, text, 64, nil, count, nil) }
   }
 
-  /// `decode` writes up to 32 bytes, sets their number, and returns 0 where all of the text was of its form.
+  /// `decode` writes up to 32 bytes, sets their number, and returns 0 if the whole text was valid.
   private init?(
     _ text: some StringProtocol, length: Int,
     decode: (UnsafeMutablePointer<UInt8>, UnsafePointer<CChar>, UnsafeMutablePointer<Int>) -> Int32
@@ -50,10 +50,10 @@ package struct SecretKey: Hashable, Sendable {
 
   package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try stored.bytes.withUnsafeBytes(body) }
 
-  /// A copy of the key at the end of a message, which is the caller's to wipe.
+  /// Appends a copy of the key to a message. The caller has to wipe it.
   package func append(to message: inout [UInt8]) { withUnsafeBytes { message.append(contentsOf: $0) } }
 
-  /// 64 hexadecimal digits: a copy of the key, which is the caller's to wipe.
+  /// A copy of the key as 64 hexadecimal digits. The caller has to wipe it.
   package var hexadecimal: String {
     String(unsafeUninitializedCapacity: 64) { text in
       for (i, byte) in UnsafeRawBufferPointer(start: stored.bytes.pointer, count: 32).enumerated() {
@@ -64,11 +64,11 @@ package struct SecretKey: Hashable, Sendable {
     }
   }
 
-  /// The public key of this private key (RFC 7748, X25519 with base point 9); `nil` where there is none.
+  /// The public key of this private key (RFC 7748, X25519 with base point 9); `nil` if there is none.
   package var publicBytes: [UInt8]? {
     var point = [UInt8](repeating: 0, count: 32)
     let status = crypto_scalarmult_base(&point, stored.bytes.pointer.assumingMemoryBound(to: UInt8.self))
-    // What the computation leaves of the key below this frame.
+    // Wipe what the computation leaves of the key below this frame.
     sodium_stackzero(4096)
     return status == 0 ? point : nil
   }
@@ -84,5 +84,5 @@ extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, Cust
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Without a table in memory, whose cache lines would tell the digit.
+/// Computed without a lookup table, whose cache lines would reveal the digit.
 private func digit(_ value: UInt8) -> UInt8 { value &+ 48 &+ ((UInt8(9) &- value) >> 7) &* 39 }

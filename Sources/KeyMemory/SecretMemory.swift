@@ -1,9 +1,9 @@
 internal import CSodium
 
-/// Cells of 32 bytes in slabs of sodium_malloc(3): each slab has guard pages around it and is kept from swap and core dumps. A slab for
-/// every secret would cost four pages; 10,000 peers have some 20,000 secrets.
+/// An allocator of 32-byte cells in slabs of sodium_malloc(3). Each slab has guard pages and is excluded from swap and core dumps. A slab
+/// for every secret would cost four pages; 10,000 peers have some 20,000 secrets.
 ///
-/// Where the process may lock no more memory (RLIMIT_MEMLOCK), a slab is not locked, and its cells are wiped all the same.
+/// If the process must not lock more memory (RLIMIT_MEMLOCK), a slab is not locked, but its cells are still wiped.
 final class SecretMemory: Sendable {
   static let shared = SecretMemory()
 
@@ -15,7 +15,7 @@ final class SecretMemory: Sendable {
 
   init() { precondition(sodium_init() >= 0, "libsodium does not start") }
 
-  /// 32 bytes, zeroed.
+  /// Allocates 32 zeroed bytes.
   func take() -> UnsafeMutableRawPointer {
     let taken = free.with { free -> UnsafeMutableRawPointer? in
       if free.isEmpty {
@@ -24,8 +24,8 @@ final class SecretMemory: Sendable {
       }
       return free.removeLast()
     }
-    // sodium_malloc(3) fails where the kernel maps no more pages, not where it may lock none. Any other allocation of the process would end
-    // it there as well; going on without, or with a key in ordinary memory, would be worse.
+    // sodium_malloc(3) fails if the kernel maps no more pages, not if it refuses to lock them. Any other allocation of the process would
+    // then fail as well. To continue without a key, or with a key in ordinary memory, would be worse.
     guard let taken else { fatalError("no memory for keys") }
     sodium_memzero(taken, Self.cell)
     return taken

@@ -1,6 +1,6 @@
 internal import CSodium
 
-/// The one copy of a key, found by a keyed digest of it for as long as somebody holds it.
+/// The only copy of a key, found by a keyed digest of it while references exist.
 final class StoredKey: Sendable {
   let bytes: SecretBytes
   private let digest: SecretDigest
@@ -15,7 +15,7 @@ final class StoredKey: Sendable {
   deinit { keys.forget(digest) }
 }
 
-/// All keys of this process that somebody holds.
+/// All keys of this process with references.
 final class StoredKeys: Sendable {
   static let shared = StoredKeys()
 
@@ -27,10 +27,10 @@ final class StoredKeys: Sendable {
 
   var count: Int { keys.with { $0.count } }
 
-  /// The copy that is there already; otherwise these bytes become it.
+  /// The existing copy; otherwise a new one of these bytes.
   func key(_ bytes: SecretBytes) -> StoredKey {
     let digest = bytes.withUnsafeBytes { SecretDigest(of: $0) }
-    // No reference is let go of under the lock: it may be the last one, and `forget` takes the lock.
+    // No reference is released under the lock: it may be the last one, and `forget` takes the lock.
     let (known, new) = keys.with { keys -> (StoredKey?, StoredKey?) in
       if let known = keys[digest]?.key { return (known, nil) }
       let new = StoredKey(bytes, digest, in: self)
@@ -41,7 +41,7 @@ final class StoredKeys: Sendable {
     return new ?? StoredKey(bytes, digest, in: self)
   }
 
-  /// Another thread may have stored the same key again since the last holder of this one let go.
+  /// Another thread may have stored the same key again since the last reference to this one was released.
   fileprivate func forget(_ digest: SecretDigest) {
     let other = keys.with { keys -> StoredKey? in
       if let other = keys[digest]?.key { return other }

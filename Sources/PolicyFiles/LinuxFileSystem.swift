@@ -23,7 +23,7 @@ private func namesInFolder(_ folder: String) throws(FileFailure) -> [String] {
   var names: [String] = []
   errno = 0
   while let entry = readdir(stream) {
-    // `d_name` ends in a NUL; names that are not UTF-8 come out repaired, and so are never opened.
+    // `d_name` ends in a NUL. Names that are not UTF-8 are repaired, so they can never be opened.
     let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     if name != ".", name != ".." { names.append(name) }
   }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why the files of an import are not on disk. None of them is.
+/// The reason why the files of an import were not written. None of them was.
 package struct OutputFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package let path: String
   package let reason: String
@@ -9,10 +9,10 @@ package struct OutputFailure: Error, Hashable, Sendable, CustomStringConvertible
   package var description: String { "\(path): \(reason)" }
 }
 
-/// Writes the files of an import into a folder, which is made where it is missing: all of them, or none.
+/// Writes the files of an import into a folder, which is created if it is missing: all of them, or none.
 ///
-/// Files for root alone are so from their first instant. A file that is there already is an error, and stays as it is, unless `replacing`.
-/// Each appears whole under its name, in the order given, so that a policy never stands there before what it names.
+/// Files for root only are private from their creation on. An existing file is an error and stays unchanged, unless `replacing`. Each file
+/// appears complete under its name, in the given order, so that a policy never appears before the files that it names.
 package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Bool) throws(OutputFailure) -> [String] {
   if mkdir(folder, 0o755) != 0, errno != EEXIST { throw OutputFailure(path: folder, reason: String(cString: strerror(errno))) }
   if !replacing {
@@ -24,7 +24,7 @@ package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Boo
   var placed: [Placement] = []
   defer { for path in staged { unlink(path) } }
   do throws(OutputFailure) {
-    // A full disk or a broken one is met here, while nothing has been touched.
+    // A full or broken disk is detected here, before anything is changed.
     for file in files { staged.append(try stage(file, in: folder)) }
     for (file, temporary) in zip(files, staged) { placed.append(try place(temporary, as: "\(folder)/\(file.name)", replacing: replacing)) }
   } catch {
@@ -35,7 +35,7 @@ package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Boo
   return placed.map(\.path)
 }
 
-/// A file under its name, and what was there before under another, until all of them are in place.
+/// A file under its name, and a second name of the replaced file, until all files are in place.
 private struct Placement {
   let path: String
   let replaced: String?
@@ -52,7 +52,7 @@ private func lstatExists(_ path: String) -> Bool {
   return lstat(path, &status) == 0
 }
 
-/// Writes a file, whole and on the disk, beside its place as a dotfile, which policy folders pass over.
+/// Writes and syncs a complete file beside its place, as a dotfile, which policy folders ignore.
 private func stage(_ file: OutputFile, in folder: String) throws(OutputFailure) -> String {
   let temporary = "\(folder)/.\(file.name).roamward-new-\(getpid())"
   let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file.isSecret ? 0o600 : 0o644)
@@ -75,7 +75,7 @@ private func stage(_ file: OutputFile, in folder: String) throws(OutputFailure) 
   throw failure
 }
 
-/// link(2) fails where there is something of that name; rename(2) replaces it, and a second name keeps it until the end.
+/// link(2) fails if the name exists. rename(2) replaces it, and a second name keeps the old file until the end.
 private func place(_ temporary: String, as path: String, replacing: Bool) throws(OutputFailure) -> Placement {
   guard replacing else {
     if link(temporary, path) == 0 { return Placement(path: path, replaced: nil) }
@@ -83,7 +83,7 @@ private func place(_ temporary: String, as path: String, replacing: Bool) throws
   }
   let kept = temporary + "-old"
   unlink(kept)
-  // Not following: what is there may be a symbolic link.
+  // Not following: the existing entry may be a symbolic link.
   let isKept = linkat(AT_FDCWD, path, AT_FDCWD, kept, 0) == 0
   guard isKept || errno == ENOENT else { throw OutputFailure(path: path, reason: String(cString: strerror(errno))) }
   if rename(temporary, path) == 0 { return Placement(path: path, replaced: isKept ? kept : nil) }

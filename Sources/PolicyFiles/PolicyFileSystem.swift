@@ -1,4 +1,4 @@
-/// The files as far as policies need them, as closures, so that loading can be tried in memory. `.linux` is the real one.
+/// The file operations that policies need, as closures, so that loading can be tested in memory. `.linux` is the real one.
 package struct PolicyFileSystem: Sendable {
   package enum Kind: Hashable, Sendable {
     case regular, folder
@@ -7,7 +7,7 @@ package struct PolicyFileSystem: Sendable {
     case other
   }
 
-  /// What a folder or a file says about itself, links followed.
+  /// The status of a folder or file, with links followed.
   package struct Status: Hashable, Sendable {
     package var kind: Kind
     package var owner: UInt32
@@ -24,9 +24,9 @@ package struct PolicyFileSystem: Sendable {
   /// The names in a folder, in any order, without `.` and `..`.
   package var names: @Sendable (_ folder: String) throws(FileFailure) -> [String]
   package var status: @Sendable (_ path: String) throws(FileFailure) -> Status
-  /// At most so many bytes, and the status of that very file. Nothing is read of what is not a regular file. Must not block.
+  /// Reads at most `limit` bytes, and the status of the same file. Reads nothing of a file that is not regular. Must not block.
   package var read: @Sendable (_ path: String, _ limit: Int) throws(FileFailure) -> (bytes: [UInt8], status: Status)
-  /// Where relative paths begin.
+  /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 
   package init(
@@ -42,12 +42,12 @@ package struct PolicyFileSystem: Sendable {
   }
 }
 
-/// Why a file or folder cannot be used.
+/// The reason why a file or folder cannot be used.
 package struct FileFailure: Error, Hashable, Sendable {
-  /// In the words of the system: `No such file or directory`.
+  /// The system's error text: `No such file or directory`.
   package var reason: String
   package var cure: String?
-  /// There is nothing of that name.
+  /// The name does not exist.
   package var isMissing: Bool
 
   package init(_ reason: String, cure: String? = nil, isMissing: Bool = false) {

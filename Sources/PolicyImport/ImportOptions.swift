@@ -1,17 +1,17 @@
-/// What a person decides about an import.
+/// The user's options for an import.
 package struct ImportOptions: Hashable, Sendable {
-  /// The tunnel's name, instead of one made from the file; of several tunnels, the first.
+  /// The tunnel's name, instead of one from the file; of several tunnels, the first.
   package var name: String?
-  /// Where the files will be, from the root: programs are told so.
+  /// The absolute path of the files' folder, for the commands in the policy.
   package var folder: String
-  /// Check the signature of a signed profile; refuted, nothing is imported.
+  /// Check the signature of a signed profile. If the check fails, nothing is imported.
   package var verify: Bool
-  /// Files of certificates to trust, besides those of this machine.
+  /// Files of certificates to trust, in addition to those of this machine.
   package var trusted: [String]
-  /// A payload type to read as if it were Apple's VPN payload.
+  /// A payload type to read like Apple's VPN payload.
   package var acceptedPayloadType: String?
   package var reading: RuleReading
-  /// Names of files in the folder that must not be replaced: those of what is imported.
+  /// Names of files in the folder that must not be replaced: the imported files themselves.
   package var taken: Set<String> = []
 
   package init(
@@ -27,16 +27,19 @@ package struct ImportOptions: Hashable, Sendable {
   }
 }
 
-/// The kinds of files that can be imported.
+/// The importable file formats.
 package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   /// A profile, plain or signed, or a declaration of OS 27.
   case apple
+  /// A wg-quick(8) file.
   case wireGuard = "wg-quick"
+  /// An OpenVPN client configuration.
   case openVPN = "openvpn"
+  /// A connection of NetworkManager (nm-settings-keyfile(5)).
   case networkManager = "nmconnection"
 }
 
-/// By the name's end, or else by what is in it. `nil`: none of them.
+/// Detects the format by the name's extension, or else by the contents. `nil`: none of them.
 package func detectFormat(_ bytes: [UInt8], file: String) -> ImportFormat? {
   let name = file.lowercased()
   if name.hasSuffix(".mobileconfig") || name.hasSuffix(".plist") { return .apple }
@@ -56,7 +59,7 @@ package func detectFormat(_ bytes: [UInt8], file: String) -> ImportFormat? {
   return nil
 }
 
-/// Reads a file of any of the formats. Nothing is written, and nothing outside the bytes is looked at (but certificates, to verify).
+/// Reads a file of any of the formats. Writes nothing, and reads nothing except the bytes and, for verification, certificates.
 package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard bytes.count <= ImportLimits.file else { throw ImportFailure("the file is larger than 16 MiB") }
   switch detectFormat(bytes, file: file) {

@@ -1,10 +1,10 @@
 import RoamwardCore
 
-/// Some of the cells into which a policy's constants divide the values of a fact; cells count from 0.
+/// A set of cells. A policy's constants divide the values of a fact into cells, which are numbered from 0.
 struct CellSet: Hashable, Sendable {
   private var words: [UInt64]
 
-  /// The cells of `0..<count` for which the test holds.
+  /// The cells of `0..<count` that pass the test.
   init(count: Int, where isMember: (Int) -> Bool) {
     words = Array(repeating: 0, count: (count + 63) / 64)
     for cell in 0..<count where isMember(cell) { words[cell / 64] |= 1 << UInt64(cell % 64) }

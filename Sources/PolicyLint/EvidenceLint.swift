@@ -1,11 +1,11 @@
 import NetworkTypes
 import RoamwardCore
 
-/// A rule that takes the tunnel down on facts which any stranger's network could show: none that takes the place's own hardware or a key.
+/// Finds rules that take the tunnel down on facts which any stranger's network could show: without the place's own hardware or a key.
 ///
-/// It is asked whether the rule can be reached while every hardware address and every pinned probe differs from what the policy names. A
-/// rule that holds on networks of any kind rests on no evidence: that is a decision, not a mistake. Media that strangers do not offer
-/// (the person's own phone, a cellular modem) are not looked at.
+/// A rule is reported if it can be reached while every hardware address and every pinned probe differs from the values in the policy. A
+/// rule that matches on networks of any kind needs no evidence: that is a decision, not a mistake. Media that strangers do not offer (the
+/// user's own phone, a cellular modem) are not checked.
 func weakEvidence(
   of index: Int, in tunnel: TunnelPolicy, reasoning: inout RuleReasoning, networks: NetworkTable
 ) -> LintFinding? {
@@ -30,7 +30,7 @@ func weakEvidence(
   return nil
 }
 
-/// Every fact as a stranger's network may show it; `nil` where that contradicts itself.
+/// Every fact as a stranger's network may show it; `nil` if that is contradictory.
 private func strangersFacts(_ formula: Formula) -> FactStates? {
   var states = FactStates(formula)
   let ownMedia = [InterfaceType.cellular, .usbTether, .bluetooth].map { FactValue.text($0.rawValue) }
@@ -44,7 +44,7 @@ private func strangersFacts(_ formula: Formula) -> FactStates? {
   return states
 }
 
-/// The ways in which a goal may be met as a policy writes them: entries of `any-of` and of lists of networks, with the network's name.
+/// The alternatives of a goal as a policy writes them: entries of `any-of` and of lists of networks, with the network's name.
 private func alternatives(of goal: Formula.Goal, in formula: Formula) -> [(goal: Formula.Goal, network: String?)] {
   var found: [(goal: Formula.Goal, network: String?)] = []
   var rest: [(node: Int, network: String?)] = [(goal.node, nil)]
@@ -59,7 +59,7 @@ private func alternatives(of goal: Formula.Goal, in formula: Formula) -> [(goal:
   return found
 }
 
-/// The keys of the facts that had to be shown for the goal to be met; what had to be absent is no evidence.
+/// The keys of the facts that the network must have for the goal. Facts that must be absent are no evidence.
 private func shownFacts(
   for goal: Formula.Goal, given states: FactStates, search: inout Satisfiability
 ) throws(Satisfiability.GaveUp) -> [String] {

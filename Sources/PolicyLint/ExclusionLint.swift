@@ -1,6 +1,7 @@
 import RoamwardCore
 
-/// Enterprise tunnels that are wanted on a network on which another one comes first, so that they do not run there. One finding for each.
+/// Finds enterprise tunnels that are wanted on a network on which another one takes precedence, so that they do not run there. One finding
+/// for each.
 func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable) -> [LintFinding] {
   let rivals = tunnels.filter { $0.precedence == .enterprise && $0.onDemand.isEnabled }
   return rivals.enumerated().compactMap { i, tunnel in
@@ -14,7 +15,7 @@ func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable) -> 
   }
 }
 
-/// Where that would take too long to find out, nothing is said.
+/// False if the search would take too long.
 private func areWantedTogether(_ a: TunnelPolicy, _ b: TunnelPolicy, _ networks: NetworkTable) -> Bool {
   let (own, others) = (a.onDemand.rules, b.onDemand.rules)
   guard let formula = Formula(own.map(\.match) + others.map(\.match), networks: networks) else { return false }

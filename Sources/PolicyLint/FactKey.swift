@@ -1,18 +1,18 @@
 import NetworkTypes
 import RoamwardCore
 
-/// A fact that conditions ask about; everything else about a network may vary without regard to it, but for what `FactStates` links.
+/// A fact that conditions test. All other properties of a network vary independently, except those that `FactStates` links.
 enum FactKey: Hashable {
-  /// By its key in the table of facts.
+  /// A fact by its key in the fact table.
   case fact(String)
-  /// What the network answers for itself, and needs the fact `below`. An SSID may or may not be on a list, which others change at any time.
+  /// A fact of the network's own answers, which needs the fact `below`. An SSID may or may not be on a list, which can change at any time.
   case own(String, below: String?, proof: FactProof)
-  /// Whether a network holds whose file could not be read.
+  /// The match of a network whose file could not be read.
   case opaque(String)
 
   var declaration: FactDeclaration? { if case .fact(let key) = self { FactTable.fact(key) } else { nil } }
 
-  /// How far a match on this fact tells where the machine is.
+  /// The strength of a match on this fact as proof of the machine's place.
   var proof: FactProof {
     switch self {
     case .fact: declaration?.proof ?? .forgeable
@@ -21,21 +21,21 @@ enum FactKey: Hashable {
     }
   }
 
-  /// Whether a look at the network may fail to tell it. Names, addresses and gateways come with every look.
+  /// True if an observation of the network may fail to include it. Names, addresses and gateways are always included.
   var mayBeUnknown: Bool { declaration.map { $0.kind != nil } ?? true }
 
-  /// Whether a link may have several values of it.
+  /// True if a link may have several values of it.
   var isPlural: Bool { declaration?.isList ?? false }
 }
 
-/// What a key of a match asks of a fact.
+/// The test of a fact by a key of a match.
 struct FactTest: Hashable {
   enum Question: Hashable {
-    /// The value lies in these cells.
+    /// The value is in these cells.
     case isIn(CellSet)
-    /// One of the values does.
+    /// At least one of the values is.
     case someIn(CellSet)
-    /// There is a value, and every one does.
+    /// There is at least one value, and every value is.
     case eachIn(CellSet)
   }
 
@@ -44,10 +44,10 @@ struct FactTest: Hashable {
 }
 
 extension FactUniverse {
-  /// Into how many cells a fact's values are divided.
+  /// The number of cells of a fact's values.
   func cellCount(of fact: FactKey) -> Int { if case .fact(let key) = fact { values(of: key).count } else { 2 } }
 
-  /// The fact that a key asks about, and the question.
+  /// The fact that a key tests, and the test.
   func question(of criterion: Criterion) -> (fact: FactKey, question: FactTest.Question) {
     switch criterion.question {
     case .own(let text, let below, let proof): return (.own(text, below: below, proof: proof), .isIn(.flag(true)))
@@ -59,7 +59,7 @@ extension FactUniverse {
     }
   }
 
-  /// The values on which the key holds, by the evaluator's own test.
+  /// The values on which the key matches, by the evaluator's own test.
   private func cells(of key: String, where criterion: Criterion) -> CellSet {
     let contexts = contexts(of: key)
     return CellSet(count: contexts.count) { criterion.holds(on: contexts[$0]) == .yes }
@@ -67,6 +67,6 @@ extension FactUniverse {
 }
 
 extension CellSet {
-  /// Of a fact that is true or false: cell 1 is true.
+  /// The cell of a boolean fact: cell 1 is true.
   static func flag(_ value: Bool) -> CellSet { CellSet(count: 2) { $0 == (value ? 1 : 0) } }
 }

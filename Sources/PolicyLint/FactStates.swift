@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What every fact may still be, once some questions about it have been answered: one of its values, or unknown.
+/// The possible states of every fact after some tests: one of its values, or unknown.
 struct FactStates {
   private var states: [FactState]
   private let radio: RadioFacts
@@ -11,7 +11,7 @@ struct FactStates {
     radio = RadioFacts(formula)
   }
 
-  /// Takes an answer in. False where it contradicts those before.
+  /// Adds a test result. False if it contradicts earlier ones.
   mutating func answer(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
     guard states[test.fact].answer(test.question, holds, orUnknown: orUnknown) else { return false }
     guard radio.contains(test.fact) else { return true }
@@ -27,12 +27,12 @@ struct FactStates {
     return state.answer(test.question, holds, orUnknown: orUnknown)
   }
 
-  /// Takes cells away from a fact that has one value.
+  /// Removes cells of a fact that has one value.
   mutating func exclude(_ fact: Int, _ cells: CellSet) -> Bool {
     answer(FactTest(fact: fact, question: .isIn(cells)), false, orUnknown: true)
   }
 
-  /// Takes from each fact of a radio what the others rule out. They hang together as a tree, so once up and once down is enough.
+  /// Removes from each radio fact the states that the others exclude. The facts form a tree, so one pass up and one pass down are enough.
   private mutating func linkRadio() -> Bool {
     for pair in radio.pairs.reversed() where !restrict(pair.above, to: pair.rule.above(beside: presence(of: pair.below))) { return false }
     for pair in radio.pairs where !restrict(pair.below, to: pair.rule.below(beside: presence(of: pair.above))) { return false }
@@ -46,7 +46,7 @@ struct FactStates {
   }
 }
 
-/// What a fact of a radio may be, as far as the others depend on it; of the type: Wi-Fi, another or unknown.
+/// The possible states of a radio fact, as far as other facts depend on it. For the type: Wi-Fi, another or unknown.
 private struct Presence: OptionSet {
   let rawValue: UInt8
 
@@ -55,9 +55,9 @@ private struct Presence: OptionSet {
   static let unknown = Presence(rawValue: 4)
 }
 
-/// Which facts only a radio has, and what each says of another.
+/// The facts that only a radio has, and their dependencies.
 private struct RadioFacts {
-  /// What two facts may be at once.
+  /// The allowed combinations of two facts.
   struct Rule {
     let allowed: [(above: Presence, below: Presence)]
 
@@ -69,17 +69,17 @@ private struct RadioFacts {
       allowed.reduce(into: []) { result, pair in if above.contains(pair.above) { result.formUnion(pair.below) } }
     }
 
-    /// An SSID, an access point and a Wi-Fi security are there, or unknown, on Wi-Fi alone; what has one is Wi-Fi.
+    /// An SSID, an access point and a Wi-Fi security are present, or unknown, only on Wi-Fi. A link with one of them is Wi-Fi.
     static let typeAndFact = Rule(allowed: [
       (.present, [.absent, .present, .unknown]), (.absent, .absent), (.unknown, [.absent, .unknown]),
     ])
-    /// Only an SSID can be on a list. The list may be unreadable, which does not matter where there is no SSID.
+    /// Only an SSID can be on a list. The list may be unreadable, which does not matter without an SSID.
     static let nameAndList = Rule(allowed: [(.absent, .absent), (.present, [.absent, .present, .unknown]), (.unknown, .unknown)])
   }
 
-  /// From the root of the tree.
+  /// The pairs, from the root of the tree.
   private(set) var pairs: [(above: Int, below: Int, rule: Rule)] = []
-  /// Of each fact of a radio, the values that mean that it is there.
+  /// The values of each radio fact that mean that it is present.
   private(set) var present: [Int: CellSet] = [:]
 
   init(_ formula: Formula) {
@@ -105,18 +105,18 @@ private struct RadioFacts {
   func contains(_ fact: Int) -> Bool { present[fact] != nil }
 }
 
-/// What one fact may still be.
+/// The possible states of one fact.
 private struct FactState {
   private let cells: Int
   private var mayBeUnknown: Bool
-  /// Where it is known, the value, or each of several, lies in one of these.
+  /// If the fact is known, its value, or each of its values, is in one of these.
   private var allowed: CellSet
   private let isPlural: Bool
-  /// Of several values: into each of these at least one falls.
+  /// Of several values, at least one is in each of these.
   private var met: [CellSet] = []
   /// There is at least one value.
   private var isPresent = false
-  /// Not every value lies in one of these, or there is none.
+  /// For each of these, not every value is in it, or there is no value.
   private var left: [CellSet] = []
 
   init(_ fact: FactKey, cells: Int) {
@@ -142,14 +142,14 @@ private struct FactState {
 
   private var isPossible: Bool { mayBeUnknown || mayBeKnown }
 
-  /// Of several values, more never hurt, as long as they are allowed: so either all cells are hit or, where that fails, none.
+  /// Of several values, more are always possible if they are allowed. So either all cells are used or, if that fails, none.
   private var mayBeKnown: Bool {
     guard isPlural else { return !allowed.isEmpty }
     if met.isEmpty, !isPresent { return true }
     return !allowed.isEmpty && met.allSatisfy(allowed.intersects) && left.allSatisfy { !allowed.isSubset(of: $0) }
   }
 
-  /// Of a fact that has one value.
+  /// The presence of a fact that has one value.
   func presence(_ present: CellSet) -> Presence {
     var result: Presence = mayBeUnknown ? .unknown : []
     if allowed.intersects(present) { result.insert(.present) }

@@ -1,13 +1,13 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// The networks that a policy can tell apart, by representatives: for every fact one value out of each cell into which the policy's own
-/// constants divide its values. Whatever network there is, the policy judges one of these alike.
+/// Representatives of all networks that a policy can distinguish: one value out of each cell of every fact. The policy's own constants
+/// divide the values into cells. The policy gives every network the same decision as one of these.
 package struct FactUniverse: Sendable {
   private let valuesByFact: [String: [FactValue]]
   private let contextsByFact: [String: [EvaluationContext]]
 
-  /// `nil` where the constants are too many to reason about.
+  /// `nil` if there are too many constants.
   package init?(of conditions: [Condition]) {
     var constants: [String: Set<FactConstant>] = [:]
     for condition in conditions {
@@ -30,14 +30,14 @@ package struct FactUniverse: Sendable {
     contextsByFact = Dictionary(values.map { key, values in (key, values.compactMap { context(key, $0) }) }) { first, _ in first }
   }
 
-  /// One value of each cell; known and absent is the first. Of a fact of several values each is one of them.
+  /// One value of each cell; the first is known and absent. If a fact has several values, each is one of them.
   package func values(of fact: String) -> [FactValue] { valuesByFact[fact] ?? [] }
 
-  /// For each of the values, a network that has it, and of several no other.
+  /// For each of the values, a network that has only this value.
   func contexts(of fact: String) -> [EvaluationContext] { contextsByFact[fact] ?? [] }
 }
 
-/// A network of which the one fact is known.
+/// A network in which only this fact is known.
 private func context(_ key: String, _ value: FactValue) -> EvaluationContext? {
   guard let fact = FactTable.fact(key) else { return nil }
   // Only Wi-Fi has all facts.
@@ -49,7 +49,7 @@ private func context(_ key: String, _ value: FactValue) -> EvaluationContext? {
   return EvaluationContext(snapshot)
 }
 
-/// One value of each cell into which the constants divide those of a fact. `nil` where there are too many.
+/// One value of each cell into which the constants divide a fact's values. `nil` if there are too many.
 private func representatives(of fact: FactDeclaration, by constants: Set<FactConstant>) -> [FactValue]? {
   let texts: [String]
   switch fact.space {
@@ -93,7 +93,7 @@ private func hardwareAddresses(_ constants: Set<FactConstant>) -> [MACAddress] {
   return named.sorted() + (more.map { [$0] } ?? [])
 }
 
-/// The named ones, and a name of one label that is none of them and below none of them.
+/// The domains of the policy, and a single-label name that is none of them and below none of them.
 private func domains(_ constants: Set<FactConstant>) -> [DomainName] {
   let named = Set(constants.compactMap { if case .domain(let name) = $0 { name } else { nil } })
   var text = "elsewhere"
@@ -110,7 +110,8 @@ private func addresses(_ constants: Set<FactConstant>) -> [IPAddress] {
   return addressesToldApart(by: prefixes.union(named.map { .host($0) }))
 }
 
-/// One address of every cell: a cell's lowest address is a prefix's first, or the one after a prefix's last, or the family's first.
+/// One address of every cell. A cell's lowest address is the first of a prefix, the one after the last of a prefix, or the first of the
+/// family.
 private func addressesToldApart(by prefixes: Set<IPPrefix>) -> [IPAddress] {
   let ordered = prefixes.sorted()
   let edges = ordered.map(\.address) + ordered.compactMap(\.addressBehind) + [.unspecified(.v4), .unspecified(.v6)]
@@ -119,7 +120,7 @@ private func addressesToldApart(by prefixes: Set<IPPrefix>) -> [IPAddress] {
 }
 
 extension IPPrefix {
-  /// The address after the last one; `nil` at the end of the family.
+  /// The next address; `nil` at the end of the family.
   fileprivate var addressBehind: IPAddress? {
     let hostBits = family.bitWidth - length
     guard length > 0 else { return nil }

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Conditions as one graph of questions about facts, in which every named network stands once.
+/// Conditions as one graph of tests of facts; every named network is one node.
 struct Formula {
   enum Node {
     case constant(Bool)
@@ -9,39 +9,39 @@ struct Formula {
     case all([Int])
     case any([Int])
     case not(Int)
-    /// What a named network comes to.
+    /// The condition of a named network.
     case network(String, Int)
   }
 
-  /// A node, and whether it is to hold: for certain, or as far as is known. What is wanted of the whole is wanted of the parts alike.
+  /// A node and its required result: for certain, or as far as it is known. The same requirement applies to the parts.
   struct Goal: Hashable {
     var node: Int
     var holds = true
-    /// To be unknown will do.
+    /// An unknown result is sufficient too.
     var orUnknown = false
 
-    /// Everything else: not to hold for certain is to be unknown or not to hold.
+    /// The complement. Not to match for certain means to be unknown or not to match.
     static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds, orUnknown: !goal.orUnknown) }
 
     func orUnknown(_ will: Bool) -> Goal { Goal(node: node, holds: holds, orUnknown: will) }
 
-    /// The same of a part.
+    /// The same requirement for a part.
     func of(_ part: Int) -> Goal { Goal(node: part, holds: holds, orUnknown: orUnknown) }
 
-    /// The opposite of a part.
+    /// The opposite requirement for a part.
     func ofNegated(_ part: Int) -> Goal { Goal(node: part, holds: !holds, orUnknown: orUnknown) }
   }
 
   private(set) var nodes: [Node] = []
   private(set) var facts: [FactKey] = []
-  /// The conditions that were given, in their order.
+  /// The given conditions, in their order.
   private(set) var roots: [Goal] = []
   let universe: FactUniverse
   private let networks: NetworkTable
   private var factNumbers: [FactKey: Int] = [:]
   private var networkNodes: [String: Int] = [:]
 
-  /// `nil` where there is too much to reason about.
+  /// `nil` if the conditions are too many to reason about.
   init?(_ conditions: [Condition], networks: NetworkTable) {
     guard let universe = FactUniverse(of: networks.closure(of: conditions)) else { return nil }
     self.universe = universe
@@ -57,7 +57,7 @@ struct Formula {
   private mutating func add(_ condition: Condition) -> Int {
     switch condition {
     case .all(let parts): return add(.all(parts.map { add($0) }))
-    // An empty list is an absent key.
+    // An empty list means the same as an absent key.
     case .any(let parts): return add(parts.isEmpty ? .constant(true) : .any(parts.map { add($0) }))
     case .not(let part): return add(.not(add(part)))
     case .network(let names):
@@ -65,7 +65,7 @@ struct Formula {
       return add(names.isEmpty ? .constant(true) : .any(names.map { add(network: $0) }))
     case .criterion(let criterion):
       let (fact, question) = universe.question(of: criterion)
-      // Whether it is on a list hangs on the SSID.
+      // Membership in a list depends on the SSID.
       if case .own(_, let below?, _) = fact { _ = number(of: .fact(below)) }
       return add(.test(FactTest(fact: number(of: fact), question: question), key: condition.key))
     }
@@ -73,7 +73,7 @@ struct Formula {
 
   private mutating func add(network name: String) -> Int {
     if let known = networkNodes[name] { return known }
-    // Until it is known it never holds: a network that names itself is an error, told elsewhere.
+    // Until it is known it never matches. A network that names itself is an error, which is reported elsewhere.
     networkNodes[name] = add(.constant(false))
     let node: Int
     switch networks[name] {

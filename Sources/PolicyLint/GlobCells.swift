@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// A pattern over bytes, cut into what stands for one byte or for any run of them.
+/// A pattern over bytes, split into tokens that match one byte or any run of bytes.
 enum PatternToken: Hashable {
   case byte(UInt8)
   case anyByte
@@ -14,9 +14,9 @@ extension Glob {
   }
 }
 
-/// The strings that a policy's patterns can tell apart: for every combination of patterns that some string can match, one such string.
+/// The strings that a policy's patterns can distinguish: one string for every combination of patterns that some string can match.
 ///
-/// All patterns are run at once, as one automaton, over shorter strings before longer ones. `nil` where there are too many states.
+/// All patterns are run at once, as one automaton, over shorter strings before longer ones. `nil` if there are too many states.
 func stringsToldApart(
   by patterns: [[PatternToken]], lengths: ClosedRange<Int>, isAllowed: (UInt8) -> Bool, isForbidden: ([UInt8]) -> Bool = { _ in false }
 ) -> [[UInt8]]? {
@@ -36,7 +36,7 @@ func stringsToldApart(
         work += automaton.size
         guard work < 20_000_000 else { return nil }
         let (state, longer) = (automaton.step(state, byte), text + [byte])
-        // A state that was only met in a string which does not count has yet to be met.
+        // A state of a string that does not count can still be reached by another string.
         let counts = length + 1 >= lengths.lowerBound && !isForbidden(longer)
         if counts ? seen.insert(state).inserted : !seen.contains(state) { next.append((state, longer)) }
       }
@@ -46,10 +46,10 @@ func stringsToldApart(
   return strings
 }
 
-/// Several patterns side by side; a state is the set of the places that each of them may be at.
+/// Several patterns in parallel. A state is the set of the possible positions in each of them.
 private struct PatternAutomaton {
   private let patterns: [[PatternToken]]
-  /// Where each pattern's places begin.
+  /// The start of each pattern's positions.
   private let starts: [Int]
   let size: Int
 
@@ -85,10 +85,10 @@ private struct PatternAutomaton {
     return next
   }
 
-  /// Which patterns match what was read.
+  /// The patterns that match the input so far.
   func verdict(_ state: [UInt64]) -> [Bool] { patterns.indices.map { isSet(starts[$0] + patterns[$0].count, in: state) } }
 
-  /// The bytes that some pattern names and, last or first of all others, one that none does.
+  /// The bytes in the patterns, and one byte that is in none of them.
   func alphabet(_ isAllowed: (UInt8) -> Bool) -> [UInt8] {
     var named = Set<UInt8>()
     for pattern in patterns { for case .byte(let byte) in pattern { named.insert(byte) } }
@@ -100,7 +100,7 @@ private struct PatternAutomaton {
 
   private func isSet(_ bit: Int, in state: [UInt64]) -> Bool { state[bit / 64] >> UInt64(bit % 64) & 1 == 1 }
 
-  /// A run may be empty, so its end is reached with its beginning.
+  /// A run may be empty, so its end is reached together with its beginning.
   private func enter(_ place: Int, of pattern: Int, in state: inout [UInt64]) {
     var place = place
     while true {

@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// Tunnels whose link would have the name of another, and WireGuard peers that nothing can be heard from.
+/// Finds tunnels whose link would have the name of another link, and WireGuard peers that cannot respond.
 func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFinding] {
   switch tunnel.provider {
   case .wireGuard(let provider):
@@ -19,13 +19,13 @@ private func takenName(_ name: String, of tunnel: TunnelPolicy, help: String) ->
   return [LintFinding(.takenLinkName, "the link of `\(tunnel.name)` would be called `\(name)`, \(whose)", help: help, at: tunnel.location)]
 }
 
-/// Who usually has a link of this name, for `…, which is the loopback link`; `nil`: nobody.
+/// The usual owner of a link name, for `…, which is the loopback link`; `nil`: none.
 private func owner(ofLinkName name: String) -> String? {
   switch name {
   case "lo": return "which is the loopback link of every machine"
   case "all", "default": return "which in /proc/sys/net stands for every link"
   case "docker0", "virbr0", "podman0", "lxcbr0", "lxdbr0": return "as a bridge of containers or virtual machines is"
-  // Made by modules of the kernel, in every namespace.
+  // Created by kernel modules, in every namespace.
   case "tunl0", "sit0", "ip6tnl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "ip6gre0", "bonding_masters":
     return "which the kernel takes for itself"
   default: break
@@ -34,7 +34,7 @@ private func owner(ofLinkName name: String) -> String? {
   if let stem = stems.first(where: name.hasPrefix), name.count > stem.count, name.dropFirst(stem.count).allSatisfy(\.isNumber) {
     return "as the kernel calls network cards"
   }
-  // systemd.net-naming-scheme(7): medium, kind of place, place.
+  // systemd.net-naming-scheme(7): medium, kind of location, location.
   let rest = ["en", "wl", "ww"].first(where: name.hasPrefix).map { name.dropFirst($0.count) }
   guard let rest, let kind = rest.first, "ospx".contains(kind), let next = rest.dropFirst().first else { return nil }
   return (kind == "x" ? next.isHexDigit : next.isNumber) ? "as udev calls network cards" : nil

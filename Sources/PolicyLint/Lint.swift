@@ -1,11 +1,12 @@
 package import NetworkTypes
 package import RoamwardCore
 
-/// What policies say but probably do not mean, in order of place.
+/// Finds likely mistakes in policies, in order of place.
 ///
-/// Rules are judged by reasoning over their matches, exactly: a rule is called dead if and only if it decides on no network, whatever is
-/// known or unknown of it. Where that would take too long, nothing is said. Files in `unreliable` could not be read whole: nothing is said
-/// of their tunnels, and nothing is concluded from their networks. `ownAddresses` are those of the machine that the policies are for.
+/// Rules are checked by exact reasoning over their matches. A rule is called dead if and only if it decides on no network, whatever is
+/// known or unknown of it. If that would take too long, nothing is reported. Files in `unreliable` could not be read completely: their
+/// tunnels are not checked, and no conclusions follow from their networks. `ownAddresses` are those of the machine that the policies are
+/// for.
 package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddresses: Set<IPAddress> = []) -> [LintFinding] {
   let networks = NetworkTable(policies.networks, unreliable: unreliable)
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }
@@ -27,13 +28,13 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   }
 }
 
-/// The named networks, as conditions of rules find them.
+/// The named networks, as the conditions of rules find them.
 struct NetworkTable {
   enum Entry {
     case defined(NamedNetwork)
-    /// Its file could not be read whole: it may hold or not.
+    /// Its file could not be read completely: it may match or not.
     case opaque
-    /// No file names it: it never holds.
+    /// It is in no file: it never matches.
     case missing
   }
 
@@ -50,7 +51,7 @@ struct NetworkTable {
     return unreliable.contains(network.location.file) ? .opaque : .defined(network)
   }
 
-  /// The conditions and, once each, those of all networks that they lead to.
+  /// The conditions, and those of all networks that they name, each once.
   func closure(of conditions: [Condition]) -> [Condition] {
     var result = conditions
     var seen = Set<String>()
@@ -66,7 +67,7 @@ struct NetworkTable {
 }
 
 extension Condition {
-  /// Every key below, without going into named networks.
+  /// Every key below the condition, without those of named networks.
   func forEachKey(_ body: (Condition) -> Void) {
     switch self {
     case .all(let parts), .any(let parts): for part in parts { part.forEachKey(body) }

@@ -1,34 +1,43 @@
 package import RoamwardCore
 
-/// Something that a policy says, but probably does not mean.
+/// A likely mistake in a policy.
 package struct LintFinding: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Earlier rules hold wherever this one does.
+    /// Earlier rules match wherever this one does.
     case shadowedRule = "shadowed-rule"
     /// A rule whose match contradicts itself.
     case impossibleRule = "impossible-rule"
+    /// A named network whose condition contradicts itself.
     case impossibleNetwork = "impossible-network"
     /// There are networks on which no rule matches.
     case noCatchAll = "no-catch-all"
+    /// A `not` that excludes nothing.
     case pointlessNot = "pointless-not"
+    /// A named network that no rule uses.
     case unusedNetwork = "unused-network"
-    /// A rule that starts the tunnel for look-ups of names, which this version does not do, beside a kill switch.
+    /// A rule that starts the tunnel for look-ups of names, which this version does not support, together with a kill switch.
     case killSwitchNotStarted = "kill-switch-not-started"
-    /// A tunnel goes down on facts that any stranger's network could show.
+    /// A tunnel is disconnected on facts that any stranger's network could show.
     case weakEvidence = "weak-evidence"
-    /// Two enterprise tunnels are wanted on one network, where only one runs.
+    /// Two enterprise tunnels are wanted on one network, but only one runs.
     case exclusiveTunnels = "exclusive-tunnels"
+    /// Two personal tunnels include the same prefix.
     case overlappingRoutes = "overlapping-routes"
+    /// Two tunnels claim the same domain.
     case overlappingDomains = "overlapping-domains"
+    /// An excluded prefix outside all included prefixes.
     case pointlessExclusion = "pointless-exclusion"
+    /// The name of an endpoint is looked up through the tunnel that needs it.
     case endpointInDomains = "endpoint-in-domains"
+    /// The host of a probe is behind a tunnel.
     case probeInTunnel = "probe-in-tunnel"
+    /// A tunnel's name server is not behind the tunnel.
     case unroutedServer = "unrouted-server"
-    /// A tunnel's link would be called as another link is.
+    /// A tunnel's link would have the name of another link.
     case takenLinkName = "taken-link-name"
     /// A WireGuard file without a peer.
     case noPeer = "no-peer"
-    /// An endpoint at which no gateway can be.
+    /// An endpoint that cannot be a gateway.
     case unusableEndpoint = "unusable-endpoint"
   }
 
@@ -40,10 +49,10 @@ package struct LintFinding: Hashable, Sendable {
   package var severity = Severity.warning
   /// One line, lower case, without a full stop.
   package var message: String
-  /// One line with the cure.
+  /// A suggested solution, on one line.
   package var help: String
   package var location: SourceLocation
-  /// The other place that has to do with it.
+  /// The other place that is involved.
   package var related: SourceLocation?
 
   package init(_ kind: Kind, _ message: String, help: String, at location: SourceLocation, related: SourceLocation? = nil) {

@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// Domains that two tunnels claim for their own servers. A domain below another's is meant: the longer name wins.
+/// Finds domains that two tunnels claim for their own servers. A domain below another tunnel's domain is intended: the longer name wins.
 func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var claims: [DomainName: Int] = [:]
   var findings: [LintFinding] = []
@@ -26,7 +26,7 @@ func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   return findings
 }
 
-/// Peers whose name is to be looked up through a tunnel that may need it to come up.
+/// Finds peers whose name is looked up through a tunnel that may need it to connect.
 func endpointsInside(_ tunnels: [TunnelPolicy]) -> [LintFinding] {
   var claims: [DomainName: [Int]] = [:]
   for (i, tunnel) in tunnels.enumerated() {

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Probes in a tunnel's matches that the tunnel itself would answer once it is up: the verdict would hang on the tunnel it decides about.
+/// Finds probes in a tunnel's rules that the tunnel itself would answer when it is up: the decision would depend on its own tunnel.
 func probesInside(_ tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding] {
   var findings: [LintFinding] = []
   var told = Set<String>()

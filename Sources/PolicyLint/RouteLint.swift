@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Excluded prefixes of which nothing is included.
+/// Finds excluded prefixes outside all included prefixes.
 func pointlessExclusions(in tunnel: TunnelPolicy) -> [LintFinding] {
   guard let includes = tunnel.knownIncludes, let excludes = tunnel.routes?.exclude else { return [] }
   return excludes.filter { excluded in !includes.contains { $0.overlaps(excluded) } }.map {
@@ -11,7 +11,7 @@ func pointlessExclusions(in tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
-/// Name servers that the tunnel brings, but does not lead to.
+/// Finds name servers of a tunnel that are not routed through it.
 func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
   guard let includes = tunnel.knownIncludes, let servers = tunnel.dns?.servers else { return [] }
   return servers.filter { !$0.isLoopback && !tunnel.takes($0, within: includes) }.map {
@@ -21,9 +21,8 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
-/// Prefixes that two personal tunnels take, so that it depends on which comes first; enterprise tunnels are never up
-/// together. Beside a tunnel that takes everything, narrower prefixes are meant; and what one of the two excludes is not
-/// contested. One finding for two tunnels.
+/// Finds prefixes of two personal tunnels, so that their order decides. Enterprise tunnels are never up together. Narrower prefixes beside
+/// a tunnel that includes everything are intended. A prefix that one of the two excludes is no conflict. One finding for two tunnels.
 func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var findings: [LintFinding] = []
   let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in
@@ -32,7 +31,7 @@ func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var told = Set<[Int]>()
   var open: [(prefix: IPPrefix, tunnel: Int)] = []
   for claim in claims.sorted(by: { ($0.prefix, $0.tunnel) < ($1.prefix, $1.tunnel) }) {
-    // What does not hold this one holds none of those that follow.
+    // A prefix that does not contain this one contains none of the following ones.
     while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
     let rival = open.last { other in
       other.tunnel != claim.tunnel && (other.prefix.length > 0 || claim.prefix.length == 0)

@@ -1,6 +1,6 @@
 import RoamwardCore
 
-/// Rules that no network reaches, networks that no rule matches on, and criteria that change nothing.
+/// Finds rules that no network reaches, networks on which no rule matches, and criteria without effect.
 func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding] {
   let rules = tunnel.onDemand.rules
   guard let last = rules.last, let formula = Formula(rules.map(\.match), networks: networks) else { return [] }
@@ -28,8 +28,8 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
   return findings
 }
 
-/// A kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups:
-/// the tunnel is not wanted there.
+/// Finds a kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups: the tunnel is not
+/// wanted there.
 private func killSwitchNotStarted(by index: Int, in tunnel: TunnelPolicy) -> LintFinding? {
   let rule = tunnel.onDemand.rules[index]
   guard rule.action == .evaluateConnection, rule.connections.contains(where: { $0.action != .neverConnect }) else { return nil }
@@ -47,7 +47,7 @@ private func killSwitchNotStarted(by index: Int, in tunnel: TunnelPolicy) -> Lin
   }
 }
 
-/// Networks that never hold, and criteria in them that change nothing.
+/// Finds networks that never match, and criteria in them without effect.
 func lintNetwork(_ network: NamedNetwork, networks: NetworkTable) -> [LintFinding] {
   guard let formula = Formula([network.condition], networks: networks) else { return [] }
   var reasoning = RuleReasoning(formula)
@@ -62,7 +62,7 @@ func lintNetwork(_ network: NamedNetwork, networks: NetworkTable) -> [LintFindin
   }
 }
 
-/// Networks that no rule leads to. A set without tunnels is a part of one, and nothing is said.
+/// Finds networks that no rule uses. A set without tunnels is part of a larger one and is not checked.
 func unusedNetworks(in policies: PolicySet) -> [LintFinding] {
   guard !policies.tunnels.isEmpty else { return [] }
   let byName = Dictionary(policies.networks.map { ($0.name, $0) }) { first, _ in first }

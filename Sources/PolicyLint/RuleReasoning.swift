@@ -1,21 +1,21 @@
 import RoamwardCore
 
-/// What follows from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
+/// Conclusions from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
 ///
-/// A fact may be unknown, and a match with it. In the end an unknown match counts as the rule says, so a rule that holds on no network may
-/// decide, and one that holds wherever the next one does may let it decide.
+/// A fact may be unknown, and then a match may be too. In the end the rule defines the result of an unknown match. So a rule that matches
+/// on no network may decide. A rule that matches wherever the next one does may let the next one decide.
 struct RuleReasoning {
-  /// Why no network reaches a rule. Rules count from 0.
+  /// The reason why no network reaches a rule. Rules count from 0.
   enum Death {
-    /// These keys of its own contradict one another. A rule that takes an unknown match for one decides all the same, until they are known.
+    /// These keys of the rule contradict one another. A rule that counts an unknown match as a match still decides until they are known.
     case impossible([String], decidesUnknown: Bool)
     case afterCatchAll(Int)
-    /// Wherever it holds, one of these does. With one of them less that is no longer so.
+    /// Wherever it matches, one of these rules does. The list is minimal.
     case shadowed([Int])
   }
 
   let formula: Formula
-  /// For each rule, whether an unknown match counts as one in the end.
+  /// For each rule, true if an unknown match counts as a match in the end.
   private let unknownCounts: [Bool]
   var search: Satisfiability
 
@@ -27,7 +27,7 @@ struct RuleReasoning {
 
   mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? { search.isPossible(goals) }
 
-  /// `nil` for a rule that some network reaches, and where that could not be found out.
+  /// `nil` if some network reaches the rule, or if the search gave up.
   mutating func death(of rule: Int) -> Death? {
     let isReached = isPossible(reach(rule))
     if isReached != false, !unknownCounts[rule] { return nil }
@@ -47,15 +47,15 @@ struct RuleReasoning {
     return .shadowed(needed)
   }
 
-  /// That a rule's match counts as one once the decision waits no longer.
+  /// The rule's match counts as a match when the decision waits no longer.
   private func taking(_ rule: Int) -> Formula.Goal {
     formula.roots[rule].orUnknown(unknownCounts[rule])
   }
 
-  /// The goals of a network on which this rule decides.
+  /// The goals for a network on which this rule decides.
   func reach(_ rule: Int) -> [Formula.Goal] { (0..<rule).map { !taking($0) } + [taking(rule)] }
 
-  /// Keys of parts that cannot hold together, as few as will do.
+  /// A minimal set of keys whose parts cannot match together.
   mutating func conflict(in goal: Formula.Goal) -> [String] {
     guard goal.holds, case .all(var parts) = formula.nodes[goal.node] else { return formula.keys(below: goal.node) }
     for part in parts {
@@ -74,7 +74,7 @@ struct RuleReasoning {
     return keys
   }
 
-  /// The keys of every `not` that excludes nothing which the criteria beside it leave. Networks are not gone into.
+  /// The keys of every `not` that excludes nothing more than the criteria beside it. Named networks are not followed.
   mutating func pointlessNots(below goal: Formula.Goal) -> [[String]] {
     var found: [[String]] = []
     var rest = [goal.node]
@@ -88,7 +88,7 @@ struct RuleReasoning {
           }
           let others = parts.filter { $0 != part }.map { Formula.Goal(node: $0) }
           guard isPossible(others) == true else { continue }
-          // Neither turns what holds into less, nor what is unknown into what does not hold.
+          // The `not` neither excludes networks that match nor turns an unknown result into no match.
           let excluded = Formula.Goal(node: inner)
           if isPossible(others + [excluded.orUnknown(true)]) == false, isPossible(others.map { $0.orUnknown(true) } + [excluded]) == false {
             found.append(formula.keys(below: inner))

@@ -1,12 +1,12 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Whether some network, known as far as may be, makes all goals come true. Exact over the formula's universe; the work is bounded.
+/// Decides if some network, known or partly unknown, meets all goals. It is exact over the formula's universe; the work is bounded.
 struct Satisfiability {
-  /// There was more to try than is worth the wait.
+  /// The search exceeded its limit.
   struct GaveUp: Error {}
 
-  /// What the answer to one question may cost, and all questions together: tests of single facts.
+  /// The maximum cost of one question, and of all questions together, in tests of single facts.
   static let stepsPerQuestion = 200_000
   static let stepsInAll = 1_000_000
 
@@ -16,12 +16,12 @@ struct Satisfiability {
 
   init(_ formula: Formula) { self.formula = formula }
 
-  /// `nil` where it took too long to find out.
+  /// `nil` if the search gave up.
   mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? {
     do throws(GaveUp) { return try solution(of: goals, from: FactStates(formula)) != nil } catch { return nil }
   }
 
-  /// A network, or rather all that is alike, on which the goals come true.
+  /// A network, or rather a class of equivalent networks, that meets the goals.
   mutating func solution(of goals: [Formula.Goal], from states: FactStates) throws(GaveUp) -> FactStates? {
     stepsBefore += steps
     steps = 0
@@ -30,7 +30,7 @@ struct Satisfiability {
     return try solve(search, depth: 0)
   }
 
-  /// Whether a goal is met for certain, or cannot be met any more.
+  /// The result of a goal: met for certain, impossible, or open.
   mutating func verdict(on goal: Formula.Goal, given states: FactStates) throws(GaveUp) -> Truth {
     try count()
     switch formula.nodes[goal.node] {
@@ -55,7 +55,7 @@ struct Satisfiability {
 
   private struct Branch {
     var states: FactStates
-    /// Goals of which one part suffices, and none is met yet.
+    /// Open goals for which one part is sufficient.
     var open: [Formula.Goal] = []
   }
 
@@ -64,7 +64,7 @@ struct Satisfiability {
     if steps > Self.stepsPerQuestion || stepsBefore + steps > Self.stepsInAll { throw GaveUp() }
   }
 
-  /// Answers all that follows from the goals without a choice. False where they contradict one another.
+  /// Applies everything that follows from the goals without a choice. False if they contradict one another.
   private mutating func settle(_ goals: [Formula.Goal], in branch: inout Branch) throws(GaveUp) -> Bool {
     var rest = goals
     while let goal = rest.popLast() {
@@ -85,7 +85,7 @@ struct Satisfiability {
     return true
   }
 
-  /// Drops open goals that are met, settles those with one way left, and tries the ways of the one that has fewest.
+  /// Removes open goals that are met, applies those with one way left, and tries the ways of the one that has fewest.
   private mutating func solve(_ start: Branch, depth: Int) throws(GaveUp) -> FactStates? {
     if depth > 256 { throw GaveUp() }
     var branch = start
@@ -119,7 +119,7 @@ struct Satisfiability {
     return nil
   }
 
-  /// The parts of a disjunction that can still come true; `nil` where one has.
+  /// The parts of a disjunction that are still possible; `nil` if one is met.
   private mutating func ways(to goal: Formula.Goal, given states: FactStates) throws(GaveUp) -> [Formula.Goal]? {
     var ways: [Formula.Goal] = []
     for part in formula.parts(of: goal) {
@@ -134,7 +134,7 @@ struct Satisfiability {
 }
 
 extension Formula {
-  /// Whether one part suffices to meet the goal.
+  /// True if one part is sufficient to meet the goal.
   func isDisjunction(_ goal: Goal) -> Bool {
     switch nodes[goal.node] {
     case .all: !goal.holds

@@ -3,7 +3,7 @@ import NetworkTypes
 import RoamwardCore
 
 extension TunnelPolicy {
-  /// The prefixes that go into the tunnel, as `tunnelRoutes` makes them; `nil` where only the provider knows.
+  /// The prefixes that go into the tunnel, as `tunnelRoutes` makes them; `nil` if only the provider knows them.
   var knownIncludes: [IPPrefix]? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = routes?.include, !include.isEmpty { return include }
@@ -12,21 +12,22 @@ extension TunnelPolicy {
     return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
   }
 
-  /// Whether the tunnel takes an address: the longest prefix that holds it decides, and an exclusion beats an equal inclusion.
+  /// True if the tunnel takes an address. The longest prefix that contains it decides; an exclusion takes precedence over an equal
+  /// inclusion.
   func takes(_ address: IPAddress, within includes: [IPPrefix]) -> Bool {
     let included = includes.filter { $0.contains(address) }.map(\.length).max() ?? -1
     let excluded = (routes?.exclude ?? []).filter { $0.contains(address) }.map(\.length).max() ?? -1
     return included > excluded
   }
 
-  /// The domains that the policy names for the tunnel's servers; without `.`, which stands for every name.
+  /// The domains that the policy names for the tunnel's servers, without `.`, which means every name.
   var matchDomainNames: [DomainName] {
     (dns?.matchDomains ?? []).compactMap { if case .within(let name) = $0 { name } else { nil } }
   }
 }
 
 extension DomainName {
-  /// The name and every name above it, from the longest.
+  /// The name and all its parent names, starting with the longest.
   var selfAndParents: [DomainName] {
     var names: [DomainName] = []
     var rest = text[...]

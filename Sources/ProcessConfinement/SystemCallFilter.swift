@@ -1,9 +1,9 @@
 internal import CConfinement
 package import LinuxIO
 
-/// The system calls of a program at work, as data (seccomp(2)): what no rule allows fails with EPERM.
+/// The system calls that a program may use, as data (seccomp(2)); all others fail with EPERM.
 package struct SystemCallFilter {
-  /// What an argument has to be, by its number from 0: `(argument & mask) == value`.
+  /// The required value of an argument, by its number from 0: `(argument & mask) == value`.
   package struct Test: Hashable, Sendable {
     package let argument: UInt32
     package let mask: UInt64
@@ -21,16 +21,16 @@ package struct SystemCallFilter {
     let tests: [Test]
     let error: Int32
 
-    /// Allowed where each of the tests holds, two at most.
+    /// Allows the call if all tests match; at most two.
     package static func allow(_ call: String, where tests: Test...) -> Rule { Rule(call: call, tests: tests, error: 0) }
 
-    /// Not made; its caller gets this errno value.
+    /// Rejects the call with this errno value.
     package static func answer(_ call: String, _ error: Int32) -> Rule { Rule(call: call, tests: [], error: error) }
   }
 
   private let rules: [cconfinement_rule]
 
-  /// EINVAL for a name that the kernel's interface does not have, or more tests than two.
+  /// EINVAL for an unknown system call name, or more than two tests.
   package init(_ rules: [Rule]) throws(SystemError) {
     var compiled: [cconfinement_rule] = []
     for rule in rules {
@@ -50,7 +50,7 @@ package struct SystemCallFilter {
     self.rules = compiled
   }
 
-  /// In force from here on, on every thread, for good. 0, or an errno value. A call by the numbers of another
-  /// architecture ends the process.
+  /// Activates the filter irrevocably, for every thread. 0, or an errno value. A call by the numbers of another architecture ends the
+  /// process.
   package func load() -> Int32 { rules.withUnsafeBufferPointer { -cconfinement_load($0.baseAddress, $0.count) } }
 }

@@ -1,20 +1,20 @@
 internal import CCrypto
 
-/// A CMS message (RFC 5652), read whole into memory of libcrypto. The only code that touches such memory.
+/// A CMS message (RFC 5652) in memory of libcrypto. This is the only code that accesses such memory.
 package struct SignedMessage: ~Copyable {
-  /// What a check of signature and chain found.
+  /// The result of checking signature and chain.
   package enum Verification: Hashable, Sendable {
-    /// Both are good, by the certificates that this machine trusts and those of the files.
+    /// Both are valid, by the certificates that this machine trusts and those of the files.
     case good
-    /// One of the files has none.
+    /// One of the files has no certificate.
     case noCertificates(file: String)
-    /// In OpenSSL's words, which may quote the message.
+    /// Invalid; the text is OpenSSL's and may quote the message.
     case refuted(String)
   }
 
   private let message: OpaquePointer
 
-  /// DER, BER or PEM; `nil` for what is not a complete message.
+  /// Parses DER, BER or PEM; `nil` if it is not a complete message.
   ///
   /// - Parameter bytes: fewer than 2 GiB.
   package init?(_ bytes: [UInt8]) {
@@ -24,7 +24,7 @@ package struct SignedMessage: ~Copyable {
 
   deinit { CMS_ContentInfo_free(message) }
 
-  /// What is signed; `nil` where the message is no signed one, or does not carry it.
+  /// The signed contents; `nil` if the message is not signed or does not contain them.
   package var contents: [UInt8]? {
     defer { ERR_clear_error() }
     guard OBJ_obj2nid(CMS_get0_type(message)) == NID_pkcs7_signed, let place = CMS_get0_content(message), let octets = place.pointee,
@@ -33,7 +33,7 @@ package struct SignedMessage: ~Copyable {
     return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(octets))))
   }
 
-  /// Subjects (RFC 2253) of the certificates that the message itself carries for its signers, whether or not they are to be trusted.
+  /// Subjects (RFC 2253) of the signers' certificates in the message, trusted or not.
   package var signers: [String] {
     defer { ERR_clear_error() }
     let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY) | UInt32(CMS_NO_ATTR_VERIFY) | UInt32(CMS_NO_CONTENT_VERIFY)
@@ -44,14 +44,14 @@ package struct SignedMessage: ~Copyable {
 
   /// Checks signature and chain.
   ///
-  /// - Parameter files: PEM certificates to trust, besides those of this machine.
+  /// - Parameter files: PEM certificates to trust, in addition to those of this machine.
   package func verify(trusting files: [String]) -> Verification {
     defer { ERR_clear_error() }
     guard let store = X509_STORE_new() else { return .refuted("out of memory") }
     defer { X509_STORE_free(store) }
     X509_STORE_set_default_paths(store)
     for file in files where X509_STORE_load_file(store, file) != 1 { return .noCertificates(file: file) }
-    // Profiles are signed with certificates of every purpose, those of web servers among them.
+    // Profiles are signed with certificates of any purpose, including those of web servers.
     X509_STORE_set_purpose(store, X509_PURPOSE_ANY)
     guard let output = BIO_new(BIO_s_null()) else { return .refuted("out of memory") }
     defer { BIO_free(output) }
@@ -80,7 +80,7 @@ private func subject(of certificate: OpaquePointer) -> String {
   return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
 }
 
-/// The first words of OpenSSL's error queue that tell something, with what they add: `certificate verify error: self-signed certificate`.
+/// The first useful message of OpenSSL's error queue, with its details: `certificate verify error: self-signed certificate`.
 private func lastReason() -> String {
   var data: UnsafePointer<CChar>?
   var flags: Int32 = 0

@@ -1,28 +1,28 @@
 internal import CExpat
 
-/// What expat found, as a value. Names and texts are repaired where they are no UTF-8.
+/// An expat event, as a value. Names and texts that are not UTF-8 are repaired.
 package enum XMLEvent {
   case begin(String)
   case end(String)
-  /// A piece of the text of an element: UTF-8, but for what a piece may cut.
+  /// A part of the text of an element, in UTF-8; a part may end within a character.
   case characters([UInt8])
-  /// The document type declares things of its own, such as entities.
+  /// The document type has its own declarations, such as entities.
   case ownDeclarations
   /// An entity that XML does not define. It is not expanded.
   case undefinedEntity
 }
 
-/// Why a text was not read to its end.
+/// The reason why a text was not read to its end.
 package struct XMLSyntaxError: Error {
-  /// In expat's words.
+  /// expat's error message.
   package let reason: String
   package let line: Int
 }
 
-/// Reads a whole XML document and gives its events, each with its line from 1, until `handle` returns `false`: then nothing more is read,
-/// and nothing is thrown. Nothing is fetched.
+/// Reads a whole XML document and passes its events to `handle`, each with its line from 1. If `handle` returns `false`, reading stops
+/// without an error. Nothing is fetched.
 ///
-/// The only code that touches memory of expat's, which is hardened against hostile input and does not recurse.
+/// This is the only code that accesses expat's memory. expat is hardened against hostile input and does not recurse.
 ///
 /// - Parameter bytes: fewer than 2 GiB.
 package func readXML(_ bytes: [UInt8], handle: (_ event: XMLEvent, _ line: Int) -> Bool) throws(XMLSyntaxError) {
@@ -55,7 +55,7 @@ package func readXML(_ bytes: [UInt8], handle: (_ event: XMLEvent, _ line: Int) 
   if let failure { throw failure }
 }
 
-/// What expat's handlers reach through its pointer to user data, within `readXML`.
+/// The state that expat's handlers access through the user-data pointer, during `readXML`.
 private final class Receiver {
   private let parser: XML_Parser
   private let handle: (XMLEvent, Int) -> Bool
@@ -68,7 +68,7 @@ private final class Receiver {
 
   var line: Int { Int(XML_GetCurrentLineNumber(parser)) }
 
-  /// expat may have a last event or two after it was stopped.
+  /// expat may send one or two more events after it was stopped.
   func receive(_ event: XMLEvent) {
     if isStopped || handle(event, line) { return }
     isStopped = true

@@ -1,6 +1,6 @@
 internal import CYAML
 
-/// What libyaml saw, as a value.
+/// A libyaml event, as a value.
 package struct YAMLEvent {
   package enum Kind {
     case streamStart, streamEnd, documentStart, documentEnd
@@ -25,14 +25,14 @@ package struct YAMLEvent {
 /// The text is not YAML.
 package struct YAMLSyntaxError: Error {
   package let problem: String
-  /// What was being read, and since where.
+  /// The construct that was being parsed, and its start.
   package let context: (text: String, mark: YAMLEvent.Mark)?
   package let mark: YAMLEvent.Mark
 }
 
-/// Owns a libyaml parser and a copy of its input. The only code that touches memory of libyaml's.
+/// A libyaml parser and a copy of its input. This is the only code that accesses libyaml's memory.
 ///
-/// libyaml reads lazily: nothing past a refused event is ever looked at, and aliases are never followed.
+/// libyaml reads lazily: nothing past a refused event is parsed, and aliases are never followed.
 package struct YAMLEventStream: ~Copyable {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let input: UnsafeMutableBufferPointer<UInt8>
@@ -56,7 +56,7 @@ package struct YAMLEventStream: ~Copyable {
     input.deallocate()
   }
 
-  /// Not to be called again after `.streamEnd` or an error.
+  /// The next event. Do not call it after `.streamEnd` or an error.
   package mutating func next() throws(YAMLSyntaxError) -> YAMLEvent {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw error }

@@ -2,7 +2,7 @@ import Glibc
 import LinuxIO
 import ProbeWorker
 
-// No argument parser: it would double what this program keeps in memory.
+// No argument parser: it would double this program's memory use.
 private let usage = """
   usage: roamward-probe --check
 

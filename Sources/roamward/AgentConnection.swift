@@ -8,7 +8,7 @@ struct AgentOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"))
   var socket: String = getenv("ROAMWARD_SOCKET").map { String(cString: $0) } ?? ControlClient.defaultPath
 
-  /// Connects, or says how to start an agent.
+  /// Connects to the agent; a failure says how to start one.
   func connect() throws -> ControlClient {
     do throws(ControlClient.Failure) {
       return try ControlClient(path: socket)
@@ -18,15 +18,15 @@ struct AgentOptions: ParsableArguments {
     }
   }
 
-  /// Whether an agent listens there.
+  /// True if an agent is listening on the socket.
   var isAnswering: Bool { (try? ControlClient(path: socket)) != nil }
 
-  /// One request; a refusal is printed and ends the program.
+  /// Sends one request. A refusal is printed and ends the program.
   func ask(_ request: Request) throws -> JSON {
     try with { client throws(ControlClient.Failure) in try client.ask(request) }
   }
 
-  /// The agent's report; without one the program ends.
+  /// The agent's report; if there is none, the program ends.
   func status() throws -> StatusReport {
     try with { client throws(ControlClient.Failure) in try client.status() }
   }

@@ -45,7 +45,7 @@ struct Apply: ParsableCommand {
     }
   }
 
-  /// The policies, and of the files that they name those that lie beside them.
+  /// The policies, and the files beside them that they name.
   private func read() throws -> [ApplyRequest.File] {
     guard let resolved = realpath(path, nil) else { throw trouble("\(path): \(String(cString: strerror(errno)))") }
     defer { free(resolved) }
@@ -53,7 +53,7 @@ struct Apply: ParsableCommand {
     let isFolder = opendir(whole).map { closedir($0) } != nil
     let folder = isFolder ? whole : Folder.parent(of: whole)
     let beside = Folder.names(in: folder)
-    // Those that only mask others are policies too.
+    // Files that only mask others are policies too.
     var names = isFolder ? beside.filter { name in [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } } : [lastComponent(whole)]
     let dependencies = loadPolicies(layers: [whole], requireRootOwnership: false).dependencies
     names += dependencies.filter { Folder.parent(of: $0) == folder }.map(lastComponent).filter(beside.contains)

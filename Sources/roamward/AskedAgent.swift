@@ -10,8 +10,8 @@ import PolicySource
 import RoamwardCore
 
 extension AgentOptions {
-  /// The network with what the running agent found out by asking it. Nothing is sent for a dry run: without an agent, or where the agent is
-  /// on another network by now, that stays unknown, and the reason says so.
+  /// The network with the probe results of the running agent. A dry run sends nothing. Without an agent, or if the agent is on another
+  /// network by now, these facts stay unknown, with the reason.
   func addingAnswers(to network: NetworkSnapshot) -> NetworkSnapshot {
     var network = network
     guard let seen = lastSnapshot else {
@@ -30,19 +30,19 @@ extension AgentOptions {
     return network
   }
 
-  /// How it stands with the agent's questions, a line each; empty where there is none.
+  /// The state of the agent's probes, one line each; empty without an agent.
   var probeLines: [String] {
     guard let client = try? ControlClient(path: socket), let report = try? client.status() else { return [] }
     return report.probes.map { $0.line(at: report.time) }
   }
 
-  /// What the agent has in force in the place of these files, where it runs and has not got on without.
+  /// The agent's last known good versions in the place of these files; empty without an agent.
   func standInLines(for files: [String]) -> [String] {
     guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) else { return [] }
     return report.policy.standIns.filter { $0.file.map(files.contains) ?? true }.map { $0.text(\.localTime) }
   }
 
-  /// Overrides and suspension by the agent's word; without an agent, what the last one has written down.
+  /// The manual overrides and the suspension that the agent reports; without an agent, those that the last one recorded.
   func standingOrders(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> StandingOrders {
     if let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) {
       if !report.isStarting {

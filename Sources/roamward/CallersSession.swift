@@ -3,19 +3,18 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 
-/// Whether this program was called over SSH, and from where.
+/// Detects if this program was called over SSH, and from which address.
 struct SessionOptions: ParsableArguments {
   @Flag(help: "Proceed even if this cuts your SSH session.") var evenSsh = false
 
-  /// Where sessions come from that must go on.
+  /// The sources of sessions that must not be interrupted.
   var sessions: [IPAddress] { evenSsh ? [] : callersSessions() }
 }
 
-/// The far ends of the SSH session that this program runs in; none where it runs in none.
+/// The remote addresses of the SSH session in which this program runs; empty if there is none.
 ///
-/// sshd(8) says it in SSH_CONNECTION. sudo(8) takes that away, so the programs above this one are asked too. A terminal multiplexer
-/// outlives the session that it was started in: where the kernel does not have the connection any more, every session that has come in
-/// by the same port may be the one.
+/// sshd(8) sets SSH_CONNECTION. sudo(8) removes it, so the parent processes are checked too. A terminal multiplexer outlives its first
+/// session. If the kernel no longer has that connection, every session that arrived at the same port is a candidate.
 private func callersSessions() -> [IPAddress] {
   guard let said = environmentOfCallers("SSH_CONNECTION") else { return [] }
   return sessions(said, among: TCPConnection.all)
@@ -31,7 +30,7 @@ func sessions(_ said: String, among connections: [TCPConnection]?) -> [IPAddress
   return Set(connections.filter { $0.localPort == own && !$0.remote.isLoopback }.map(\.remote)).sorted()
 }
 
-/// A variable of this process, or of the nearest one above it that has it and may be asked.
+/// A variable of this process, or of its nearest ancestor that has it and is readable.
 private func environmentOfCallers(_ name: String) -> String? {
   if let own = getenv(name) { return String(cString: own) }
   var process = getppid()
@@ -40,7 +39,7 @@ private func environmentOfCallers(_ name: String) -> String? {
     if let found = variables.first(where: { $0.starts(with: Array("\(name)=".utf8)) }) {
       return String(decoding: found.dropFirst(name.utf8.count + 1), as: UTF8.self)
     }
-    // The name in parentheses may hold anything; what follows is the state and the parent.
+    // The name in parentheses may contain anything; the state and the parent follow it.
     guard let status = try? TextFile.read("/proc/\(process)/stat"), let end = status.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let words = String(decoding: status[(end + 1)...], as: UTF8.self).split(separator: " ")
     guard words.count > 1, let parent = Int32(words[1]), parent != process else { return nil }

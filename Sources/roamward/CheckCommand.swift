@@ -60,7 +60,7 @@ struct Check: ParsableCommand {
     if errors > 0 || strict && !problems.isEmpty { throw ExitStatus.policyErrors }
   }
 
-  /// This machine's addresses, where a tunnel names its gateway by one. None where the kernel does not tell.
+  /// This machine's addresses, if a tunnel's endpoint is a numeric address. Empty if the kernel does not report them.
   private func ownAddresses(for policies: PolicySet) -> Set<IPAddress> {
     let namesAddress = policies.tunnels.contains { tunnel in
       guard case .wireGuard(let provider) = tunnel.provider else { return false }
@@ -70,7 +70,7 @@ struct Check: ParsableCommand {
     return Set(state.addresses.map(\.address.address))
   }
 
-  /// What reading told and what linting found, by place.
+  /// The findings of loading and linting, sorted by place.
   private func problems(of loaded: LoadedPolicies) -> [Problem] {
     let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
     let findings = lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies))
@@ -84,7 +84,7 @@ struct Check: ParsableCommand {
   }
 }
 
-/// A diagnostic, and the finding that it tells of; `nil` where reading alone has told it.
+/// A diagnostic, and its lint finding; `nil` if loading alone produced it.
 private struct Problem {
   var diagnostic: Diagnostic
   var finding: LintFinding?
@@ -98,7 +98,7 @@ private struct Problem {
   }
 }
 
-/// What `check --json` prints.
+/// The output of `check --json`.
 private struct CheckReport: Encodable {
   struct Problem: Encodable {
     struct Place: Encodable {
@@ -111,7 +111,7 @@ private struct CheckReport: Encodable {
     let line: Int
     let column: Int
     let severity: String
-    /// Of a warning that linting has found, its kind, which stays the same from version to version.
+    /// The kind of a lint finding, which is stable across versions.
     let kind: String?
     let message: String
     let help: String?

@@ -36,7 +36,7 @@ struct DNS: ParsableCommand {
 }
 
 extension ObservedState {
-  /// The servers that programs find in resolv.conf.
+  /// The name servers that programs find in resolv.conf.
   fileprivate var listedServers: [IPAddress] {
     if !resolver.effectiveServers.isEmpty { return resolver.effectiveServers }
     if case .file(let text) = resolvConf { return ResolvConf(parsing: text).nameServers }
@@ -64,7 +64,7 @@ extension NameFate {
   }
 }
 
-/// What `dns --json` prints.
+/// The output of `dns --json`.
 private struct NameReport: Encodable {
   struct Asked: Encodable {
     let tunnel: String?

@@ -75,7 +75,7 @@ extension [Discrepancy] {
   }
 }
 
-/// What `diff --json` prints.
+/// The output of `diff --json`.
 private struct DiffReport: Encodable {
   struct Difference: Encodable {
     let area: String

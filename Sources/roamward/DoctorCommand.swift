@@ -55,7 +55,7 @@ struct Doctor: ParsableCommand {
     }
   }
 
-  /// What the plan for each tunnel has to say that is no step.
+  /// The notes and conflicts of each tunnel's plan, without its steps.
   private func forecasts(of set: PolicySet, on machine: LinuxMachine) throws -> [String: [String]] {
     let snapshot = try sources.snapshot()
     var notes: [String: [String]] = [:]

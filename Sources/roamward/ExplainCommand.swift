@@ -41,7 +41,7 @@ struct Explain: ParsableCommand {
     }
   }
 
-  /// Of this machine; another network has no routes that could be known.
+  /// The routes of this machine; those of another network cannot be known.
   private func claims(on policy: TunnelPolicy, of set: PolicySet, _ snapshot: NetworkSnapshot) throws -> [RouteClaim] {
     guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
     let machine = try facts.sources.machine()
@@ -54,7 +54,7 @@ struct Explain: ParsableCommand {
   }
 }
 
-/// What `explain --json` prints.
+/// The output of `explain --json`.
 private struct ExplanationReport: Encodable {
   let version = DocumentVersion()
   let decision: DecisionReport

@@ -6,7 +6,7 @@ import LinuxPlatform
 import PolicySource
 import RoamwardCore
 
-/// Where the facts of a dry run come from.
+/// The sources of the facts of a dry run.
 struct FactOptions: ParsableArguments {
   @Flag(help: "Use this machine's network (default without --set).") var live = false
   @Option(help: ArgumentHelp("Use a network saved by `roamward network --save`.", valueName: "file")) var network: String?
@@ -24,7 +24,7 @@ struct FactOptions: ParsableArguments {
     if live, network != nil { throw ValidationError("--live and --network exclude each other; use one of them") }
   }
 
-  /// The snapshot to judge. Unreadable facts are printed and end the program with status 2.
+  /// The snapshot to evaluate. Unreadable facts are printed and end the program with status 2.
   func snapshot() throws -> NetworkSnapshot {
     var snapshot = try base()
     let problems = applySettings(set, to: &snapshot) + assumeProbe.compactMap { applyProbeAssumption($0, to: &snapshot) }
@@ -53,7 +53,7 @@ struct FactOptions: ParsableArguments {
   }
 }
 
-/// Files that stand in for the machine's own.
+/// Files to read instead of the machine's own.
 struct SourceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the current SSID from this file.", valueName: "file")) var ssidFile: String?
   @Option(help: ArgumentHelp("Path of resolv.conf.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
@@ -65,7 +65,7 @@ struct SourceOptions: ParsableArguments {
     try observation().snapshot
   }
 
-  /// The same, with where it comes from. Programs of the host have a second or two to answer.
+  /// The same, with the sources of the facts. Programs of the host have a second or two to answer.
   func observation() throws -> Observation {
     let machine = try machine()
     machine.settle(.all)
@@ -77,7 +77,7 @@ struct SourceOptions: ParsableArguments {
     }
   }
 
-  /// Whether the machine's own files are meant, which an agent reads too.
+  /// True if these are the machine's own files, which an agent reads too.
   var areUsual: Bool { ssidFile == nil && resolvConf == "/etc/resolv.conf" && stateDir == "/var/lib/roamward" }
 
   func machine() throws -> LinuxMachine {

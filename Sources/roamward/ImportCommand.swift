@@ -82,7 +82,7 @@ struct Import: ParsableCommand {
 /// `1 tunnel`, `3 tunnels`.
 private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-/// A path from the root, whether or not there is something yet.
+/// The absolute path, even if it does not exist yet.
 private func absolute(_ path: String) -> String {
   if let real = realpath(path, nil) {
     defer { free(real) }
@@ -94,7 +94,7 @@ private func absolute(_ path: String) -> String {
   return String(cString: here) + "/" + path
 }
 
-/// What became of one file.
+/// The result for one file.
 private struct Outcome {
   let file: String
   var result: ImportResult?
@@ -125,7 +125,7 @@ private struct Outcome {
   }
 }
 
-/// What `import --json` prints.
+/// The output of `import --json`.
 private struct ImportsReport: Encodable {
   let version = DocumentVersion()
   let imports: [OutcomeReport]
@@ -168,7 +168,7 @@ private struct OutcomeReport: Encodable {
   }
 }
 
-/// A file's name without what could steer a terminal.
+/// A file name without terminal control characters.
 private func printed(_ name: String) -> String {
   String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) ? "\u{fffd}" : $0 }))
 }

@@ -39,7 +39,7 @@ struct Monitor: ParsableCommand {
   }
 }
 
-/// A timeline that is written as it happens: an element of its `steps` a line.
+/// A timeline that is recorded live: one element of its `steps` per line.
 private struct Recording {
   private let path: String
   private let beginning: Timestamp
@@ -58,16 +58,16 @@ private struct Recording {
   }
 
   mutating func add(_ event: EventReport) throws(ControlClient.Failure) {
-    // As both would stand in a clock that shows seconds.
+    // Both as a clock with a resolution of seconds shows them.
     let at = max(0, event.time.seconds - beginning.seconds)
     switch event.happening {
     case let seen as SnapshotEvent: try append(["network": seen.network], at: at)
     case let said as OverrideEvent where said.isSaid:
       guard let wants = said.override else { return try append(["resume": .string(said.tunnel)], at: at) }
       try append([wants: .string(said.tunnel), "until": said.until, "reason": JSON(said.reason)], at: at)
-    // A decision that waits passes by itself, and may have passed within the second that a recording tells apart.
+    // Pending decisions end by themselves, possibly within the recording's resolution of one second.
     case let decided as DecisionEvent where decided.decision != Decision.Outcome.pending.rawValue:
-      // What is decided at a moment is looked at when the network has settled.
+      // Decisions are checked after the network has settled.
       try append(["expect": .object([JSON.Member(key: decided.tunnel, value: .string(decided.decision))])], at: at + 1)
     default: break
     }
@@ -84,7 +84,7 @@ private struct Recording {
 }
 
 extension OverrideEvent {
-  /// In the words of a timeline, which counts in seconds.
+  /// The lifetime in the form of a timeline, which counts in seconds.
   fileprivate var until: JSON {
     switch lifetime {
     case .network?: "network-change"

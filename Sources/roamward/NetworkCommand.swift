@@ -46,7 +46,7 @@ struct Network: ParsableCommand {
     }
   }
 
-  /// What the agent sees; `nil` where none runs. An agent of another version that does not know the question counts as none.
+  /// The agent's snapshot; `nil` if none runs. An agent of another version that does not know the request counts as none.
   private func agentsView() -> SnapshotWithSources? {
     guard let client = try? ControlClient(path: agent.socket), let answer = try? client.network(),
       let snapshot = readSnapshot(text: Array(answer.network.text().utf8), file: "the agent's answer").snapshot

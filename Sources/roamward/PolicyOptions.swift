@@ -14,7 +14,7 @@ struct PolicyOptions: ParsableArguments {
       discussion: "Later ones override earlier ones. Default: the agent's folders.", valueName: "path"))
   var policies: [String] = []
 
-  /// The folders and files that were named; a name that nothing has ends the program with status 2.
+  /// The folders and files that were named; a name that does not exist ends the program with status 2.
   func named() throws -> [String] {
     for path in policies {
       do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(path) } catch {
@@ -24,7 +24,7 @@ struct PolicyOptions: ParsableArguments {
     return policies
   }
 
-  /// Loads them. Problems go to standard error; errors end the program with status 1.
+  /// Loads the policies. Problems go to standard error; errors end the program with status 1.
   func load() throws -> PolicySet {
     let loaded = try loadAll()
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
@@ -36,7 +36,7 @@ struct PolicyOptions: ParsableArguments {
     return loaded.policies
   }
 
-  /// The same with all that there is to say of them.
+  /// The same with all diagnostics.
   func loadAll() throws -> LoadedPolicies {
     let policies = try named()
     let layers = policies.isEmpty ? PolicyLayers.standard : policies
@@ -45,7 +45,7 @@ struct PolicyOptions: ParsableArguments {
 }
 
 extension PolicySet {
-  /// The tunnel of this name, which somebody has asked for.
+  /// The tunnel of this name, as the user gave it.
   func described(_ name: String) throws -> TunnelPolicy {
     if let policy = tunnel(named: name) { return policy }
     let known = tunnels.map(\.name).joined(separator: ", ")

@@ -4,13 +4,13 @@ import ArgumentParser
 import LinuxPlatform
 import RoamwardCore
 
-/// What a plan for this machine is made from.
+/// The inputs of a plan for this machine.
 struct PreviewOptions: ParsableArguments {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel.", valueName: "tunnel")) var up: String?
 
-  /// The plan, and the network that it was made on. An error on the way is printed and ends the program.
+  /// The plan, and the network on which it is based. An error is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {
     let set = try policies.load()
     if let up { _ = try set.described(up) }
@@ -26,7 +26,7 @@ struct PreviewOptions: ParsableArguments {
 }
 
 extension FactOptions {
-  /// The plan under the overrides and the suspension that hold now.
+  /// The plan under the current overrides and suspension.
   func preview(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine
   ) throws(PlatformError) -> PlanPreview {

@@ -42,7 +42,7 @@ struct Release: ParsableCommand {
     write("kill switch suspended\(what); `roamward resume` re-enables it\n")
   }
 
-  /// The table goes, and there is nobody who would put it up again.
+  /// Removes the table; no agent is running that would restore it.
   private func releaseWithoutAgent() throws {
     try requireRoot("to suspend the kill switch")
     do throws(PlatformError) {
@@ -54,7 +54,7 @@ struct Release: ParsableCommand {
     write("kill switch suspended: no agent is running, its table is removed; with `kill-switch: always` the next start blocks again\n")
   }
 
-  /// The control group of a process, where that is not the one of everything, or of this session.
+  /// The control group of a process; refuses the root group and that of this session.
   private func ownControlGroup(of process: Int32) throws -> String {
     func fail(_ why: String) -> any Error {
       writeError("roamward: \(why)\nhelp: `systemd-run --user --scope COMMAND` starts a program in its own control group\n")

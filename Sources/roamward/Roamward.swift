@@ -34,7 +34,7 @@ struct Roamward: ParsableCommand {
       do {
         try command.run()
       } catch let error as ValidationError {
-        // What is found out later is told without a usage: the library would print that of `roamward`, not of the command.
+        // Errors after parsing are printed without a usage text: the library would print that of `roamward`, not of the command.
         writeError("roamward: \(error.message)\n")
         throw ExitStatus.usage
       }
@@ -43,7 +43,7 @@ struct Roamward: ParsableCommand {
       writeError(fullMessage(for: error) + "\n")
       exit(withError: ExitStatus.usage)
     } catch {
-      // Help, a version, a completion script: what was asked for, and to be written like all that commands write.
+      // Help, a version or a completion script was requested: write it like all other output.
       if exitCode(for: error) == .success {
         let text = fullMessage(for: error)
         if !text.isEmpty { write(text.hasSuffix("\n") ? text : text + "\n") }
@@ -53,11 +53,11 @@ struct Roamward: ParsableCommand {
     }
   }
 
-  /// Why the first word is no command; `nil` where it is one, or an option.
+  /// The reason why the first word is not a command; `nil` if it is one, or an option.
   private static func refusal(ofCommand word: String) -> String? {
     let known = configuration.subcommands.map { $0._commandName } + ["help"]
     guard !word.hasPrefix("-"), !known.contains(word) else { return nil }
-    // What the same is called elsewhere.
+    // Names of the same commands in other programs.
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "list": "status",
       "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",

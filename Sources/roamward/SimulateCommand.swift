@@ -51,13 +51,13 @@ struct Simulate: ParsableCommand {
 }
 
 extension Simulation.Entry {
-  /// `mon 08:00:12  corp: disconnected -> connecting (rule 2: …)`; `nil` for what is only for machines.
+  /// `mon 08:00:12  corp: disconnected -> connecting (rule 2: …)`; `nil` for events that are only for programs.
   fileprivate var line: String? {
     if case .snapshot = event { return nil }
     return "\(clock.day) \(clockText(minute: clock.second / 60)):\(two(clock.second % 60))  \(report.line)"
   }
 
-  /// The event as `monitor --json` tells it, with the time since the beginning of the timeline in the place of the clock's.
+  /// The event in the format of `monitor --json`, with the time since the start of the timeline instead of the clock time.
   fileprivate var json: JSON {
     let members = JSON(encoding: report).members ?? []
     return .object(members.map { $0.key == "time" ? JSON.Member(key: "at-ms", value: .integer(at.milliseconds)) : $0 })

@@ -28,7 +28,7 @@ struct Status: ParsableCommand {
 }
 
 extension StatusReport {
-  /// For people. Trouble comes first, then what is up.
+  /// The output for people: problems first, then tunnels that are up.
   var text: String {
     var lines: [String] = []
     let errors = policy.problems.filter { $0.severity == "error" }
@@ -62,7 +62,7 @@ extension StatusReport {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// What fails comes first, then what is up, then what is on its way.
+  /// Failures first, then tunnels that are up, then those that are connecting or disconnecting.
   private var summary: String {
     let failing = tunnels.filter { $0.state != "disconnected" && $0.state != "connected" && $0.failure != nil }
     let up = tunnels.filter { $0.state == "connected" }
@@ -95,7 +95,7 @@ extension StatusReport.Tunnel {
   fileprivate func headline(at time: Timestamp) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
 
   fileprivate func details(at time: Timestamp) -> [String] {
-    // With an override it is not the rule that has decided.
+    // With an override, the rule does not decide.
     var lines = ["because: \(reason)" + (override == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
     if let override {
       let reason = overrideReason.map { " (\($0))" } ?? ""

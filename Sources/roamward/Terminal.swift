@@ -5,11 +5,11 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// Writes to standard output at once, with all escaped that could steer a terminal. A reader that has gone ends the program quietly; what
-/// cannot be written otherwise, with status 1.
+/// Writes to standard output at once, with terminal control characters escaped. A closed pipe ends the program quietly; other write errors
+/// end it with status 1.
 func write(_ text: String) { write(escaped(text, keepingLines: true), to: STDOUT_FILENO) }
 
-/// The same for standard error, where our own colours stay.
+/// The same for standard error, where our own colours are kept.
 func writeError(_ text: String) { write(escapedButColors(text), to: STDERR_FILENO) }
 
 private func escapedButColors(_ text: String) -> String {
@@ -22,7 +22,7 @@ private func escapedButColors(_ text: String) -> String {
 }
 
 extension Substring {
-  /// Its parts, with each occurrence of the word as a part of its own.
+  /// Its parts, with each occurrence of the word as a separate part.
   fileprivate func splitKeeping(_ word: String) -> [Substring] {
     var parts: [Substring] = []
     var rest = self
@@ -49,10 +49,10 @@ private func write(_ text: String, to descriptor: Int32) {
   }
 }
 
-/// Colour where a person looks, and does not mind (no-color.org).
+/// Use colour on a terminal, unless the user disabled it (no-color.org).
 var usesColor: Bool { isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil }
 
-/// What the exit status says; the numbers of nmcli(1) where it has them.
+/// The exit statuses, with the numbers of nmcli(1) where they exist there.
 enum ExitStatus {
   static let policyErrors = ExitCode(1)
   static let refused = ExitCode(1)
@@ -61,7 +61,7 @@ enum ExitStatus {
   static let noAgent = ExitCode(8)
 }
 
-/// `mon 14:03` in local time, as a timeline begins.
+/// `mon 14:03` in local time, the format of the start of a timeline.
 func weekTime(_ timestamp: Timestamp) -> String {
   var time = time_t(timestamp.seconds)
   var parts = tm()

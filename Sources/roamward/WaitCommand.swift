@@ -27,12 +27,12 @@ struct Wait: ParsableCommand {
   func run() throws { try waitFor(state, of: tunnel, seconds: seconds(timeout) ?? 30, agent) }
 }
 
-/// Follows the agent's events from one status on; ends the program with status 3 when time runs out.
+/// Follows the agent's events until a state is reached; a timeout ends the program with status 3.
 func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: AgentOptions) throws {
   let deadline = Moment.now + .milliseconds(Int64(seconds * 1000))
   let client = try agent.connect()
   do throws(ControlClient.Failure) {
-    // Events from here on; then the state as it is now, so that none is missed between.
+    // First subscribe to events, then read the current state, so that none is missed between them.
     _ = try client.ask(.monitor())
   } catch {
     writeError("roamward: \(error)\n")
@@ -82,5 +82,5 @@ func seconds(_ text: String) -> Double? {
   return Double(text).flatMap { $0 >= 0 ? $0 : nil }
 }
 
-/// So many seconds, in whole milliseconds; what no clock will live to see is held to thousands of years.
+/// This number of seconds, in whole milliseconds; very large values are limited to thousands of years.
 func lasting(_ seconds: Double) -> Duration { .milliseconds(Int64(min(seconds, 1e12) * 1000)) }

@@ -79,7 +79,7 @@ struct Roamwardd: ParsableCommand {
       if cleanup, dryRun {
         let machine = try LinuxMachine(ssidFile: nil, resolvConf: resolvConf, stateDirectory: stateDir)
         for line in try machine.cleanupForecast(stateDirectory: stateDir, socket: socket) { print(escaped(line)) }
-        // A reader that closes the pipe early is no error; a full disk is one.
+        // A closed pipe is not an error; a full disk is.
         if fflush(nil) != 0, errno != EPIPE { throw ExitCode(1) }
         return
       }

@@ -1,4 +1,4 @@
-// How a process of ours gives up what it does not need: its user, its capabilities, the right to gain any, and system calls. For good.
+// Functions by which a process irrevocably drops its user, its capabilities, the right to gain any, and system calls.
 #ifndef CCONFINEMENT_H
 #define CCONFINEMENT_H
 
@@ -6,47 +6,47 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// Takes the user and the group for good, with no others. 0, or -1 with errno (EPERM: without CAP_SETUID and CAP_SETGID).
+/// Changes user and group irrevocably, without supplementary groups. 0, or -1 with errno (EPERM: without CAP_SETUID and CAP_SETGID).
 int cconfinement_become(uid_t user, gid_t group);
 
-/// Empties the bounding set, as far as there is CAP_SETPCAP: so before `cconfinement_become`, which takes it away.
+/// Empties the bounding set, if CAP_SETPCAP is available. Call it before `cconfinement_become`, which drops that capability.
 void cconfinement_drop_bounds(void);
 
-/// Drops every capability for good. 0, or -1 with errno.
+/// Drops every capability irrevocably. 0, or -1 with errno.
 int cconfinement_drop_capabilities(void);
 
-/// No new privileges by exec, no core file, no tracing by others of the same user. 0, or -1 with errno.
+/// No new privileges by exec, no core file, no tracing by other processes of the same user. 0, or -1 with errno.
 int cconfinement_forbid_privileges(void);
 
-/// SIGKILL when the thread that started this process ends (PR_SET_PDEATHSIG). A change of the user takes it back. 0, or -1 with errno.
+/// SIGKILL when the thread that started this process ends (PR_SET_PDEATHSIG). A change of the user resets it. 0, or -1 with errno.
 int cconfinement_end_with_parent(void);
 
-/// Bounds, for good: open descriptors, bytes of memory that is no file's (RLIMIT_DATA); and no file grows. 0, or -1 with errno.
+/// Irrevocable limits: open descriptors, bytes of anonymous memory (RLIMIT_DATA); and no file grows. 0, or -1 with errno.
 int cconfinement_limit(uint64_t descriptors, uint64_t memory);
 
 enum { CCONFINEMENT_TESTS = 2 };
 
-/// What an argument has to be, by its number from 0: `(argument & mask) == value`.
+/// The required value of an argument, by its number from 0: `(argument & mask) == value`.
 struct cconfinement_test {
   unsigned int argument;
   uint64_t mask, value;
 };
 
-/// One system call, and what becomes of it where each test holds.
+/// One system call, and its result if all tests match.
 struct cconfinement_rule {
-  /// As `cconfinement_call` gives it, or libseccomp's SCMP_SYS.
+  /// The number from `cconfinement_call`, or libseccomp's SCMP_SYS.
   int call;
   unsigned int tests;
   struct cconfinement_test test[CCONFINEMENT_TESTS];
-  /// 0: it is allowed. Else it is not made, and its caller gets this errno value.
+  /// 0: the call is allowed. Otherwise it fails with this errno value.
   int error;
 };
 
-/// The number of a system call by its name, also of one that only other architectures have; -1: there is none.
+/// The number of a system call by its name, including those that only other architectures have; -1: unknown.
 int cconfinement_call(const char *name);
 
-/// From here on, on every thread, only system calls that a rule allows; all others fail with EPERM, and one by the numbers of another
-/// architecture ends the process. 0, or a negative errno value.
+/// Allows only system calls that match a rule, from now on and on every thread. All others fail with EPERM, and one by the numbers of
+/// another architecture ends the process. 0, or a negative errno value.
 int cconfinement_load(const struct cconfinement_rule *rules, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-// What Swift cannot import from the C library: structures behind _GNU_SOURCE, function-like macros and variadics.
+// Parts of the C library that Swift cannot import: structures behind _GNU_SOURCE, function-like macros and variadics.
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/types.h>
 
-/// SO_PEERCRED: who connected. 0, or -1 with errno.
+/// SO_PEERCRED: the credentials of the connecting process. 0, or -1 with errno.
 int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid);
 
 /// Connects or binds a unix stream socket. Paths longer than sun_path fail with ENAMETOOLONG. 0, or -1 with errno.
@@ -18,20 +18,21 @@ int clinux_unix_bind(int fd, const char *path);
 int clinux_unix_connect_abstract(int fd, const char *name);
 int clinux_unix_bind_abstract(int fd, const char *name);
 
-/// capget(2): 1 where the capability is effective, else 0.
+/// capget(2): 1 if the capability is effective, otherwise 0.
 int clinux_has_capability(int capability);
 
-/// PR_SET_DUMPABLE of prctl(2): no core dump of this process, and no look into its memory by others of its user. 0, or -1 with errno.
+/// PR_SET_DUMPABLE of prctl(2): no core dump of this process, and no access to its memory by other processes of its user. 0, or -1 with
+/// errno.
 int clinux_forbid_dumps(void);
 
 /// SO_MARK and SO_BINDTODEVICE of socket(7). 0, or -1 with errno.
 int clinux_set_mark(int fd, uint32_t mark);
 int clinux_bind_to_device(int fd, const char *link);
 
-/// Connects to an internet address of 4 or 16 bytes in network order. 0, or -1 with errno (EINPROGRESS: it has begun).
+/// Connects to an internet address of 4 or 16 bytes in network order. 0, or -1 with errno (EINPROGRESS: in progress).
 int clinux_connect(int fd, const uint8_t *address, int length, uint16_t port);
 
-/// The address that a socket has here, in network order: 4 or 16 bytes into `address`; gives their count, or -1 with errno.
+/// The local address of a socket in network order, 4 or 16 bytes into `address`. Returns their count, or -1 with errno.
 int clinux_local_address(int fd, uint8_t address[16]);
 
 /// TCP_NODELAY. 0, or -1 with errno.
@@ -40,11 +41,11 @@ int clinux_send_at_once(int fd);
 /// socketpair(2) of SOCK_SEQPACKET: close-on-exec; the first end is non-blocking. 0, or -1 with errno.
 int clinux_message_pair(int ends[2]);
 
-/// Sends one message; `passed` goes along (SCM_RIGHTS) where it is not -1. 0, or -1 with errno.
+/// Sends one message, with the descriptor `passed` (SCM_RIGHTS) if it is not -1. 0, or -1 with errno.
 int clinux_send_message(int fd, const void *bytes, size_t count, int passed);
 
-/// Takes one message, without waiting. `passed` gets a descriptor that came along, close-on-exec, where `takes` is not 0; else -1. What
-/// else came along is closed. Its length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
+/// Receives one message without waiting. `passed` gets a received descriptor, close-on-exec, if `takes` is not 0; otherwise -1. All other
+/// received descriptors are closed. Returns the length, 0 at the end, or -1 with errno (EMSGSIZE: it was longer than `size`).
 ssize_t clinux_receive_message(int fd, void *bytes, size_t size, int takes, int *passed);
 
 /// pipe2(2), both ends close-on-exec and non-blocking. 0, or -1 with errno.
@@ -62,14 +63,14 @@ int clinux_accept(int fd);
 /// EPOLLIN and EPOLLOUT of epoll_ctl(2).
 extern const uint32_t clinux_readable, clinux_writable;
 
-/// What `clinux_poller_wait` tells of one descriptor: the identity that it was added under, and the `EPOLL*` bits that hold.
+/// An event of `clinux_poller_wait`: the identity with which the descriptor was added, and the `EPOLL*` bits that are set.
 struct clinux_ready {
   uint64_t identity;
   uint32_t events;
 };
 
-/// An epoll descriptor, close-on-exec; what it watches, level-triggered unless `events` says EPOLLET; and what is ready,
-/// without a limit of time. A descriptor, 0, or how many; or -1 with errno.
+/// Creates an epoll descriptor, close-on-exec; changes what it watches, level-triggered unless `events` contains EPOLLET; waits for events
+/// without a time limit. Returns a descriptor, 0, or the number of events; or -1 with errno.
 int clinux_poller(void);
 int clinux_poller_add(int poller, int fd, uint32_t events, uint64_t identity);
 int clinux_poller_remove(int poller, int fd);
@@ -79,33 +80,33 @@ int clinux_poller_wait(int poller, struct clinux_ready *ready, int limit);
 int clinux_timer(void);
 int clinux_timer_set(int fd, uint64_t nanoseconds);
 
-/// A signalfd of one signal, which is blocked for the calling thread from here on; close-on-exec and non-blocking. It is read in pieces of
+/// A signalfd of one signal, which is blocked for the calling thread from now on; close-on-exec and non-blocking. Read it in units of
 /// `clinux_signal_size` bytes. A descriptor, or -1 with errno.
 int clinux_signal_reader(int signal);
 extern const int clinux_signal_size;
 
-/// pidfd_open(2): a descriptor that is readable when the process has ended, close-on-exec; or -1 with errno.
+/// pidfd_open(2): a descriptor that becomes readable when the process has ended, close-on-exec; or -1 with errno.
 int clinux_process(pid_t process);
 
-/// Reaps a child that has ended: its exit code, or 128 and the signal's number; -1 where it has not ended, or is no child.
+/// Reaps a child that has ended. Returns its exit code, or 128 and the signal's number; -1 if it has not ended, or is not a child.
 int clinux_reap(pid_t child);
 
-/// How a child ended, from the status that waitid(2) gives: the exit code, or 128 and the signal's number.
+/// The exit code of a child, from the status of waitid(2), or 128 and the signal's number.
 int clinux_exit_code(int code, int status);
 
-/// A timerfd of CLOCK_REALTIME that never expires and that becomes readable, with ECANCELED, whenever that clock is set. Close-on-exec and
+/// A timerfd of CLOCK_REALTIME that never expires. It becomes readable, with ECANCELED, whenever that clock is set. Close-on-exec and
 /// non-blocking. A descriptor, or -1 with errno.
 int clinux_clock_change_timer(void);
 
-/// Whether nobody may change the file, root neither: STATX_ATTR_IMMUTABLE of statx(2). 0 also where it cannot be known.
+/// 1 if the file is immutable, even for root: STATX_ATTR_IMMUTABLE of statx(2). 0 also if that is unknown.
 int clinux_is_immutable(const char *path);
 
-/// renameat2(2): each takes the other's place in one step; or `from` becomes `to`, where nothing stands there (EEXIST). 0, or -1 with
-/// errno; EINVAL where the file system can do neither.
+/// renameat2(2): exchanges two files atomically; or renames `from` to `to`, unless that exists (EEXIST). 0, or -1 with errno; EINVAL if the
+/// file system does not support it.
 int clinux_exchange(const char *one, const char *other);
 int clinux_rename_to_new(const char *from, const char *to);
 
-/// unshare(2): the calling thread's network from here on is a new one with nothing in it. 0, or -1 with errno.
+/// unshare(2): moves the calling thread to a new, empty network namespace. 0, or -1 with errno.
 int clinux_new_network(void);
 
 #endif

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Reads `ActionParameters`: what a look-up of a name does. The first entry that holds the name decides, in both languages.
+/// Reads `ActionParameters`: the effect of a look-up of a name. The first entry that contains the name decides, in both languages.
 func readConnections(_ item: Item, _ report: inout ImportReport) -> [ConnectionRule] {
   guard let items = item.items else {
     report.dropped(
@@ -52,7 +52,7 @@ private func readConnection(_ item: Item, _ report: inout ImportReport) -> Conne
   return rule
 }
 
-/// A probe that cannot succeed is how profiles say "always for these names"; here that has a word.
+/// A probe that cannot succeed is how profiles say "always for these names". The policy language has a keyword for it.
 private func applyProbe(_ url: (value: String, place: KeyPath), to rule: inout ConnectionRule, _ report: inout ImportReport) {
   switch readProbe(url.value) {
   case .probe(let probe, let note):
@@ -78,10 +78,10 @@ func readAddresses(_ items: [Item], at place: KeyPath, _ report: inout ImportRep
   return addresses
 }
 
-/// Names of destinations: `x` and `*.x` are the name and all below it, `*` is every name.
+/// Reads names of destinations: `x` and `*.x` are the name and all below it, `*` is every name.
 func readDestinations(_ items: [Item], at place: KeyPath, _ report: inout ImportReport) -> [DomainPattern] {
   let texts = items.compactMap(\.text)
-  // Apple's former engine compared ends of texts, so one letter each was a way to say "everything".
+  // Apple's former engine compared the ends of texts, so a list of all letters was a way to say "everything".
   if texts.count >= 10, texts.allSatisfy({ $0.utf8.count == 1 && $0 != "*" }) {
     report.changed(place, "a list of single characters was a way to say every name: `*`", weight: .warning)
     return [.any]

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Reads `com.apple.dnsSettings.managed`. There is no tunnel in it: what it says of networks is kept as the rules of a tunnel that is off.
+/// Reads `com.apple.dnsSettings.managed`. It contains no tunnel: its network rules are kept as the rules of a disabled tunnel.
 func readDNSSettings(
   _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
 ) -> ImportedTunnel {

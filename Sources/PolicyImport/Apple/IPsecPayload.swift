@@ -1,5 +1,5 @@
-/// IKEv2 and Cisco IPsec. The policy calls strongSwan, whose own configuration has to be written by hand: what the profile says for it is
-/// kept as comments, and the tunnel is off until that is done.
+/// Reads IKEv2 and Cisco IPsec. The policy calls strongSwan, whose own configuration has to be written by hand. The profile's values for it
+/// are kept as comments, and the tunnel is disabled until then.
 func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, type: String, _ report: inout ImportReport) {
   tunnel.provider = .command(
     up: ["/usr/sbin/swanctl", "--initiate", "--child", tunnel.name, "--timeout", "25"],
@@ -24,7 +24,7 @@ func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, type: Str
   inner = fields
 }
 
-/// Keys of the two types that hold no secrets; their order is that of the comments.
+/// Keys of the two types without secrets; their order is that of the comments.
 private let plainKeys = [
   "RemoteAddress", "LocalIdentifier", "LocalIdentifierType", "RemoteIdentifier", "AuthenticationMethod", "ExtendedAuthEnabled", "AuthName",
   "XAuthEnabled", "XAuthName", "ServerCertificateIssuerCommonName", "ServerCertificateCommonName", "CertificateType",

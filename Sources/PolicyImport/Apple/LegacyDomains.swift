@@ -1,8 +1,8 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Apple's lists from before rules. They apply where no rule matches, and beside `Allow` and an evaluation without parameters; the list
-/// of exceptions outranks everything.
+/// Apple's domain lists from before rules. They apply if no rule matches, and with `Allow` and an evaluation without parameters. The list
+/// of exceptions takes precedence over everything.
 struct LegacyDomains {
   var never: [DomainPattern] = []
   var triggers: [ConnectionRule] = []
@@ -10,7 +10,7 @@ struct LegacyDomains {
 
   var isEmpty: Bool { never.isEmpty && triggers.isEmpty }
 
-  /// The rule that says the same, to stand after all others.
+  /// The equivalent rule, to be placed after all others.
   func rule(location: SourceLocation) -> ImportedRule? {
     isEmpty
       ? nil

@@ -1,11 +1,11 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The on-demand keys of a payload, wherever in it they stand.
+/// The on-demand keys of a payload, at any of their places.
 struct OnDemandFields {
-  /// The dictionary named after the type, where they belong.
+  /// The dictionary with the name of the type: the correct place.
   var inner: Fields?
-  /// The payload's root, where people put them.
+  /// The payload's root: a common wrong place.
   var outer: Fields
 
   mutating func read(into tunnel: inout ImportedTunnel, options: ImportOptions, _ report: inout ImportReport) {
@@ -72,7 +72,7 @@ struct OnDemandFields {
 
   private func has(_ key: String) -> Bool { inner?.has(key) == true || outer.has(key) }
 
-  /// From where it belongs, or from the root, with a warning.
+  /// Takes the key from its correct place, or from the root with a warning.
   private mutating func take(_ key: String, _ report: inout ImportReport) -> Item? {
     if let item = inner?.take(key) { return item }
     guard let item = outer.take(key) else { return nil }

@@ -1,14 +1,14 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Rules as they were translated. `problem` is set where one of them could not be: then none of them is to act, because the ones around it
-/// would decide in its place.
+/// The translated rules. `problem` is set if one of them could not be translated. Then none of them may act, because its neighbours would
+/// decide instead.
 struct ImportedRules {
   var rules: [ImportedRule] = []
   var problem: String?
 }
 
-/// Reads `OnDemandRules`. The first rule that holds wins in both languages, and criteria of one rule all have to hold in both.
+/// Reads `OnDemandRules`. In both languages the first rule that matches decides, and all criteria of a rule have to match.
 func readOnDemandRules(
   _ item: Item, dialect: RuleDialect, legacy: LegacyDomains, reading: RuleReading, _ report: inout ImportReport
 ) -> ImportedRules {
@@ -40,7 +40,7 @@ func readOnDemandRules(
 
 private enum ReadRule {
   case rule(Rule)
-  /// It can never hold, and so is not there.
+  /// The rule can never match and is left out.
   case never
   case wrong
 }
@@ -135,7 +135,7 @@ func nearWord(_ text: String, _ words: [String]) -> String? {
   return words.first { bare($0) == bare(text) }
 }
 
-/// On one line, much as JSON would have it. For what is known to hold no secrets; what could be one all the same is left out.
+/// The value on one line, similar to JSON. Use it for values without secrets; possible secrets are left out anyway.
 func compactText(_ property: Property) -> String {
   switch property.content {
   case .string(let text): "\"\(text)\""
@@ -150,7 +150,7 @@ func compactText(_ property: Property) -> String {
   }
 }
 
-/// By its name, or a URL with a name and password before its host.
+/// True if the entry is secret by its name, or is a URL with a name and password before its host.
 private func holdsSecret(_ entry: Property.Entry) -> Bool {
   isSecretKey(entry.key) || entry.key.contains("Probe") && entry.value.text?.contains("@") == true
 }

@@ -1,4 +1,4 @@
-/// Whether a text waits for somebody to put the real one in its place: `REPLACE_ME`, `${SERVER}`, `{{ psk }}`, `<YOUR NAME>`, `%%KEY%%`.
+/// True if a text is a placeholder for a real value: `REPLACE_ME`, `${SERVER}`, `{{ psk }}`, `<YOUR NAME>`, `%%KEY%%`.
 func isPlaceholder(_ text: String) -> Bool {
   let upper = text.uppercased()
   let words = ["REPLACE_", "REPLACE-ME", "REPLACEME", "CHANGE_ME", "CHANGE-ME", "CHANGEME", "YOUR_", "INSERT_", "<YOUR"]
@@ -10,7 +10,7 @@ func isPlaceholder(_ text: String) -> Bool {
   return holds("${", "}") || holds("{{", "}}") || holds("<%", "%>") || holds("%%", "%%")
 }
 
-/// Turns a tunnel off whose settings still hold placeholders. Only where they are is told, for they may stand among secrets.
+/// Disables a tunnel whose settings contain placeholders. Only their places are reported, because they may be among secrets.
 func notePlaceholders(_ outer: Fields, _ inner: Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   for leaf in outer.leaves + (inner?.leaves ?? []) where leaf.text.map(isPlaceholder) == true {
     report.note("\(shown(leaf.place.text)) is a placeholder that was never filled in", weight: .error, line: leaf.place.line)

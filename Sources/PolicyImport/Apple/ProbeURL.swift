@@ -3,16 +3,16 @@ import PolicySource
 import RoamwardCore
 
 enum ReadProbe: Hashable {
-  /// `note`: what was changed, for the report.
+  /// `note`: the change to the URL, for the report.
   case probe(Probe, note: String?)
-  /// Whatever the network, nothing answers there. Profiles are written so on purpose.
+  /// No server ever answers at this URL, on any network. Profiles contain such URLs on purpose.
   case neverAnswers(reason: String)
   case wrong(reason: String)
 }
 
-/// Judges the URL of a probe: http or https, a host that can be reached, no credentials.
+/// Checks the URL of a probe: http or https, a reachable host, no credentials.
 func readProbe(_ text: String) -> ReadProbe {
-  // Nobody sends what is behind a `#` (RFC 9110, 4.2.5).
+  // The part behind a `#` is never sent (RFC 9110, 4.2.5).
   let url = String(text.prefix { $0 != "#" })
   guard let mark = url.range(ofText: "://") else { return .neverAnswers(reason: "there is no http:// or https:// before it") }
   let scheme = url[..<mark.lowerBound].lowercased()

@@ -1,6 +1,6 @@
 internal import PolicyFiles
 
-/// Reads an Apple configuration profile or a declaration of OS 27: each VPN and DNS payload becomes a tunnel, in their order.
+/// Reads an Apple configuration profile or a declaration of OS 27. Each VPN and DNS payload becomes a tunnel, in their order.
 package func importProfile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   var result = ImportResult(report: ImportReport(file: file))
   var contents = bytes
@@ -27,7 +27,7 @@ struct ProfileImporter {
   var result: ImportResult
   let options: ImportOptions
   private var usedNames: Set<String> = []
-  /// Identities and authorities that the profile carries, to be put beside the first tunnel.
+  /// Identities and authorities in the profile; they become files of the first tunnel.
   private var certificates: [OutputFile] = []
   private var identities: [ProfileIdentity] = []
 
@@ -48,7 +48,7 @@ struct ProfileImporter {
     }
     let title = fields.has("PayloadContent") ? root["PayloadDisplayName"]?.text : nil
     guard let content = fields.take("PayloadContent") else {
-      // One payload alone, or rules alone, as people keep them in repositories.
+      // A single payload, or only rules, as in some repositories.
       return readPayload(item, title: nil)
     }
     let type = root["PayloadType"]?.text
@@ -137,7 +137,7 @@ struct ProfileImporter {
     finish(tunnel, &inner)
   }
 
-  /// The tunnel with its name and description, from what the payload says of itself.
+  /// A new tunnel with its name and description, from the payload's own values.
   private mutating func begin(_ fields: inout Fields, title: String?, fallback: String) -> ImportedTunnel {
     let userName = fields.text("UserDefinedName", &result.report) ?? fields.text("DisplayName", &result.report)
     let display = fields.text("PayloadDisplayName", &result.report)
@@ -179,7 +179,7 @@ struct ProfileImporter {
 }
 
 extension ProfileImporter {
-  /// Certificates are for whatever builds the tunnel; identities and their passwords are secrets.
+  /// Collects certificates for the provider of the tunnel. Identities and their passwords are secrets.
   private mutating func collectCertificates(_ payloads: [Item]) {
     for payload in payloads {
       guard let type = payload.property["PayloadType"]?.text, type.hasPrefix("com.apple.security."),
@@ -214,7 +214,7 @@ extension ProfileImporter {
   }
 }
 
-/// Apple's payload of a VPN that only some applications use.
+/// Apple's payload of a VPN for some applications only.
 private let perAppType = "com.apple.vpn.managed.applayer"
 
 private let perAppKeys = [
@@ -222,7 +222,7 @@ private let perAppKeys = [
   "ExcludedDomains", "SMBDomains",
 ]
 
-/// Rules and switches that belong into a payload.
+/// Keys of rules and switches that belong into a payload.
 private let profileRuleKeys = [
   "OnDemandEnabled", "OnDemandRules", "DisconnectOnIdle", "DisconnectOnIdleTimer", "OnDemandMatchDomainsAlways",
   "OnDemandMatchDomainsOnRetry", "OnDemandMatchDomainsNever",

@@ -1,13 +1,13 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The criteria of one rule, in the order in which Apple checks them. `canHold` is false where one of them can never hold.
+/// The criteria of one rule, in the order in which Apple checks them. `canHold` is false if one of them can never match.
 func readCriteria(
   _ fields: inout Fields, dialect: RuleDialect, reading: RuleReading, _ report: inout ImportReport
 ) -> (criteria: [Condition], canHold: Bool) {
   var criteria: [Condition] = []
   var canHold = true
-  /// Adds what is left of a list; where nothing is, the criterion fails on every network.
+  /// Adds the usable rest of a list. If it is empty, the criterion fails on every network.
   func add<Value>(_ list: ReadList<Value>?, _ make: ([Value]) -> Condition) {
     guard let list, !list.isEmptyInFile else { return }
     if list.values.isEmpty { canHold = false } else { criteria.append(make(list.values)) }
@@ -62,7 +62,7 @@ private struct ReadList<Value> {
   var place: KeyPath
 }
 
-/// Reads a list of texts, telling of each that is left out. A list that is empty in the file counts as absent.
+/// Reads a list of texts and reports each that is left out. A list that is empty in the file counts as absent.
 private func readList<Value>(
   _ key: String, _ fields: inout Fields, tellsTaken: Bool = true, _ report: inout ImportReport,
   _ read: (Item, String, inout ImportReport) -> Value?
@@ -110,7 +110,7 @@ private func readServers(_ item: Item, _ text: String, _ report: inout ImportRep
   return patterns
 }
 
-/// What Apple's textual wildcard comes to in prefixes. `10.1*` is 10.1, 10.10 to 10.19 and 10.100 to 10.199.
+/// Converts Apple's textual wildcard to prefixes. `10.1*` is 10.1, 10.10 to 10.19 and 10.100 to 10.199.
 func serverPatterns(_ text: String) -> [DNSServerPattern]? {
   guard text.hasSuffix("*") else { return text.contains("/") ? nil : DNSServerPattern(text).map { [$0] } }
   if text.hasSuffix(".*"), let pattern = DNSServerPattern(text) { return [pattern] }

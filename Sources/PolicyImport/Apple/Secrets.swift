@@ -1,11 +1,11 @@
-/// Whether a key's value is one that must not be shown.
+/// True if a key's value must not be shown.
 func isSecretKey(_ key: String) -> Bool {
   let name = key.lowercased().filter { $0 != "-" && $0 != "_" }
   let words = ["password", "passphrase", "sharedsecret", "secret", "privatekey", "presharedkey", "psk", "token", "pin", "credential"]
   return words.contains { $0 == "pin" ? name == "pin" || name.hasSuffix("pin") : name.contains($0) }
 }
 
-/// Puts the secrets among the keys that are left into files for root alone.
+/// Moves secrets among the remaining keys into files that only root can read.
 func keepSecrets(_ fields: inout Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   guard var rest = fields else { return }
   for key in rest.keys where isSecretKey(key) {

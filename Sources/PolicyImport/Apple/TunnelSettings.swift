@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Routes, DNS and proxies of a VPN payload: beside the dictionary of the type (`DNS`, `Proxies`, `IPv4`) or in it.
+/// Reads routes, DNS and proxies of a VPN payload: beside the dictionary of the type (`DNS`, `Proxies`, `IPv4`) or in it.
 func readTunnelSettings(
   _ outer: inout Fields, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport
 ) {
@@ -128,7 +128,7 @@ private func readNames(_ items: [Item], at place: KeyPath, _ report: inout Impor
   return names
 }
 
-/// A name, an address or a prefix, whose last zeros macOS leaves out: `169.254/16`, which it puts into every list by itself.
+/// A name, an address or a prefix. macOS leaves out its last zeros: `169.254/16`, which it puts into every list by itself.
 private func readProxyException(_ item: Item, _ report: inout ImportReport) -> String? {
   let text = trimmed(item.text ?? "")
   if IPPrefix(text) != nil || DomainPattern(text) != nil { return text }

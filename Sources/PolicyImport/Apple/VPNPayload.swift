@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Reads `com.apple.vpn.managed`. Most of it is in the dictionary named after the type; rules are accepted beside it too.
+/// Reads `com.apple.vpn.managed`. Most keys are in the dictionary with the name of the type; rules are accepted beside it too.
 func readVPNPayload(
   _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
 ) -> ImportedTunnel {
@@ -12,7 +12,7 @@ func readVPNPayload(
   if type != nil, inner == nil {
     report.note("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line)
   }
-  // The rules first: nothing after them can change what they are.
+  // Rules first: nothing after them can change them.
   var payload = OnDemandFields(inner: inner, outer: fields)
   payload.read(into: &tunnel, options: options, &report)
   inner = payload.inner
@@ -38,7 +38,7 @@ func readVPNPayload(
   return tunnel
 }
 
-/// A declaration of OS 27: wrappers are renamed, rules are key for key the same.
+/// Reads a declaration of OS 27: the containers have other names, the rules have the same keys.
 func readVPNDeclaration(
   _ fields: inout Fields, tunnel start: ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
 ) -> ImportedTunnel {
@@ -68,7 +68,7 @@ func readVPNDeclaration(
   return tunnel
 }
 
-/// Vendor settings that nothing here understands may hold keys: they are kept, for root alone.
+/// Vendor settings of an unknown format may contain keys: they are kept, readable by root only.
 private func keepVendorSecret(_ vendor: Item, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   let lines = vendor.leaves.compactMap { leaf in leaf.text.map { "\(leaf.place.text) = \($0)\n" } }
   let file = tunnel.addSecret("vendor", Array(lines.joined().utf8))

@@ -2,9 +2,9 @@ internal import JSON
 internal import NetworkTypes
 package import RoamwardCore
 
-/// A tunnel's rules in a form of Apple's.
+/// A tunnel's rules in one of Apple's formats.
 package struct ProfileExport: Hashable, Sendable {
-  /// Losses are left out of `text`.
+  /// The problems of the export. Rules with losses are left out of `text`.
   package var problems: [ExportProblem]
   package var text: String
 
@@ -18,7 +18,7 @@ package enum AppleForm: Hashable, Sendable {
   case declaration
 }
 
-/// Says when a tunnel is wanted. How it is built, its keys among it, is not in it and has to be added by hand.
+/// Exports the rules of a tunnel. The connection settings, including keys, are not part of it and have to be added by hand.
 package func exportProfile(_ tunnel: TunnelPolicy, networks: [NamedNetwork], form: AppleForm) -> ProfileExport {
   var (rules, problems) = exportRules(of: tunnel, networks: networks)
   func add(_ message: String, isLoss: Bool) {
@@ -91,7 +91,8 @@ private struct ProfileBuilder {
   }
 }
 
-/// The same for the same name, so that an export changes only where the policy did: FNV-1a, twice, in the form of RFC 9562 version 8.
+/// A UUID that depends only on the name, so that an export changes only when the policy does: FNV-1a, twice, in the form of RFC 9562
+/// version 8.
 private func uuid(_ name: String) -> String {
   let high = FNV1a(name).value & ~0xf000 | 0x8000
   let low = FNV1a(name, variant: 0x9e37_79b9_7f4a_7c15).value & ~(3 << 62) | 2 << 62

@@ -1,14 +1,14 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// What a rule says that Apple's form cannot, and where.
+/// A part of a rule that Apple's format cannot express, and its place.
 package struct ExportProblem: Hashable, Sendable {
-  /// From 1.
+  /// The number of the rule, from 1.
   package var rule: Int?
   package var name: String?
   package var location: SourceLocation
   package var message: String
-  /// Whether it changes when the tunnel is up; only such stand in the way of an export.
+  /// True if it changes when the tunnel is up. Only such problems prevent an export.
   package var isLoss: Bool
 
   package var text: String {
@@ -17,7 +17,7 @@ package struct ExportProblem: Hashable, Sendable {
   }
 }
 
-/// Rules in Apple's form, and what could not be said in it. The export is whole only where none of the problems is a loss.
+/// The rules in Apple's format, and the parts that it cannot express. The export is complete only if no problem is a loss.
 package func exportRules(of tunnel: TunnelPolicy, networks: [NamedNetwork]) -> (rules: Property, problems: [ExportProblem]) {
   var exporter = RuleExporter(networks: Dictionary(networks.map { ($0.name, $0.condition) }) { first, _ in first })
   for (index, rule) in tunnel.onDemand.rules.enumerated() { exporter.add(rule, number: index + 1) }
@@ -31,7 +31,7 @@ private struct RuleExporter {
 
   init(networks: [String: Condition]) { self.networks = networks }
 
-  /// A rule of which a part cannot be said is left out whole: without that part it would hold elsewhere too.
+  /// Adds a rule. It is left out completely if a part cannot be expressed: without that part it would match elsewhere too.
   mutating func add(_ rule: Rule, number: Int) {
     var losses: [String] = []
     if rule.onUnknown != nil { losses.append("`on-unknown` has no counterpart") }
@@ -60,7 +60,8 @@ private struct RuleExporter {
     ExportProblem(rule: number, name: rule.name, location: rule.location, message: message, isLoss: isLoss)
   }
 
-  /// The condition as alternatives, each of criteria that all have to hold: one rule with alternatives is so many rules in a row.
+  /// The condition as alternatives, each with criteria that all have to match. A rule with several alternatives becomes several rules in a
+  /// row.
   private func alternatives(of condition: Condition, depth: Int, _ losses: inout [String]) -> [[Condition]] {
     guard depth <= 32 else {
       losses.append("the match is nested too deep")
@@ -111,7 +112,7 @@ private func appleWord(_ action: Action) -> String {
   }
 }
 
-/// One criterion; `nil`, and told, where Apple has none like it.
+/// One criterion; `nil`, and reported, if Apple has no equivalent.
 private func appleCriterion(_ criterion: Condition, _ losses: inout [String]) -> Property.Entry? {
   func lost(_ message: String) -> Property.Entry? {
     losses.append(message)
@@ -156,7 +157,7 @@ private func appleCriterion(_ criterion: Condition, _ losses: inout [String]) ->
   return lost("`\(criterion.key)` has no counterpart")
 }
 
-/// An address, or whole octets and a star.
+/// An address, or whole octets and an asterisk.
 private func appleText(_ pattern: DNSServerPattern) -> String? {
   let prefix = pattern.prefix
   if prefix.length == prefix.family.bitWidth { return prefix.address.description }
@@ -164,7 +165,7 @@ private func appleText(_ pattern: DNSServerPattern) -> String? {
   return prefix.address.bytes.prefix(prefix.length / 8).map(String.init).joined(separator: ".") + ".*"
 }
 
-/// The URL of a probe that can never succeed: how profiles say "always for these names".
+/// The URL of a probe that can never succeed: profiles use it for "always for these names".
 private let neverAnswering = "http://0.0.0.0/"
 
 private func connection(_ rule: ConnectionRule, _ losses: inout [String]) -> Property? {

@@ -1,6 +1,6 @@
 internal import NetworkTypes
 
-/// A property list as XML, indented by tabs as Apple's own tools write it. Control characters, which XML cannot hold, become U+FFFD.
+/// A property list as XML, indented by tabs as Apple's own tools write it. Control characters, which XML cannot contain, become U+FFFD.
 package func xmlText(_ root: Property) -> String {
   var text = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -41,7 +41,7 @@ private func escaped(_ text: String) -> String {
     case "&": result.append(contentsOf: "&amp;".unicodeScalars)
     case "<": result.append(contentsOf: "&lt;".unicodeScalars)
     case ">": result.append(contentsOf: "&gt;".unicodeScalars)
-    // A bare one would be read as a line feed.
+    // A bare carriage return would be read as a line feed.
     case "\r": result.append(contentsOf: "&#13;".unicodeScalars)
     case "\t", "\n": result.append(scalar)
     default: result.append(scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff ? "\u{fffd}" : scalar)

@@ -6,7 +6,7 @@ struct Keyfile {
     var value: String
     var line: Int
 
-    /// What does not look like a name is not shown: it may be a secret that lost its place.
+    /// The place of the value. Text that does not look like a name is not shown: it may be a misplaced secret.
     var place: KeyPath {
       let peer = "wireguard-peer."
       let group =
@@ -54,5 +54,5 @@ struct Keyfile {
   }
 }
 
-/// The items of a list: separated by `;`, or by `,` as people write it.
+/// The items of a list: separated by `;`, or by `,` as users write it.
 func keyfileList(_ value: String) -> [String] { value.split { $0 == ";" || $0 == "," }.map { trimmed($0) }.filter { !$0.isEmpty } }

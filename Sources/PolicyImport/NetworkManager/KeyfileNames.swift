@@ -1,13 +1,12 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What `dns-search` says (nm-settings(5)): names to search in and, with a `~` before them, names that these servers answer for; `~.` is
-/// every name.
+/// The names in `dns-search` (nm-settings(5)): search domains and, with a `~` prefix, names that these servers answer. `~.` is every name.
 struct KeyfileNames {
   private var search: [DomainName] = []
   private var routing: [DomainName] = []
   private var isForEveryName = false
-  /// A connection that is never the default is asked for its own names alone.
+  /// A connection that is never the default answers only its own names.
   var isNeverDefault = false
 
   mutating func add(_ entry: Keyfile.Entry, _ report: inout ImportReport) {
@@ -26,11 +25,11 @@ struct KeyfileNames {
     }
   }
 
-  /// For the wg-quick file.
+  /// The `DNS` line of the wg-quick file.
   var searchLines: [String] { search.isEmpty ? [] : ["DNS = " + search.map(\.text).joined(separator: ", ")] }
 
-  /// `nil` where the wg-quick file says it all. NetworkManager keeps names apart where a `~` says so, and where the connection is never the
-  /// default; then names to search in are the connection's too.
+  /// The DNS policy; `nil` if the wg-quick file is sufficient. NetworkManager uses split DNS if a `~` requires it, and if the connection is
+  /// never the default. Search domains then belong to the connection too.
   func policy(servers: [IPAddress], _ report: inout ImportReport) -> DNSPolicy? {
     guard !isForEveryName, !routing.isEmpty || isNeverDefault && !search.isEmpty else { return nil }
     guard !servers.isEmpty else {

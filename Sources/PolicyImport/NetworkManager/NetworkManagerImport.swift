@@ -1,8 +1,8 @@
 import PolicySource
 import RoamwardCore
 
-/// Reads a connection of NetworkManager: of type wireguard, which becomes a tunnel of Roamward's own, or of type vpn, which NetworkManager
-/// goes on to build.
+/// Reads a connection of NetworkManager. Type wireguard becomes a tunnel of Roamward. Type vpn stays a connection that NetworkManager
+/// brings up.
 package func importNetworkManager(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var keys = try Keyfile(bytes)
@@ -42,7 +42,7 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
   return result
 }
 
-/// NetworkManager keeps the connection and its secrets; the policy asks it to bring it up.
+/// NetworkManager keeps the connection and its secrets; the policy requests its activation.
 private func readPlugin(
   _ keys: inout Keyfile, _ tunnel: inout ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) {
@@ -60,7 +60,7 @@ private func readPlugin(
   }
 }
 
-/// How nmcli names the connection: by its UUID or, where a keyfile has none, by its id; without one the file's name is its id.
+/// The connection's name for nmcli: its UUID or, if the keyfile has none, its id. The default id is the file's name.
 private func connectionName(
   _ keys: inout Keyfile, _ tunnel: ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) -> [String] {
@@ -94,7 +94,7 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
   var names = KeyfileNames()
   let secret = ", for root alone"
   let list: (String) -> String? = { value in keyfileList(value).joined(separator: ", ") }
-  /// What is 0 is left to the system, there as here.
+  /// 0 means the system's default in both formats.
   let number: (String) -> String? = { $0 == "0" ? nil : $0 }
   if let line = take("wireguard", "private-key", as: "PrivateKey", secret) {
     lines.append(line)
@@ -107,7 +107,7 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
   }
   for group in ["ipv4", "ipv6"] {
     for key in ["address"] + (1...64).map({ "address\($0)" }) + ["addresses"] {
-      // Up to the gateway, which a tunnel does not need.
+      // Without the gateway at the end, which a tunnel does not need.
       if let line = take(group, key, as: "Address", "", { keyfileList($0).first }) { lines.append(line) }
     }
     if let line = take(group, "dns", as: "DNS", "", list) { lines.append(line) }

@@ -2,13 +2,13 @@ import NetworkTypes
 import PolicyFiles
 import RoamwardCore
 
-/// An OpenVPN configuration for a service: what runs programs or writes files is turned into comments, for the file comes from elsewhere
-/// and is read by root.
+/// An OpenVPN configuration for a service. Lines that run programs or write files are turned into comments, because the file comes from
+/// elsewhere and root reads it.
 struct OpenVPNCopy {
   var text: String
   var obstacles: [String] = []
   var names = OpenVPNNames()
-  /// What `dev` says: a kind of device (tun, tap), or a link's name.
+  /// The value of `dev`: a kind of device (tun, tap), or a link's name.
   var device: String?
 
   mutating func append(_ other: OpenVPNCopy) {
@@ -78,7 +78,7 @@ extension OpenVPNCopy {
     text += line + "\n"
     if option == "dev", words.count > 1 { device = words[1] }
     if option == "dhcp-option" || option == "dns" {
-      // OpenVPN itself does nothing with it: scripts do.
+      // OpenVPN itself ignores it: only scripts use it.
       if let change = names.take([option] + words.dropFirst()) {
         report.changed(place, change)
       } else {
@@ -98,7 +98,7 @@ extension OpenVPNCopy {
   }
 }
 
-/// The words of a line, as OpenVPN splits it: at blanks, with quotes.
+/// The words of a line, split as OpenVPN does: at blanks, with quotes.
 private func words(of line: String) -> [String] {
   var words: [String] = []
   var word = ""
@@ -119,7 +119,7 @@ private func words(of line: String) -> [String] {
 }
 
 extension ImportedTunnel {
-  /// OpenVPN as a process of its own: up as long as it runs, which is earlier than connected.
+  /// Runs OpenVPN as a separate process. The tunnel counts as up while it runs, which is earlier than connected.
   mutating func useOpenVPN(_ copy: OpenVPNCopy, folder: String, _ report: inout ImportReport) {
     let file = addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true)
     let pid = "/run/roamward-openvpn-\(name).pid"
@@ -128,7 +128,7 @@ extension ImportedTunnel {
     var link: String?
     dns = copy.names.policy
     if dns != nil {
-      // Its name servers belong to its link, which therefore has to have a name that is known beforehand.
+      // Its name servers belong to its link, whose name therefore has to be known in advance.
       let kind = copy.device ?? "tun"
       let isNamed = kind != "tun" && kind != "tap" && InterfaceName(kind) != nil
       let name = isNamed ? kind : TunnelSetup.linkName(forTunnel: name)
@@ -145,7 +145,7 @@ extension ImportedTunnel {
 }
 
 extension ImportedTunnel {
-  /// Names an identity of the profile in the OpenVPN file, unless that has keys of its own.
+  /// Names an identity of the profile in the OpenVPN file, unless that has its own keys.
   mutating func useIdentity(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
     guard let i = files.firstIndex(where: { $0.name.hasSuffix(".ovpn") }) else { return }
     let options = numberedLines(files[i].bytes).map { trimmed($0.text).split { $0 == " " || $0 == "\t" }.first.map(String.init) ?? "" }

@@ -1,4 +1,4 @@
-/// Reads an OpenVPN client configuration: a policy that starts openvpn(8), and the file beside it, with its keys.
+/// Reads an OpenVPN client configuration. The result is a policy that starts openvpn(8), and the file with its keys.
 package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var result = ImportResult(report: ImportReport(file: file))
@@ -10,7 +10,7 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
   return result
 }
 
-/// OpenVPN Connect's payload: `VendorConfig` holds options and their values; `NOARGS` stands for none, and `\n` for a new line.
+/// Reads OpenVPN Connect's payload: `VendorConfig` contains options and their values; `NOARGS` means none, and `\n` a new line.
 func readOpenVPNVendor(
   _ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, folder: String, _ report: inout ImportReport
 ) {
@@ -52,7 +52,7 @@ func readOpenVPNVendor(
       isBlock
       ? ["<\(entry.key)>"] + text.split(separator: "\n").map(String.init) + ["</\(entry.key)>"]
       : ["\(entry.key)\(value == "NOARGS" ? "" : " \(value)")"]
-    // A block must not end early, and a line must stay one.
+    // The value must not end a block early, and has to stay on one line.
     guard entry.key.utf8.allSatisfy({ (97...122).contains($0 | 0x20) || (48...57).contains($0) || $0 == UInt8(ascii: "-") }),
       !isBlock || !lines.dropFirst().dropLast().contains(where: { $0.contains("</") }), !value.contains("\r")
     else {

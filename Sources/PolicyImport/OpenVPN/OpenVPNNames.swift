@@ -1,14 +1,14 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What a client's file says of name servers: `dhcp-option`, which is for OpenVPN's own scripts to act on, and `dns` of OpenVPN 2.6. Here
-/// the policy says it, and the agent sets them on the link.
+/// The name servers in a client's file: `dhcp-option`, which only OpenVPN's own scripts use, and `dns` of OpenVPN 2.6. Here they become
+/// part of the policy, and the agent sets them on the link.
 struct OpenVPNNames {
   private var servers: [IPAddress] = []
   private var search: [DomainName] = []
   private var match: [DomainPattern] = []
 
-  /// What becomes of a line, for the report; `nil`: it says nothing of names that can be used.
+  /// The result for a line, for the report; `nil`: it contains no usable names.
   mutating func take(_ words: [String]) -> String? {
     switch words.first?.lowercased() {
     case "dhcp-option" where words.count >= 3: option(words[1].uppercased(), words[2])
@@ -39,7 +39,7 @@ struct OpenVPNNames {
     return values.isEmpty ? nil : "dns \(key) of the policy"
   }
 
-  /// `nil` without a server: then there is nobody to ask.
+  /// `nil` without a server.
   var policy: DNSPolicy? {
     guard !servers.isEmpty else { return nil }
     return DNSPolicy(

@@ -5,7 +5,7 @@ let programOptions: Set<String> = [
   "setenv", "setenv-safe", "engine", "providers", "pkcs11-providers", "tls-export-cert",
 ]
 
-/// Options that write files, or that the commands of the policy give themselves.
+/// Options that write files, or that the policy's own command line sets.
 let serviceOptions: Set<String> = [
   "daemon", "log", "log-append", "syslog", "status", "writepid", "cd", "replay-persist", "management", "management-hold", "memstats",
   "askpass",
@@ -18,7 +18,7 @@ let fileOptions: Set<String> = [
   "http-proxy-user-pass", "capath",
 ]
 
-/// What a client's file may say otherwise (openvpn(8)). The name of anything else is not even shown: it may be a key that lost its block.
+/// Other options in a client's file (openvpn(8)). The name of an unknown option is not shown: it may be a key without its block.
 let knownOptions: Set<String> = [
   "allow-compression", "allow-pull-fqdn", "allow-recursive-routing", "auth", "auth-nocache", "auth-retry", "auth-token",
   "auth-user-pass", "bind", "block-ipv6", "block-outside-dns", "ca", "capath", "cert", "chroot", "cipher", "client", "client-nat",

@@ -3,9 +3,9 @@ package import PolicyFiles
 package import PolicySource
 import RoamwardCore
 
-/// What an import wants to write, and what it has to say. Nothing is on disk yet.
+/// The files and the report of an import. Nothing is written to disk yet.
 package struct ImportResult: Sendable {
-  /// One tunnel: its policy, and what stands beside it.
+  /// One tunnel: its policy, and its other files.
   package struct Tunnel: Hashable, Sendable {
     package var name: String
     /// `false`: it has to be completed by hand first.
@@ -21,7 +21,7 @@ package struct ImportResult: Sendable {
 }
 
 extension ImportResult {
-  /// Prints the policy, and reads it back as the agent would: what would not load is not written.
+  /// Prints the policy and reads it back as the agent would. A policy that would not load is not written.
   mutating func add(_ imported: ImportedTunnel, source: String) {
     var tunnel = imported
     if tunnel.includesAllNetworks, !tunnel.provider.isWireGuard {
@@ -48,7 +48,7 @@ extension ImportResult {
   }
 }
 
-/// What is to be said of these files as policies of a folder of their own.
+/// The diagnostics of these files as a separate policy folder.
 package func loadingDiagnostics(_ files: [OutputFile]) -> [Diagnostic] {
   let folder = "/import"
   let byPath = Dictionary(files.map { ("\(folder)/\($0.name)", $0) }) { first, _ in first }

@@ -2,16 +2,16 @@ import NetworkTypes
 internal import PolicyFiles
 import RoamwardCore
 
-/// A rule as it was translated, and the words that it came from.
+/// A translated rule, and its source text.
 struct ImportedRule {
   var rule: Rule
   var original: String?
 }
 
-/// Which identity of a profile a tunnel is to use.
+/// The identity of a profile that a tunnel uses.
 enum IdentityChoice: Hashable {
   case named(String)
-  /// The only one there is.
+  /// The only identity in the profile.
   case any
 }
 
@@ -22,12 +22,12 @@ struct ProfileIdentity: Hashable {
   var passwordFile: String?
 }
 
-/// One tunnel on its way into a policy file.
+/// A tunnel that is not yet written to a policy file.
 struct ImportedTunnel {
   enum Provider {
     case wireGuard(file: String)
     case command(up: [String], down: [String], status: [String], interface: String? = nil)
-    /// Nothing can build it yet: the policy keeps the rules, disabled, and says what is missing.
+    /// No provider is available yet: the policy keeps the rules, disabled, and says which part is missing.
     case missing
 
     var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
@@ -35,11 +35,11 @@ struct ImportedTunnel {
 
   var name: String
   var about: String?
-  /// Why the tunnel is not to be used as it is; empty where it can be.
+  /// Reasons why the tunnel cannot be used as it is; empty if it can.
   var obstacles: [String] = []
   var provider = Provider.missing
   var onDemand: Bool?
-  /// Why the rules must not act, whatever the file says.
+  /// A reason why the rules must not act, whatever the file says.
   var ruleObstacle: String?
   var rules: [ImportedRule] = []
   var idle: Int64?
@@ -48,11 +48,11 @@ struct ImportedTunnel {
   var proxy: ProxyPolicy?
   var mtu: UInt32?
   var includesAllNetworks = false
-  /// Of the file, for people; printed as comments at the top. Never secrets.
+  /// Remarks about the file, printed as comments at the top. They never contain secrets.
   var remarks: [String] = []
-  /// Beside the policy.
+  /// The files beside the policy.
   var files: [OutputFile] = []
-  /// What it proves itself with, of what a profile carries.
+  /// The identity in the profile that the tunnel uses.
   var identity: IdentityChoice?
   /// Names that its files must not have.
   private let taken: Set<String>
@@ -66,7 +66,7 @@ struct ImportedTunnel {
     addFile("\(name).\(suffix)", bytes, isSecret: true)
   }
 
-  /// A name that no other file of this tunnel has, nor the one that is imported.
+  /// Adds a file under a name that no other file of this tunnel has, nor the imported file.
   mutating func addFile(_ wanted: String, _ bytes: [UInt8], isSecret: Bool) -> String {
     let dot = wanted.lastIndex(of: ".") ?? wanted.endIndex
     var file = wanted

@@ -3,7 +3,7 @@ import PolicySource
 import RoamwardCore
 
 extension ImportedTunnel {
-  /// The policy file: what is to be known of it, and the words that its rules came from, as comments; then the policy.
+  /// The policy file: remarks and the source text of its rules as comments, then the policy.
   func policyText(source: String) -> String {
     var comments = ["Imported from \(source) by `roamward import`."]
     comments += obstacles.map { "Off: \($0)" }
@@ -35,7 +35,7 @@ extension ImportedTunnel {
   }
 }
 
-/// Whole, however long: a comment that was cut would not be the rule any more.
+/// The whole text, of any length: a truncated comment would no longer be the rule.
 private func singleLine(_ text: String) -> String {
   var result = String.UnicodeScalarView()
   for scalar in text.unicodeScalars { result.append(isUnprintable(scalar) ? "\u{fffd}" : scalar) }

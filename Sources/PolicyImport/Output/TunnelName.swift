@@ -1,4 +1,4 @@
-/// A tunnel's name from what a file calls it: small letters, digits and hyphens, at most 40.
+/// A tunnel name from a name in a file: lower-case letters, digits and hyphens, at most 40 characters.
 func tunnelName(from text: String) -> String? {
   var name = ""
   for byte in text.utf8.prefix(200) {
@@ -13,7 +13,7 @@ func tunnelName(from text: String) -> String? {
   return name.isEmpty ? nil : name
 }
 
-/// As the policy language has it: 1 to 64 of `A-Za-z0-9._-`, beginning with a letter, a digit or `_`.
+/// The rule of the policy language: 1 to 64 of `A-Za-z0-9._-`, beginning with a letter, a digit or `_`.
 package func isUsableTunnelName(_ name: String) -> Bool {
   func isWord(_ c: UInt8) -> Bool { (48...57).contains(c) || (97...122).contains(c | 0x20) || c == UInt8(ascii: "_") }
   guard let first = name.utf8.first, isWord(first), name.utf8.count <= 64 else { return false }

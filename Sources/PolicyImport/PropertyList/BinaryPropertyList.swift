@@ -1,7 +1,7 @@
 /// Reads a binary property list (`bplist00`).
 ///
-/// Written here because the list may share objects: 151 bytes of it can stand for a thousand million values, and the libraries at hand
-/// expand them. This reader counts what it makes, and stops.
+/// It is implemented here because the list may share objects: 151 bytes can represent a thousand million values, and the available
+/// libraries expand them. This reader counts the created values and stops at a limit.
 func readBinaryPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   var reader = try BinaryReader(bytes)
   return try reader.object(reader.top, depth: 0)
@@ -68,7 +68,7 @@ private struct BinaryReader {
     }
   }
 
-  /// All keys' references, then all values'.
+  /// The references of all keys, then of all values.
   private mutating func dictionary(_ range: Range<Int>, depth: Int) throws(ImportFailure) -> Property {
     let half = range.count / 2
     var entries: [Property.Entry] = []
@@ -83,7 +83,7 @@ private struct BinaryReader {
     return Property(.dictionary(entries))
   }
 
-  /// Where the contents of a sized object are: the count is in the low half of its first byte, or 15 and then an integer object.
+  /// The contents of a sized object. The count is in the low half of its first byte; 15 means that an integer object follows.
   private mutating func payload(_ start: Int, width: Int) throws(ImportFailure) -> Range<Int> {
     var length = Int(bytes[start] & 0x0f)
     var begin = start + 1
@@ -105,7 +105,7 @@ private struct BinaryReader {
     return value
   }
 
-  /// Eight bytes are signed; sixteen are a 64-bit number with nothing above it.
+  /// Eight bytes are signed; sixteen are a 64-bit number whose upper half is zero.
   private func integer(at start: Int, size: Int) throws(ImportFailure) -> Int64 {
     guard size <= 16, start <= bytes.count - size else { throw Self.damaged }
     let value = bytes[start..<(start + size)].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

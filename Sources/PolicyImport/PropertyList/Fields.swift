@@ -1,4 +1,4 @@
-/// A value, and where it is.
+/// A value and its place.
 struct Item {
   let property: Property
   let place: KeyPath
@@ -9,7 +9,7 @@ struct Item {
     property.items?.enumerated().map { Item(property: $1, place: place.item($0, line: $1.line ?? place.line)) }
   }
 
-  /// Every value below it that is no container.
+  /// Every value below it that is not a container.
   var leaves: [Item] {
     if let items { return items.isEmpty ? [self] : items.flatMap(\.leaves) }
     guard let entries = property.entries else { return [self] }
@@ -19,12 +19,12 @@ struct Item {
   }
 }
 
-/// The keys of a dictionary while they are being taken out of it. Whatever takes one tells the report of it; `finish` tells of the rest.
+/// The remaining keys of a dictionary. Code that takes a key reports it; `finish` reports the rest.
 struct Fields {
   let place: KeyPath
   private var entries: [Property.Entry]
 
-  /// `nil`, and reported, where the value is no dictionary.
+  /// `nil`, and reported, if the value is not a dictionary.
   init?(_ item: Item, _ report: inout ImportReport) {
     guard let entries = item.property.entries else {
       report.dropped(item.place, "expected a dictionary, found \(item.property.kind)", weight: .error)
@@ -36,7 +36,7 @@ struct Fields {
 
   var keys: [String] { entries.map(\.key) }
 
-  /// Every value that was not taken and is no container.
+  /// Every remaining value that is not a container.
   var leaves: [Item] { Item(property: Property(.dictionary(entries), line: place.line), place: place).leaves }
 
   func has(_ key: String) -> Bool { entries.contains { $0.key == key } }
@@ -47,7 +47,7 @@ struct Fields {
     return Item(property: entry.value, place: place.key(key, line: entry.value.line))
   }
 
-  /// A text; anything else is reported and dropped.
+  /// A text; other types are reported and left out.
   mutating func text(_ key: String, _ report: inout ImportReport) -> (value: String, place: KeyPath)? {
     guard let item = take(key) else { return nil }
     if let text = item.text { return (text, item.place) }
@@ -55,7 +55,7 @@ struct Fields {
     return nil
   }
 
-  /// A switch: true and false, or a number that is 0 or not, as profiles have it both ways.
+  /// A boolean: true or false, or a number that is 0 or not, because profiles use both.
   mutating func flag(_ key: String, _ report: inout ImportReport) -> (value: Bool, place: KeyPath)? {
     guard let item = take(key) else { return nil }
     switch item.property.content {
@@ -81,7 +81,7 @@ struct Fields {
     return nil
   }
 
-  /// A list of texts. One text alone counts as a list of it, with a warning; what is no text is an error and left out.
+  /// A list of texts. A single text counts as a list, with a warning. Entries of other types are errors and left out.
   mutating func texts(_ key: String, _ report: inout ImportReport) -> (values: [Item], place: KeyPath)? {
     guard let item = take(key) else { return nil }
     if item.text != nil {
@@ -98,14 +98,14 @@ struct Fields {
     return (items.filter { $0.text != nil }, item.place)
   }
 
-  /// Drops keys for a reason that is known.
+  /// Leaves keys out for a known reason.
   mutating func drop(_ keys: [String], reason: String, weight: ImportReport.Weight = .plain, _ report: inout ImportReport) {
     for key in keys {
       if let item = take(key) { report.dropped(item.place, reason, weight: weight) }
     }
   }
 
-  /// Reports what was not taken.
+  /// Reports the remaining keys.
   mutating func finish(
     _ report: inout ImportReport, reason: String = "not a key that this importer knows", weight: ImportReport.Weight = .warning
   ) {

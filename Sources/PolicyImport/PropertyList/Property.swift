@@ -1,4 +1,4 @@
-/// A value of a property list (or of the JSON that says the same), and where it begins.
+/// A value of a property list (or of equivalent JSON), and its place.
 package struct Property: Hashable, Sendable {
   package indirect enum Content: Hashable, Sendable {
     case string(String)
@@ -6,10 +6,10 @@ package struct Property: Hashable, Sendable {
     case real(Double)
     case boolean(Bool)
     case data([UInt8])
-    /// As it was written; nothing here computes with dates.
+    /// As written; dates are not evaluated here.
     case date(String)
     case array([Property])
-    /// In the order of the file; no key twice.
+    /// Entries in the order of the file; no duplicate keys.
     case dictionary([Entry])
   }
 
@@ -24,7 +24,7 @@ package struct Property: Hashable, Sendable {
   }
 
   package var content: Content
-  /// From 1; `nil` where the format has no lines.
+  /// The line, from 1; `nil` if the format has no lines.
   package var line: Int?
 
   package init(_ content: Content, line: Int? = nil) {
@@ -32,7 +32,7 @@ package struct Property: Hashable, Sendable {
     self.line = line
   }
 
-  /// What it is, for a message.
+  /// The kind of value, for a message.
   package var kind: String {
     switch content {
     case .string: "a text"
@@ -52,9 +52,9 @@ package struct Property: Hashable, Sendable {
   package subscript(key: String) -> Property? { entries?.first { $0.key == key }?.value }
 }
 
-/// How much a file may make this program do.
+/// Limits of the work that a file can cause.
 package enum ImportLimits {
-  /// Bytes.
+  /// The size of a file in bytes.
   package static let file = 16 << 20
   package static let depth = 64
   package static let nodes = 200_000
@@ -62,9 +62,9 @@ package enum ImportLimits {
   package static let contents = 64 << 20
 }
 
-/// Why nothing of a file can be imported.
+/// The reason why nothing of a file can be imported.
 package struct ImportFailure: Error, Hashable, Sendable {
-  /// One line, lower case, without a full stop; never holds a secret.
+  /// One line, lower case, without a full stop. It never contains a secret.
   package var message: String
   package var help: String?
   package var line: Int?

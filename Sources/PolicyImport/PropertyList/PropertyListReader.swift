@@ -1,13 +1,14 @@
 internal import JSON
 
-/// Reads a property list in any of its forms: XML, binary, or JSON as the declarations of OS 27 are. Tells what had to be forgiven.
+/// Reads a property list in any of its forms: XML, binary, or JSON as in the declarations of OS 27. Also returns the repairs that were
+/// needed.
 package func readPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> (root: Property, warnings: [String]) {
   guard bytes.count <= ImportLimits.file else { throw ImportFailure("the file is larger than 16 MiB") }
   if bytes.starts(with: Array("bplist".utf8)) { return (try readBinaryPropertyList(bytes), []) }
   let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
   guard let first = text.first(where: { ![9, 10, 13, 32].contains($0) }) else { throw ImportFailure("the file is empty") }
   if first == UInt8(ascii: "{") { return (try readJSON(text), []) }
-  // UTF-16 has a mark that expat knows.
+  // UTF-16 has a byte order mark that expat knows.
   if text.starts(with: [0xfe, 0xff]) || text.starts(with: [0xff, 0xfe]) { return (try readXMLPropertyList(text), []) }
   let start = xmlStart(text)
   guard start > 0 else { return (try readXMLPropertyList(text), []) }
@@ -29,7 +30,7 @@ package func readPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> (root: 
   }
 }
 
-/// Where XML begins that something else was put before: at its declaration, or else at its first element.
+/// The start of XML behind other data: at its declaration, or else at its first element.
 private func xmlStart(_ bytes: [UInt8]) -> Int {
   if bytes.starts(with: Array("<?xml".utf8)) { return 0 }
   for mark in ["<?xml", "<!DOCTYPE", "<plist"] {
@@ -55,7 +56,7 @@ private func moved(_ property: Property, by lines: Int) -> Property {
 }
 
 private func readJSON(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
-  // jansson recurses as deep as 2048; our own trees are not to.
+  // jansson recurses to a depth of 2048; our own trees must not.
   var depth = 0
   var deepest = 0
   for byte in bytes {
@@ -66,7 +67,7 @@ private func readJSON(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   guard deepest <= 4 * ImportLimits.depth else { throw ImportFailure("lists are nested more than \(ImportLimits.depth) deep") }
   let json: JSON
   do throws(JSONError) { json = try JSON(parsing: bytes) } catch {
-    // The parser's own words quote the text, which may be a secret.
+    // The parser's own message quotes the text, which may be a secret.
     throw ImportFailure("this is not JSON", line: error.line)
   }
   var nodes = 0

@@ -1,13 +1,13 @@
 internal import NetworkTypes
 
-/// Without blanks and line ends around it.
+/// The text without leading and trailing blanks and line ends.
 func trimmed(_ text: some StringProtocol) -> String {
   let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
   guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) }) else { return "" }
   return String(text[first...last])
 }
 
-/// What a file says, short, and with all replaced that could steer a terminal or turn the order of its characters around.
+/// Text from a file for output: shortened, with terminal control and bidirectional characters replaced.
 func shown(_ text: String) -> String {
   let scalars = text.unicodeScalars.prefix(121)
   var result = String.UnicodeScalarView()
@@ -15,7 +15,7 @@ func shown(_ text: String) -> String {
   return String(result) + (scalars.count > 120 ? "…" : "")
 }
 
-/// The same of a value, in which a damaged file may hold a part of a key: what looks like one is left out.
+/// The same for a value. A damaged file may have part of a key in it: text that looks like a key is left out.
 func shownValue(_ text: String) -> String {
   var result = ""
   var run = ""
@@ -31,7 +31,7 @@ func shownValue(_ text: String) -> String {
   return String(result.dropLast())
 }
 
-/// Letters of both cases among digits, as in base64, and more of them than in a word or a name of a key.
+/// True for letters of both cases among digits, as in base64, and more of them than in a word or a name of a key.
 private func looksLikeKey(_ run: String) -> Bool {
   run.count >= 12 && run.contains(where: \.isUppercase) && run.contains(where: \.isLowercase)
     && run.contains { $0.isNumber || $0 == "+" }
@@ -39,7 +39,7 @@ private func looksLikeKey(_ run: String) -> Bool {
 
 func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable }
 
-/// Lines without their ends, CRLF or LF; numbers from 1. What is not UTF-8 is repaired.
+/// Lines without their ends, CRLF or LF; numbers from 1. Invalid UTF-8 is repaired.
 func numberedLines(_ bytes: [UInt8]) -> [(number: Int, text: String)] {
   let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]
   return text.split(separator: 10, omittingEmptySubsequences: false).enumerated().map { index, line in

@@ -1,7 +1,7 @@
 internal import NetworkTypes
 internal import XMLEvents
 
-/// Reads an XML property list. Entities of its own are refused, so that nothing ever expands; nothing is fetched.
+/// Reads an XML property list. Entity declarations are refused, so nothing is ever expanded. Nothing is fetched.
 func readXMLPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   var builder = PropertyBuilder()
   do throws(XMLSyntaxError) {
@@ -14,25 +14,25 @@ func readXMLPropertyList(_ bytes: [UInt8]) throws(ImportFailure) -> Property {
   return root
 }
 
-/// Puts values together while the events of the elements come.
+/// Builds values from the events of the elements.
 private struct PropertyBuilder {
   private enum Container {
     case array([Property])
     case dictionary([Property.Entry], names: Set<String>, key: String?)
   }
 
-  /// Of the event that is being taken.
+  /// The line of the current event.
   private var line = 1
   private var stack: [(container: Container, line: Int)] = []
   private var depth = 0
   private var nodes = 0
   private var characters: [UInt8] = []
-  /// The scalar element that is open.
+  /// The open scalar element.
   private var scalar: (name: String, line: Int)?
   private(set) var root: Property?
   private(set) var failure: ImportFailure?
 
-  /// `false` once the list is refused.
+  /// `false` after the list is refused.
   mutating func take(_ event: XMLEvent, line: Int) -> Bool {
     self.line = line
     switch event {
@@ -113,7 +113,7 @@ private struct PropertyBuilder {
       return
     }
     let line = stack[last].line
-    // Taken out first, so that the array is changed in place and not copied for every entry.
+    // Removed first, so that the array is changed in place and not copied for every entry.
     switch stack.removeLast().container {
     case .array(var items):
       items.append(value)

@@ -1,11 +1,11 @@
-/// What became of every key of a file. Never holds a secret.
+/// The result for every key of a file. It never contains a secret.
 package struct ImportReport: Hashable, Sendable {
   package enum Outcome: String, Hashable, Sendable, CaseIterable {
-    /// Says the same in the policy.
+    /// Same meaning in the policy.
     case taken
-    /// Says something else in the policy than in the file, or stands in another place.
+    /// Different meaning in the policy, or at a different place.
     case changed
-    /// Is not in the policy.
+    /// Not in the policy.
     case dropped
     /// About the file as a whole.
     case note
@@ -13,9 +13,9 @@ package struct ImportReport: Hashable, Sendable {
 
   package enum Weight: String, Hashable, Sendable {
     case plain
-    /// Probably not what its author meant, or less than the file says.
+    /// Probably not the author's intention, or less than the file says.
     case warning
-    /// Cannot be taken over as it stands; rules with such are not acted on.
+    /// Cannot be imported as it is. Rules with such entries are not acted on.
     case error
   }
 
@@ -25,11 +25,11 @@ package struct ImportReport: Hashable, Sendable {
     /// `PayloadContent[0].VPN.OnDemandRules[1].Action`; empty for a note.
     package var key: String
     package var line: Int?
-    /// How and why.
+    /// The effect and its reason.
     package var text: String
   }
 
-  /// As it was named.
+  /// The name of the file, as the user gave it.
   package var file: String
   package var entries: [Entry] = []
   package var signature: ProfileSignature?
@@ -57,7 +57,7 @@ extension ImportReport {
   }
 }
 
-/// Where a value is in a file.
+/// The place of a value in a file.
 struct KeyPath: Hashable, Sendable {
   var text: String
   var line: Int?

@@ -1,4 +1,4 @@
-/// An import's report as `roamward import --json` prints it.
+/// The report of an import, as `roamward import --json` prints it.
 extension ImportReport: Encodable {
   private enum CodingKeys: String, CodingKey {
     case file, signature
@@ -13,11 +13,11 @@ extension ImportReport: Encodable {
   }
 }
 
-/// What became of one key.
+/// The result for one key.
 private struct EntryReport: Encodable {
   let outcome: String
   let weight: String
-  /// `nil`: of the whole file.
+  /// `nil`: for the whole file.
   let key: String?
   let line: Int?
   let text: String

@@ -1,5 +1,5 @@
 extension ImportReport {
-  /// For people: one line a key, in the order in which they were looked at.
+  /// The report for people: one line per key, in the order of processing.
   package var text: String {
     var lines: [String] = []
     if let signature { lines.append("\(shown(file)): \(signature.text)") }

@@ -1,24 +1,24 @@
 internal import SignedMessages
 
-/// Who signed a profile, and what is known about that.
+/// The signers of a profile, and the result of the verification.
 package struct ProfileSignature: Hashable, Sendable {
   package enum Standing: Hashable, Sendable {
-    /// Nobody asked whether the signature is good.
+    /// The signature was not checked.
     case notVerified
-    /// Signature and chain are good, by the certificates that this machine trusts.
+    /// Signature and chain are valid, by the certificates that this machine trusts.
     case verified
-    /// In OpenSSL's words.
+    /// Invalid; the reason is OpenSSL's text.
     case refuted(reason: String)
   }
 
-  /// Subjects of the certificates, RFC 2253; empty where the message does not carry them.
+  /// Subjects of the certificates, RFC 2253; empty if the message does not contain them.
   package var signers: [String]
   package var standing: Standing
 
   package var isRefuted: Bool { if case .refuted = standing { true } else { false } }
 }
 
-/// Whether the bytes look like a CMS message: DER or BER, or its PEM form.
+/// True if the bytes look like a CMS message: DER or BER, or its PEM form.
 func isSignedMessage(_ bytes: [UInt8]) -> Bool {
   // SEQUENCE, and in it the object identifier of a content type, 1.2.840.113549.1.7.
   if bytes.first == 0x30 {
@@ -27,15 +27,15 @@ func isSignedMessage(_ bytes: [UInt8]) -> Bool {
   return bytes.starts(with: Array("-----BEGIN PKCS7-----".utf8)) || bytes.starts(with: Array("-----BEGIN CMS-----".utf8))
 }
 
-/// Takes a profile out of the CMS message around it (RFC 5652), and checks the signature where that is asked for.
+/// Extracts a profile from its CMS message (RFC 5652), and checks the signature on request.
 ///
-/// - Parameter trusted: files of PEM certificates to trust, besides those of this machine.
+/// - Parameter trusted: files of PEM certificates to trust, in addition to those of this machine.
 func unwrapSignedProfile(
   _ bytes: [UInt8], verify: Bool, trusted: [String]
 ) throws(ImportFailure) -> (contents: [UInt8], signature: ProfileSignature) {
   guard bytes.count <= ImportLimits.file else { throw ImportFailure("the file is larger than 16 MiB") }
   guard let message = SignedMessage(bytes) else { throw ImportFailure("this is not a complete CMS message", help: "fetch the file again") }
-  // Without any check there still is a pass over the message: it finds the signers.
+  // Even without a check the message is processed once: that finds the signers.
   guard let contents = message.contents else {
     throw ImportFailure("this CMS message holds no signed profile", help: "encrypted profiles have to be decrypted first")
   }

@@ -1,4 +1,4 @@
-/// Reads a wg-quick(8) file: a policy without rules, and the file beside it.
+/// Reads a wg-quick(8) file. The result is a policy without rules, and the file itself.
 package func importWireGuard(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var result = ImportResult(report: ImportReport(file: file))

@@ -1,10 +1,10 @@
 import PolicySource
 import RoamwardCore
 
-/// A wg-quick file as Roamward can use it: the lines that run programs or do what the agent does itself are turned into comments.
+/// A wg-quick file for use by Roamward. Lines that run programs, or that duplicate the agent's work, are turned into comments.
 struct WireGuardQuickCopy {
   var text: String
-  /// Why it cannot be used; empty where it can.
+  /// Reasons why it cannot be used; empty if it can.
   var problems: [Diagnostic]
 }
 
@@ -33,7 +33,7 @@ private func copy(_ line: String, _ bare: String, _ section: String, _ number: I
   let key = trimmed(parts[0])
   let value = parts.count == 2 ? trimmed(parts[1]).lowercased() : ""
   guard let known = knownKeys.first(where: { $0.lowercased() == key.lowercased() }), parts.count == 2 else {
-    // The word itself is not shown: it may be a key that lost its name.
+    // The word itself is not shown: it may be a key without its name.
     report.dropped(KeyPath(text: section, line: number), "a line that wg-quick does not know", weight: .error)
     return "# " + line
   }
@@ -62,7 +62,7 @@ private let knownKeys = [
 ]
 
 extension ImportedTunnel {
-  /// The provider of a wg-quick file that lies beside the policy. Where the file cannot be used, it is kept, and the tunnel is off.
+  /// Uses the provider of a wg-quick file beside the policy. If the file is not usable, it is kept, and the tunnel is disabled.
   mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
     let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)
     if let problem = copy.problems.first {

@@ -1,4 +1,4 @@
-/// The WireGuard app's payload: `VendorConfig.WgQuickConfig` holds wg-quick text, key and all.
+/// Reads the WireGuard app's payload: `VendorConfig.WgQuickConfig` contains wg-quick text, including the key.
 func readWireGuardVendor(_ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   if var fields = inner {
     fields.drop(["RemoteAddress"], reason: "for display only; the endpoint is in the WireGuard text", &report)

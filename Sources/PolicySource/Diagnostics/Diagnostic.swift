@@ -1,6 +1,6 @@
 package import RoamwardCore
 
-/// Something that is wrong, or probably not meant, at one place of a file that a person wrote.
+/// A problem at one place of a file: an error or a likely mistake.
 package struct Diagnostic: Hashable, Sendable, Error {
   package enum Severity: String, Hashable, Sendable {
     /// The file cannot be used.
@@ -9,12 +9,12 @@ package struct Diagnostic: Hashable, Sendable, Error {
   }
 
   package var severity: Severity
-  /// One line, lower case, without a full stop. Never holds a key.
+  /// One line, lower case, without a full stop. It never contains a key.
   package var message: String
-  /// One line on the way out.
+  /// A suggested solution, on one line.
   package var help: String?
   package var location: SourceLocation
-  /// The line that the location names; `nil` where there is none to show.
+  /// The line of the location; `nil` if there is none to show.
   package var excerpt: Excerpt?
 
   package init(_ severity: Severity, _ message: String, help: String? = nil, at location: SourceLocation, excerpt: Excerpt? = nil) {
@@ -25,12 +25,12 @@ package struct Diagnostic: Hashable, Sendable, Error {
     self.excerpt = excerpt
   }
 
-  /// What `rendered(color: true)` begins and ends colours with.
+  /// The SGR sequences with which `rendered(color: true)` begins and ends colours.
   package static let colors = ["1", "1;31", "1;32", "1;33", "0"].map { "\u{1b}[\($0)m" }
 
   /// `FILE:LINE:COL: error: MESSAGE`, the line, a caret under the column, and `help: …`; without a newline at the end.
   ///
-  /// What could steer a terminal is replaced.
+  /// Terminal control characters are replaced.
   package func rendered(color: Bool = false) -> String {
     func paint(_ text: String, _ code: String) -> String { color ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text }
     let word = paint("\(severity.rawValue):", severity == .error ? "1;31" : "1;33")
@@ -44,11 +44,11 @@ package struct Diagnostic: Hashable, Sendable, Error {
   }
 }
 
-/// The part of a source line that is shown to people, and the place in it that is meant.
+/// An excerpt of a source line, and the position of the problem in it.
 package struct Excerpt: Hashable, Sendable {
-  /// Fit for a terminal.
+  /// Text that is safe to print on a terminal.
   package let text: String
-  /// Characters before the caret.
+  /// The number of characters before the caret.
   package let offset: Int
 
   package init(text: String, offset: Int) {
@@ -56,13 +56,13 @@ package struct Excerpt: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// As wide as what stands before the caret: tabs stay tabs.
+  /// Blanks of the same width as the text before the caret: tabs stay tabs.
   var caretPadding: String {
     text.unicodeScalars.prefix(offset).map { $0 == "\t" ? "\t" : String(repeating: " ", count: columns($0)) }.joined()
   }
 }
 
-/// How many columns of a terminal a character takes: wide East Asian characters and emoji two, combining marks none.
+/// The number of terminal columns of a character: two for wide East Asian characters and emoji, none for combining marks.
 private func columns(_ scalar: Unicode.Scalar) -> Int {
   switch scalar.value {
   case 0x300...0x36f, 0xfe00...0xfe0f: 0

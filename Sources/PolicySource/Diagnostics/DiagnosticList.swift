@@ -1,13 +1,13 @@
 import RoamwardCore
 
-/// The problems of one file, all of them up to a number that a person could still read.
+/// The problems of one file, up to a number that a person can still read.
 struct DiagnosticList {
   static let limit = 200
 
   private var items: [Diagnostic] = []
   private var counts: [Diagnostic.Severity: Int] = [:]
 
-  /// In the order of the file; what concerns the same place, in the order in which it was found.
+  /// Sorted by place in the file. Problems of the same place keep their order.
   var sorted: [Diagnostic] {
     items.enumerated().sorted {
       let (a, b) = ($0.element.location, $1.element.location)
@@ -18,7 +18,7 @@ struct DiagnosticList {
   var errorCount: Int { counts[.error, default: 0] }
   var hasErrors: Bool { errorCount > 0 }
 
-  /// Past the limit nothing is worked out any more: a line of 1 MiB with 100,000 errors costs no more than a small one.
+  /// Past the limit nothing is computed any more: a line of 1 MiB with 100,000 errors costs no more than a small one.
   mutating func add(
     _ severity: Diagnostic.Severity, _ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation,
     in source: SourceText

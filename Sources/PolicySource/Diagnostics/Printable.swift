@@ -1,6 +1,6 @@
 internal import NetworkTypes
 
-/// The text with all that could steer a terminal, or turn the order of its characters around, replaced by U+FFFD; tabs stay.
+/// The text with terminal control characters and characters of bidirectional formatting replaced by U+FFFD; tabs stay.
 func printable(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
   var result = String.UnicodeScalarView()
@@ -10,7 +10,7 @@ func printable(_ text: String) -> String {
 
 private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable && scalar != "\t" }
 
-/// What a file says, in quotes and short, for a message.
+/// Text from a file, shortened and in quotes, for a message.
 package func quoted(_ text: String) -> String {
   let shown = text.unicodeScalars.prefix(61)
   return "\"" + printable(shown.count > 60 ? String(String.UnicodeScalarView(shown.prefix(57))) + "…" : text) + "\""
@@ -22,7 +22,7 @@ func alternatives(_ words: [String]) -> String {
   return words.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The word that was probably meant: the nearest by edits, where at most one in three characters differs; the first of equals.
+/// The known word with the smallest edit distance, if at most one in three characters differs; the first of equals.
 package func nearest(to word: String, among known: [String]) -> String? {
   let typed = Array(word.lowercased().utf8)
   guard (1...64).contains(typed.count) else { return nil }
@@ -34,7 +34,7 @@ package func nearest(to word: String, among known: [String]) -> String? {
   return best?.word
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+/// The edit distance: insertions, deletions, replacements and swaps of adjacent characters.
 private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
   var before: [Int] = []
   var previous = Array(0...b.count)

@@ -1,14 +1,14 @@
 import RoamwardCore
 
-/// A file's bytes, cut into lines, for places and excerpts. Columns count Unicode scalars, lines end at LF, CR or CRLF.
+/// A file's bytes, split into lines, for places and excerpts. Columns count Unicode scalars; lines end at LF, CR or CRLF.
 struct SourceText: Sendable {
   let file: String
-  /// Without a byte order mark.
+  /// The bytes without a byte order mark.
   let bytes: [UInt8]
   private let lineStarts: [Int]
-  /// Turns a line into what may be shown of it, character for character. Replaces secrets.
+  /// Converts a line to its printable form, character for character. Replaces secrets.
   private let masking: @Sendable (String) -> String
-  /// How many characters before what is shown count for the masking.
+  /// The number of characters before an excerpt that the masking needs.
   private let reach: Int
 
   init(file: String, bytes: [UInt8], masking: @escaping @Sendable (String) -> String = { $0 }, reach: Int = .max) {
@@ -24,7 +24,7 @@ struct SourceText: Sendable {
     lineStarts = starts
   }
 
-  /// The lines with their numbers, without their ends.
+  /// The lines with their numbers, without line ends.
   var lines: [(number: Int, text: String)] { lineStarts.indices.map { ($0 + 1, String(decoding: line($0), as: UTF8.self)) } }
 
   var start: SourceLocation { SourceLocation(file: file, line: 1, column: 1) }
@@ -40,7 +40,7 @@ struct SourceText: Sendable {
     return SourceLocation(file: file, line: low + 1, column: before.unicodeScalars.count + 1)
   }
 
-  /// The line of a place; of a long line, what is around the place. `nil` past the end or where the line is empty.
+  /// The line of a place; of a long line, the part around the place. `nil` past the end or if the line is empty.
   func excerpt(at place: SourceLocation) -> Excerpt? {
     guard lineStarts.indices.contains(place.line - 1) else { return nil }
     let text = String(decoding: line(place.line - 1), as: UTF8.self)

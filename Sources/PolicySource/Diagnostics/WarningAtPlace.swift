@@ -1,7 +1,7 @@
 package import PolicyFiles
 package import RoamwardCore
 
-/// A warning about something that stands in a policy file, from a reader that has the values alone.
+/// A warning about a place in a policy file, from code that has only the values.
 package struct WarningAtPlace: Hashable, Sendable {
   package var message: String
   package var help: String?
@@ -14,9 +14,9 @@ package struct WarningAtPlace: Hashable, Sendable {
   }
 }
 
-/// The warnings as diagnostics, in their order, each with the line of the policy file that it is about.
+/// The warnings as diagnostics, in their order, each with its line of the policy file.
 ///
-/// Every file is read once more; where that fails, or the file has changed, the warning stands without its line.
+/// Every file is read again. If that fails, or the file has changed, the warning has no line.
 package func diagnostics(of warnings: [WarningAtPlace], files: PolicyFileSystem = .linux) -> [Diagnostic] {
   var sources: [String: SourceText] = [:]
   for path in Set(warnings.map(\.location.file)) {

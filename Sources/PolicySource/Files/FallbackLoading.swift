@@ -1,11 +1,11 @@
 package import PolicyFiles
 internal import RoamwardCore
 
-/// As `loadPolicies`, but what has errors now is as it was when it was good, as long as `kept` tells.
+/// Loads policies like `loadPolicies`, but replaces files with errors by their last known good versions, as far as `kept` has them.
 ///
-/// Each broken file is replaced with its last known good version; what was changed without errors, or removed, counts. Where that makes no
-/// set, or one in which a tunnel is lost that may only have been moved into a broken file, all is as it was: a mistake in a file
-/// must not cost anybody a tunnel.
+/// Files without errors and removed files count as they are. The whole last known good set is used in two cases. Either the result would
+/// not be a valid set, or it would lose a tunnel that may only have been moved into a broken file. A mistake in a file must not remove a
+/// tunnel.
 package func loadPolicies(
   layers: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool, fallingBackTo kept: KeptPolicies?, at time: Int64
 ) -> LoadedPolicies {
@@ -34,11 +34,11 @@ package func loadPolicies(
   return loaded
 }
 
-/// The search for what has to be replaced until nothing has errors.
+/// The search for the files to replace until no file has errors.
 private struct Repair {
   let kept: KeptPolicies
   private(set) var replaced: Set<String> = []
-  /// Never good, so not there.
+  /// Files that were never good: they are treated as absent.
   private(set) var hidden: Set<String> = []
   private var broken: Set<String>
   private var read: [ReadFile]
@@ -51,7 +51,7 @@ private struct Repair {
     candidates = Set(loaded.files)
   }
 
-  /// `nil` where there is no such set. Each round replaces more, so there is an end.
+  /// `nil` if there is no such set. Each round replaces more files, so the search ends.
   mutating func mend(_ load: ([String: ReadFile], Set<String>) -> LoadedPolicies) -> LoadedPolicies? {
     while takeInBroken() {
       let loaded = load(replaced.reduce(into: [:]) { $0[$1] = kept.files[$1]?.file }, hidden)
@@ -63,17 +63,17 @@ private struct Repair {
     return nil
   }
 
-  /// False when nothing more can be replaced.
+  /// False if nothing more can be replaced.
   private mutating func takeInBroken() -> Bool {
     let before = (replaced, hidden)
     for path in broken {
       if let good = kept.files[path]?.file {
-        // Its last good version is no good either: what it draws on is to blame.
+        // Its last known good version has errors too: the cause is a file that it names.
         if !replaced.insert(path).inserted { replaced.formUnion(good.names.filter { kept.files[$0] != nil }) }
       } else if candidates.contains(path) {
         hidden.insert(path)
       } else {
-        // A file that was named only lately; whoever names it did not before.
+        // A file that was named only recently: its last known good parent did not name it.
         let namers = read.filter { $0.names.contains(path) }.map(\.path)
         replaced.formUnion(namers.filter { kept.files[$0] != nil })
         hidden.formUnion(namers.filter { kept.files[$0] == nil })
@@ -82,7 +82,7 @@ private struct Repair {
     return before != (replaced, hidden)
   }
 
-  /// What is told of them, by what stands on disk.
+  /// The report of the replacements, by the state on disk.
   func standIns(for loaded: LoadedPolicies) -> [StandIn] {
     replaced.union(hidden).sorted().map { path in
       let line = loaded.diagnostics.filter { $0.severity == .error && $0.location.file == path }.map(\.location.line).min()
@@ -94,8 +94,8 @@ private struct Repair {
 extension LoadedPolicies {
   fileprivate var brokenFiles: Set<String> { Set(diagnostics.filter { $0.severity == .error }.map(\.location.file)) }
 
-  /// Whether a tunnel of a good set is missing that nobody has removed with its file. Where a file that never was good stands beside, it
-  /// may be what became of one that is gone.
+  /// True if a tunnel of a good set is missing although its file was not removed. A file beside it that was never good may contain a
+  /// missing tunnel.
   fileprivate func loses(tunnelsOf good: PolicySet, without hidden: Set<String>, _ files: PolicyFileSystem) -> Bool {
     good.tunnels.contains { tunnel in
       guard policies.tunnel(named: tunnel.name) == nil else { return false }
@@ -105,7 +105,7 @@ extension LoadedPolicies {
     }
   }
 
-  /// Another's set, with what stands on disk told as it is.
+  /// Takes over another set, but reports the state on disk.
   fileprivate mutating func take(_ other: LoadedPolicies) {
     policies = other.policies
     dependencies = Set(dependencies + other.dependencies).sorted()

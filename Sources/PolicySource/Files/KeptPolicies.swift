@@ -1,12 +1,12 @@
 internal import KeyMemory
 internal import PolicyFiles
 
-/// A file that went into a set of policies: of policies itself, or one that those name.
+/// A file that is part of a policy set: a policy file, or a file that a policy names.
 package struct ReadFile: Hashable, Sendable {
-  /// As the layers name it; from the root where another file names it.
+  /// The path as the layers name it; absolute if another file names it.
   package var path: String
   private var contents: SealedBytes
-  /// The files that it draws on.
+  /// The files that it names.
   package var names: [String]
 
   package init(path: String, bytes: [UInt8], names: [String] = []) {
@@ -15,16 +15,15 @@ package struct ReadFile: Hashable, Sendable {
     self.names = names
   }
 
-  /// The file's bytes, which may hold keys: they are kept sealed, and opened each time that they are asked for.
+  /// The file's bytes, which may contain keys: they are stored sealed, and opened on each access.
   package var bytes: [UInt8] { contents.opened }
 }
 
-/// The files of a set without errors, as they were: what a file that is broken since can be replaced with. Holds
-/// keys, where wg-quick files do.
+/// The files of the last known good set. They replace files with errors. They contain keys if wg-quick files do.
 package struct KeptPolicies: Hashable, Sendable {
   package struct File: Hashable, Sendable {
     package var file: ReadFile
-    /// Since when this is its last known good version, in seconds since 1970.
+    /// The time since which this is the last known good version, in seconds since 1970.
     package var since: Int64
 
     package init(_ file: ReadFile, since: Int64) {
@@ -33,9 +32,9 @@ package struct KeptPolicies: Hashable, Sendable {
     }
   }
 
-  /// By path.
+  /// The files by path.
   package private(set) var files: [String: File]
-  /// Since when the set is as it is, in seconds since 1970.
+  /// The time since which the set is unchanged, in seconds since 1970.
   package private(set) var since: Int64
 
   package init(_ files: [File], since: Int64) {
@@ -43,7 +42,7 @@ package struct KeptPolicies: Hashable, Sendable {
     self.since = since
   }
 
-  /// The files of a set that is good now. What has not changed since the set before is as old as it was.
+  /// The files of a set that is good now. Files that have not changed since the set before keep their time.
   init(_ read: [ReadFile], at time: Int64, after before: KeptPolicies?) {
     self.init(
       read.map { file in
@@ -54,20 +53,20 @@ package struct KeptPolicies: Hashable, Sendable {
   }
 }
 
-/// What is in force in the place of files with errors.
+/// The replacement of files with errors.
 package enum PolicyFallback: Hashable, Sendable {
-  /// Each by its last known good version, or not at all where it never was good; all others as they are.
+  /// Each broken file by its last known good version, or absent if it was never good; all other files as they are.
   case files([StandIn])
-  /// All of them as they were.
+  /// The whole last known good set.
   case wholeSet(since: Int64)
 }
 
-/// A broken file's last good version, in its place.
+/// The last known good version of a broken file, in its place.
 package struct StandIn: Hashable, Sendable {
   package var path: String
-  /// Where the first error of what stands there is; `nil`: it is well, but goes with one that is not.
+  /// The line of the first error in the file on disk; `nil`: it has no errors, but belongs to a file that has.
   package var line: Int?
-  /// Since when it is the last good one, in seconds since 1970; `nil`: the file never was good.
+  /// The time since which the version is the last known good one, in seconds since 1970; `nil`: the file was never good.
   package var since: Int64?
 
   package init(path: String, line: Int?, since: Int64?) {
@@ -78,7 +77,7 @@ package struct StandIn: Hashable, Sendable {
 }
 
 extension PolicyFileSystem {
-  /// These files and no others; root's alone, as those are that were trusted.
+  /// A file system with only these files, owned by root, as trusted files are.
   static func only(_ kept: KeptPolicies, workingDirectory: @escaping @Sendable () -> String) -> PolicyFileSystem {
     let files = kept.files
     return PolicyFileSystem(
@@ -94,7 +93,7 @@ extension PolicyFileSystem {
       }, workingDirectory: workingDirectory)
   }
 
-  /// With these files in the place of those of their paths, and without others.
+  /// A file system in which these files replace those of their paths, and the hidden files are absent.
   func with(_ versions: [String: ReadFile], without hidden: Set<String>) -> PolicyFileSystem {
     var changed = self
     changed.names = { [names] path throws(FileFailure) in try names(path).filter { !hidden.contains(joined(path, $0)) } }

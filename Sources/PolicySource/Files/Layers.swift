@@ -1,9 +1,9 @@
 internal import PolicyFiles
 
-/// A file that was found and passed over.
+/// A file that was found and ignored.
 package struct IgnoredFile: Hashable, Sendable {
   package let path: String
-  /// `a dotfile`, `replaced by /etc/roamward/policies/10-corp.yaml`, …
+  /// The reason: `a dotfile`, `replaced by /etc/roamward/policies/10-corp.yaml`, …
   package let reason: String
 
   package init(path: String, reason: String) {
@@ -17,14 +17,14 @@ struct Layers {
   struct Candidate: Hashable {
     let path: String
     let folder: String
-    /// What the folder said about itself.
+    /// The status of the folder itself.
     let folderStatus: PolicyFileSystem.Status?
   }
 
-  /// In byte order of their names, across layers; each name once.
+  /// Sorted by the bytes of their names, across layers; each name once.
   private(set) var candidates: [Candidate] = []
   private(set) var ignored: [IgnoredFile] = []
-  /// Layers that could not be looked into.
+  /// Layers that could not be read.
   private(set) var failures: [(path: String, failure: FileFailure)] = []
 
   /// `paths` are folders, or single files, which may have any name.
@@ -69,7 +69,7 @@ struct Layers {
 
 private func hasPolicySuffix(_ name: String) -> Bool { [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } }
 
-/// Why a name in a policy folder is not that of a policy; `nil` where it is.
+/// The reason why a file name in a policy folder is not that of a policy; `nil` if it is.
 func reasonToIgnore(_ name: String) -> String? {
   if name.unicodeScalars.contains("\u{fffd}") { return "its name is not UTF-8" }
   if printable(name) != name || name.contains("\t") { return "its name holds control characters" }

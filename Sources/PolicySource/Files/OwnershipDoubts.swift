@@ -2,7 +2,7 @@ package import PolicyFiles
 internal import RoamwardCore
 
 extension LoadedPolicies {
-  /// Why an agent that runs as root would refuse what was read without asking who owns it: a warning for each file and folder of policies.
+  /// The reasons why an agent that runs as root would refuse these files: a warning for each file and folder with untrusted ownership.
   package func ownershipDoubts(files: PolicyFileSystem = .linux) -> [Diagnostic] {
     let policies = Set(self.files)
     var told: Set<String> = []

@@ -1,32 +1,33 @@
 package import PolicyFiles
 package import RoamwardCore
 
-/// All policy files of some layers as one set, and all that was found on the way.
+/// All policy files of some layers as one set, and all findings of the load.
 package struct LoadedPolicies: Sendable {
-  /// Not to be acted on while `hasErrors`, unless there is a `fallback`: it holds only what could be read.
+  /// Do not act on this while `hasErrors`, unless there is a `fallback`: it contains only the readable part.
   package var policies = PolicySet()
   package var diagnostics: [Diagnostic] = []
-  /// Absolute paths of the wg-quick files and SSID lists, readable or not; sorted. When one changes, the policies have to be loaded again.
+  /// Absolute paths of the wg-quick files and SSID lists, readable or not; sorted. Reload the policies when one of them changes.
   package var dependencies: [String] = []
-  /// The policy files that count, as the layers name them, in their order. Those that mask others are not among them.
+  /// The active policy files, as the layers name them, in their order. Files that only mask others are not among them.
   package var files: [String] = []
   package var ignored: [IgnoredFile] = []
-  /// All that was read, also what only masks others.
+  /// All files that were read, including those that only mask others.
   package var read: [ReadFile] = []
-  /// What is in force in the place of what has errors; then `policies` is that.
+  /// The replacement of files with errors; `policies` then contains it.
   package var fallback: PolicyFallback?
-  /// To fall back to the next time; `nil` where it was not asked for, or nothing is good.
+  /// The last known good set for the next load; `nil` if it was not requested or nothing is good.
   package var kept: KeptPolicies?
 
-  /// No file, and so no problem.
+  /// No files and no problems.
   package init() {}
 
   package var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
-/// Reads the policies of folders and single files; later `layers` beat earlier ones by file name. Never fails: what is wrong is told.
+/// Reads the policies of folders and single files; later `layers` replace earlier ones by file name. It never fails: errors are in the
+/// result.
 ///
-/// With `requireRootOwnership`, files and folders that others than root could have written are refused.
+/// With `requireRootOwnership`, files and folders that users other than root could have written are refused.
 package func loadPolicies(
   layers paths: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool
 ) -> LoadedPolicies {

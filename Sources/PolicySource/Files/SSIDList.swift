@@ -1,8 +1,8 @@
 package import NetworkTypes
 import RoamwardCore
 
-/// The SSIDs of a list: one a line, compared byte by byte. Lines that are blank or begin with `#` are passed
-/// over; `hex:4361666501` is allowed.
+/// Reads a list of SSIDs: one per line, compared byte by byte. Lines that are blank or begin with `#` are ignored; `hex:4361666501` is
+/// allowed.
 ///
 /// White space at the ends of a line belongs to the SSID. A line that cannot be an SSID is left out, with a warning.
 package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>, diagnostics: [Diagnostic]) {
@@ -28,20 +28,20 @@ package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>,
   return (entries, problems.sorted)
 }
 
-/// The SSID that a file of one line states, for hosts whose radio is not the kernel's: nothing in it means no Wi-Fi network.
+/// Parses the SSID in a file of one line, for hosts whose radio the kernel does not manage. An empty file means no Wi-Fi network.
 package func parseSSIDFact(_ text: [UInt8]) -> Fact<SSID?> {
   guard let line = byteLines(text).first, !line.isEmpty else { return .known(nil) }
   guard let ssid = ssid(ofLine: line) else { return .unknown(reason: "the SSID file's first line is not an SSID of 1 to 32 bytes") }
   return .known(ssid)
 }
 
-/// Bytes that are not UTF-8 stand for themselves.
+/// Parses one line. Bytes that are not UTF-8 are used as they are.
 private func ssid(ofLine line: ArraySlice<UInt8>) -> SSID? {
   if let text = String(validating: line, as: UTF8.self) { return SSID(text) }
   return SSID(bytes: Array(line))
 }
 
-/// Split at LF, with one CR before it dropped.
+/// Splits at LF and removes one CR before it.
 private func byteLines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
   bytes.split(separator: 10, omittingEmptySubsequences: false).map { $0.last == 13 ? $0.dropLast() : $0 }
 }

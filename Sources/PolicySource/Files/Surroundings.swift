@@ -1,13 +1,13 @@
 internal import PolicyFiles
 import RoamwardCore
 
-/// The files around a policy file: those that it names, and what reading them has brought to light.
+/// Access to the files that a policy file names, and the findings from reading them.
 struct Surroundings {
   let files: PolicyFileSystem
-  /// The policy file's folder, from the root.
+  /// The absolute path of the policy file's folder.
   let folder: String
   let requireRootOwnership: Bool
-  /// Absolute paths of all that was named, whether it could be read or not: when it changes, the policy has to be read again.
+  /// Absolute paths of all named files, readable or not. Reload the policy when one of them changes.
   private(set) var dependencies: [String] = []
   private(set) var diagnostics: [Diagnostic] = []
   private(set) var read: [ReadFile] = []
@@ -23,7 +23,7 @@ struct Surroundings {
     name.hasPrefix("/") ? name : joined(folder, name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
   }
 
-  /// The list of SSIDs; unreadable where it is not there, or not to be trusted.
+  /// The SSID list; unreadable if it does not exist or is not trusted.
   mutating func ssidFile(named name: String) -> SSIDFile {
     let path = absolutePath(of: name)
     if let known = ssidFiles[path] { return known }
@@ -43,7 +43,7 @@ struct Surroundings {
     return file
   }
 
-  /// A wg-quick file; `nil` where it has errors, which then are among the diagnostics.
+  /// A wg-quick file; `nil` if it has errors, which are then among the diagnostics.
   mutating func wireGuardFile(named name: String) throws(FileFailure) -> WireGuardProviderConfiguration? {
     let path = absolutePath(of: name)
     depend(on: path)

@@ -1,7 +1,7 @@
 import PolicyFiles
 
 extension PolicyFileSystem {
-  /// The path from the root; `..`, and `.` within it, are left to the kernel.
+  /// The absolute path; `..`, and `.` within it, are left to the kernel.
   func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     let directory = workingDirectory()
@@ -9,7 +9,7 @@ extension PolicyFileSystem {
     return (directory.hasSuffix("/") ? directory : directory + "/") + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
   }
 
-  /// A regular file of at most 1 MiB and one byte, whose owner is above doubt where that is asked for.
+  /// Reads a regular file of at most 1 MiB and one byte. If required, checks its owner.
   func readTrusted(_ path: String, requireRootOwnership: Bool) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
     let (bytes, status) = try read(path, fileSizeLimit + 1)
     if status.kind != .null, status.kind != .regular { throw FileFailure("it is not a regular file") }
@@ -19,7 +19,7 @@ extension PolicyFileSystem {
 }
 
 extension PolicyFileSystem.Status {
-  /// Why an agent that runs as root must not trust this: others than root could have written it.
+  /// The reason why an agent that runs as root must not trust this file: users other than root could have written it.
   func refusal(of path: String, called subject: String) -> FileFailure? {
     if kind == .null { return nil }
     if owner != 0 { return FileFailure("\(subject) is not owned by root, but by uid \(owner)", cure: "chown root \(path)") }

@@ -1,19 +1,19 @@
 import NetworkTypes
 import RoamwardCore
 
-/// A mapping of criteria, all of which have to hold; in the order of the file. A criterion without a value is left out.
+/// A mapping of criteria, all of which have to match, in the order of the file. A criterion without a value is left out.
 ///
-/// Always `.all`, or `nil` where the node is no mapping. Who calls it tells of the criteria that were left out.
+/// It is always `.all`, or `nil` if the node is not a mapping. The caller reports the criteria that were left out.
 func readCondition(_ node: Node, of subject: String, _ reading: inout Reading) -> Condition? {
   criteria.read(node, as: subject, help: "for example: { interface: wifi, ssid: Home }", &reading).map { .all($0) }
 }
 
-/// Every key of a match. What is empty is not considered, and is noted.
+/// Every key of a match. An empty key is ignored and noted.
 let criteria: Mapping<[Condition]> = Mapping(
   subject: "a match", noun: "criteria", draft: [],
   keys: FactTable.keys.map { Key(declared: $0) } + [
-    Key(criterion: "network", .networkReference, "A named network holds.", example: "home") { .network($0) },
-    Key(fact: "not", expects: "criteria", schema: .definition("match"), "The criteria below do not all hold.", example: "{ ssid: Home }") {
+    Key(criterion: "network", .networkReference, "The machine is on this named network.", example: "home") { .network($0) },
+    Key(fact: "not", expects: "criteria", schema: .definition("match"), "Not all of these criteria match.", example: "{ ssid: Home }") {
       entry, reading in
       let before = reading.problems.errorCount
       guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
@@ -21,17 +21,17 @@ let criteria: Mapping<[Condition]> = Mapping(
       return criteria.isEmpty ? nil : .not(.all(criteria))
     },
     Key(
-      criterion: "any-of", .alternative, "One of these mappings of criteria holds.",
+      criterion: "any-of", .alternative, "One of these mappings of criteria matches.",
       example: "[ { ssid: Home }, { subnet: 192.168.7.0/24 } ]"
     ) {
       .any($0)
     },
   ])
 
-/// How a key's value becomes a condition: `nil` where it says nothing, or something wrong.
+/// Converts a key's value to a condition; `nil` if it is empty or wrong.
 private typealias ConditionReader = @Sendable (Node.Entry, inout Reading) -> Condition?
 
-/// Keys that policies write in a form of their own.
+/// Keys with a special syntax in policies.
 private let ownForms: [String: (expected: String, schema: Schema, read: ConditionReader)] = [
   FactTable.ssidFile.name: ("a file", .anyText, readSSIDFile),
   FactTable.dnsServer.name: ("an address, a prefix, or a start such as 17.*, or a list of such", dnsServerSchema, readDNSServers),
@@ -40,7 +40,7 @@ private let ownForms: [String: (expected: String, schema: Schema, read: Conditio
 ]
 
 extension Key where Draft == [Condition] {
-  /// A key of the table of facts.
+  /// A key of the fact table.
   fileprivate init(declared key: any AnyCriterionKey) {
     switch key.reading {
     case .list(let form, let make): self.init(criterion: key.name, .text(of: form), key.about, example: key.example, make)
@@ -64,7 +64,7 @@ extension Key where Draft == [Condition] {
     }
   }
 
-  /// One value or a list of them.
+  /// One value or a list.
   fileprivate init<Value>(
     criterion name: String, _ reader: ValueReader<Value>, _ about: String, example: String,
     _ make: @escaping @Sendable ([Value]) -> Condition
@@ -85,7 +85,7 @@ private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @S
   }
 }
 
-/// One value and no list.
+/// One value, not a list.
 private func single<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Sendable (Value) -> Condition) -> ConditionReader {
   { entry, reading in
     switch entry.value.content {
@@ -117,7 +117,7 @@ let anyServerKeys = Mapping(
   keys: [
     Key(
       "any", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: .oneOrMore(.string),
-      "One of the link's servers is in one of these.", example: "[10.0.0.0/8]"
+      "One of the link's name servers is in this list.", example: "[10.0.0.0/8]"
     ) { entry, draft, _ in
       draft = entry
     }
@@ -125,7 +125,7 @@ let anyServerKeys = Mapping(
 
 private let dnsServerSchema = Schema.either(.oneOrMore(.string), anyServerKeys.schema)
 
-/// A value or a list: each server of the link has to be listed. `{ any: … }`: one of them is enough.
+/// A value or a list: each server of the link has to be in it. `{ any: … }`: one of them is enough.
 private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
   guard case .mapping = entry.value.content else { return oneOrMore(.dnsServer) { .dnsServer($0, .each) }(entry, &reading) }
   let before = reading.problems.errorCount
@@ -138,7 +138,7 @@ private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Co
 }
 
 extension ValueReader where Value == Condition {
-  /// An entry of `any-of`. One that says nothing always holds, and with it the whole list.
+  /// An entry of `any-of`. An empty one always matches, and so does the whole list.
   fileprivate static let alternative = ValueReader(expected: "a mapping of criteria", schema: .definition("match")) { node, reading in
     let before = reading.problems.errorCount
     let condition = readCondition(node, of: "an entry of `any-of`", &reading)
@@ -150,7 +150,7 @@ extension ValueReader where Value == Condition {
 }
 
 extension ValueReader where Value == String {
-  /// The name of a network of any file; looked up when all are read.
+  /// The name of a network of any file; resolved after all files are read.
   static let networkReference = ValueReader(expected: "the name of a network", schema: .anyText) { node, reading in
     guard let name = ValueReader.networkName.read(node, &reading) else { return nil }
     reading.references.append(NetworkReference(name: name, location: node.location))

@@ -1,13 +1,13 @@
 import NetworkTypes
 import RoamwardCore
 
-/// An entry of `connections`, while it is being read.
+/// The partly read keys of an entry of `connections`.
 struct ConnectionDraft {
   var domains: [DomainPattern]?
   var action: ConnectionRule.Action?
   var servers: [IPAddress] = []
   var probe: Probe?
-  /// The keys that only `connect-if-needed` has a use for.
+  /// The keys that are valid only with `connect-if-needed`.
   var conditional: [Node.Entry] = []
 }
 
@@ -15,15 +15,15 @@ let connectionKeys = Mapping(
   subject: "an entry of `connections`", draft: ConnectionDraft(),
   keys: [
     Key(
-      "domains", .oneOrMore(.domainPattern), "The names that the entry is about, each with all names below it; `*` is every name.",
+      "domains", .oneOrMore(.domainPattern), "The domains of the entry, each with all names below it; `*` is every name.",
       example: "[corp.example]", missing: "for example: domains: [corp.example]"),
-    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "What a look-up of such a name does.", example: "connect-if-needed")
+    Key(required: "action", ValueReader<ConnectionRule.Action>.word(), "The effect of looking up its names.", example: "connect-if-needed")
     {
       $0.action = $1
     },
     Key(
       "dns-servers", expects: "an IP address, or a list of such", schema: .oneOrMore(.string),
-      "With `connect-if-needed`: who has to be able to answer for these domains.",
+      "With `connect-if-needed`: name servers that must be able to answer for these domains.",
       example: "[10.0.0.53]"
     ) { entry, draft, reading in
       draft.servers = ValueReader.oneOrMore(.address).read(entry.value, &reading) ?? []
@@ -31,7 +31,7 @@ let connectionKeys = Mapping(
     },
     Key(
       "probe", expects: "an http:// or https:// URL, or a mapping with `url`", schema: .definition("probe"),
-      "With `connect-if-needed`: what has to answer, else the tunnel is started.",
+      "With `connect-if-needed`: the tunnel is started if this request is not answered.",
       example: "https://intranet.corp.example/"
     ) { entry, draft, reading in
       draft.probe = ValueReader.probe.read(entry.value, &reading)
@@ -40,7 +40,7 @@ let connectionKeys = Mapping(
   ])
 
 extension Key where Draft == ConnectionDraft {
-  /// The domains, of which there has to be one at least.
+  /// The domains; at least one is required.
   fileprivate init(_ name: String, _ reader: ValueReader<[DomainPattern]>, _ about: String, example: String, missing: String) {
     self.init(name, expects: reader.expected, schema: reader.schema, about, example: example, missing: missing) { entry, draft, reading in
       let before = reading.problems.errorCount
@@ -60,7 +60,7 @@ extension Key where Draft == ConnectionDraft {
   }
 }
 
-/// A name whose last label is a number is an address that somebody wrote down; no such top-level domain will ever be.
+/// True if the last label is a number: the name is an address, because such a top-level domain will never exist.
 private func isAddress(_ name: DomainName) -> Bool {
   name.text.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy { (48...57).contains($0) }
 }

@@ -1,17 +1,17 @@
 import NetworkTypes
 import RoamwardCore
 
-/// The keys of `dns`; `nil` where the provider's own configuration holds.
+/// The keys of `dns`; `nil` if the provider's own configuration applies.
 struct DNSDraft {
   var servers: [IPAddress]?
   var searchDomains: [DomainName]?
   var matchDomains: [DomainPattern] = []
   var whenDown = NamesWhenDown.ask
   var location: SourceLocation?
-  /// Nothing more is to be said of keys that could not be read.
+  /// Suppresses further reports about keys that could not be read.
   var hasErrors = false
 
-  /// Servers and search domains that the policy does not mention are those of the provider's own configuration.
+  /// The DNS policy. Servers and search domains that are not given come from the provider's own configuration.
   func policy(of provider: ProviderConfiguration?, _ reading: inout Reading) -> DNSPolicy {
     var policy = DNSPolicy()
     if case .wireGuard(let wireGuard) = provider {
@@ -38,7 +38,7 @@ let dnsKeys = Mapping(
   keys: [
     Key("servers", .oneOrMore(.address), "Name servers; absent: those of the wg-quick file.", example: "[10.0.0.53]") { $0.servers = $1 },
     Key(
-      "search-domains", .oneOrMore(.domain), "Domains that short names are tried in; absent: those of the wg-quick file.",
+      "search-domains", .oneOrMore(.domain), "Search domains for short names; absent: those of the wg-quick file.",
       example: "[corp.example]"
     ) { $0.searchDomains = $1 },
     Key(
@@ -47,7 +47,7 @@ let dnsKeys = Mapping(
     ) { $0.matchDomains = $1 },
     Key(
       "when-down", ValueReader<NamesWhenDown>.word(),
-      "Whether the names of `match-domains` are asked at the network's servers while the tunnel is not up; `refuse`: not, unless a rule says `disconnect`.",
+      "Use of the network's servers for `match-domains` while the tunnel is not up; `refuse`: no use, unless a rule says `disconnect`.",
       standard: "ask", example: "refuse"
     ) { $0.whenDown = $1 },
   ])
@@ -56,7 +56,7 @@ extension ValueReader where Value == DNSDraft {
   static let dns = ValueReader(
     expected: "servers and domains, or `none`", schema: .either(.words(["none"]), dnsKeys.schema)
   ) { node, reading in
-    // Whatever the provider's own configuration asks for.
+    // This overrides the provider's own configuration.
     if case .scalar("none", _) = node.content { return DNSDraft(servers: [], searchDomains: []) }
     let before = reading.problems.errorCount
     var draft = dnsKeys.read(node, &reading)

@@ -1,21 +1,21 @@
 import RoamwardCore
 
-/// A key of a match with nothing behind it, such as a template leaves. It is not considered, so the match holds more often than it seems.
+/// A key of a match without a value, for example from a template. It is ignored, so the match matches more often than it seems.
 struct EmptyCriterion {
-  /// `` `ssid` is empty``.
+  /// The subject of the message: `` `ssid` is empty``.
   let what: String
-  /// What follows for the match: `is not considered`.
+  /// The consequence for the match: `is not considered`.
   var thus = "is not considered"
   let location: SourceLocation
 }
 
 extension Reading {
-  /// Notes that a key is empty; whether that is a mistake depends on what the match is for.
+  /// Records that a key is empty. The use of the match decides if that is a mistake.
   mutating func noteEmpty(_ entry: Node.Entry) {
     emptyCriteria.append(EmptyCriterion(what: "`\(entry.key)` is empty", location: entry.keyLocation))
   }
 
-  /// Takes the notes since the last time.
+  /// Removes and returns the recorded criteria.
   mutating func takeEmptyCriteria() -> [EmptyCriterion] {
     defer { emptyCriteria = [] }
     return emptyCriteria
@@ -23,7 +23,7 @@ extension Reading {
 }
 
 extension DiagnosticList {
-  /// A rule that disconnects more often than it seems takes a tunnel down where nobody meant it to: there it is an error.
+  /// Reports an empty criterion. It is an error in a rule that disconnects, which would take a tunnel down more often than intended.
   mutating func add(_ criterion: EmptyCriterion, disconnects: Bool, in source: SourceText) {
     if disconnects {
       add(
@@ -39,7 +39,7 @@ extension DiagnosticList {
 }
 
 extension [Rule] {
-  /// The networks on which some rule disconnects, by name, also through others.
+  /// The names of the networks on which some rule disconnects, also through other networks.
   func networksToDisconnectOn(_ conditions: [String: Condition]) -> Set<String> {
     var names = Set<String>()
     var rest = filter { $0.action == .disconnect }.flatMap { networksNamed(in: $0.match) }

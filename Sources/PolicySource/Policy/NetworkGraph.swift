@@ -1,11 +1,11 @@
 import RoamwardCore
 
-/// The most conditions that a network may come to when the networks that it names are written out.
+/// The maximum number of conditions of a network with all its named networks expanded.
 private let expansionLimit = 10_000
 
-/// Networks that name themselves through others, and networks that grow beyond measure by naming others again and again.
+/// Finds networks that name themselves through others, and networks that grow too large by naming others again and again.
 ///
-/// Works from the leaves up, without recursion: a chain of 50,000 names must not exhaust the stack, and none may reach an evaluator.
+/// It works from the leaves up, without recursion. A chain of 50,000 names must not exhaust the stack, and must not reach an evaluator.
 func findNetworkProblems(_ networks: [NamedNetwork]) -> [(location: SourceLocation, message: String, help: String)] {
   let byName = Dictionary(networks.map { ($0.name, $0) }) { first, _ in first }
   let uses = byName.mapValues { networksNamed(in: $0.condition) }
@@ -48,7 +48,7 @@ func findNetworkProblems(_ networks: [NamedNetwork]) -> [(location: SourceLocati
   return problems
 }
 
-/// The shortest way from a network back to it; `nil` for one that only leads into a circle of others, and where the search gets long.
+/// The shortest cycle from a network back to itself. `nil` if it only leads into a cycle of others, or if the search takes too long.
 private func circle(from start: String, uses: [String: [String]], within: (String) -> Bool) -> [String]? {
   var cameFrom: [String: String] = [:]
   var queue = [start]

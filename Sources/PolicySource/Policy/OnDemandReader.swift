@@ -4,13 +4,13 @@ import RoamwardCore
 let onDemandKeys = Mapping(
   subject: "`on-demand`", draft: OnDemand(),
   keys: [
-    Key("enabled", .boolean, "Off: the rules never act; the tunnel still obeys `up` and `down`.", standard: "true", example: "false") {
+    Key("enabled", .boolean, "Enable the rules. If false, only `up` and `down` control the tunnel.", standard: "true", example: "false") {
       $0.isEnabled = $1
     },
-    Key("rules", .rules, "Rules in order; the first that holds decides.", example: "[ { match: { interface: wifi }, action: connect } ]") {
+    Key("rules", .rules, "Rules in order; the first match decides.", example: "[ { match: { interface: wifi }, action: connect } ]") {
       $0.rules = $1
     },
-    Key("timing", .timing, "How fast decisions are acted on.", example: "{ release-delay: 10s }") { $0.timing = $1 },
+    Key("timing", .timing, "Delays of decisions and actions.", example: "{ release-delay: 10s }") { $0.timing = $1 },
   ])
 
 extension ValueReader where Value == OnDemand {
@@ -21,24 +21,24 @@ let timingKeys = Mapping(
   subject: "`timing`", draft: Timing(),
   keys: [
     Key(
-      "settle", .duration, "How long a change of the network is left to settle; absent: the agent's own setting.", example: "500ms"
+      "settle", .duration, "The debounce time of network changes; absent: the agent's own setting.", example: "500ms"
     ) {
       $0.settle = $1
     },
     Key(
-      "release-delay", .duration, "For how long rules have to want the tunnel down before it goes; bringing it up never waits.",
+      "release-delay", .duration, "The delay before rules take the tunnel down; connecting is never delayed.",
       standard: "5s", example: "10s"
     ) { $0.releaseDelay = $1 },
     Key(
       "minimum-dwell", .duration,
-      "For how long, from its start, rules leave a tunnel up at least; bringing it up never waits, and a person's word does not either.",
+      "The minimum time, from its start, that rules leave a tunnel up; connecting and manual overrides are never delayed.",
       standard: "0s", example: "1m"
     ) { $0.minimumDwell = $1 },
     Key(
-      "idle", .positiveDuration, "A tunnel that a look-up started goes after this long without traffic; absent: never.", example: "10m",
+      "idle", .positiveDuration, "Idle time after which a tunnel that a look-up started is stopped; absent: never.", example: "10m",
       limitation: "this version does not stop tunnels that are idle"
     ) { $0.idle = $1 },
-    Key("decide-within", .duration, "How long an unknown fact may keep the decision pending.", standard: "5s", example: "1500ms") {
+    Key("decide-within", .duration, "The maximum time an unknown fact keeps the decision pending.", standard: "5s", example: "1500ms") {
       $0.decideWithin = $1
     },
   ])
@@ -57,7 +57,7 @@ extension ValueReader where Value == [Rule] {
   }
 }
 
-/// A rule's keys, while they are being read.
+/// The partly read keys of a rule.
 struct RuleDraft {
   var name: String?
   var match = Condition.always
@@ -71,9 +71,9 @@ struct RuleDraft {
 let ruleKeys = Mapping(
   subject: "a rule", draft: RuleDraft(),
   keys: [
-    Key("name", .line, "What the rule is called in reports.", example: "in the office") { $0.name = $1 },
+    Key("name", .line, "The rule's name in reports.", example: "in the office") { $0.name = $1 },
     Key(
-      "match", expects: "criteria", schema: .definition("match"), "When the rule holds; absent or empty: always.",
+      "match", expects: "criteria", schema: .definition("match"), "The criteria of the rule; absent or empty: the rule always matches.",
       example: "{ interface: wifi }"
     ) {
       entry, draft, reading in
@@ -81,7 +81,7 @@ let ruleKeys = Mapping(
     },
     Key(
       "action", expects: "connect, disconnect, ignore or evaluate-connection", schema: ValueReader<Action>.word().schema,
-      "What the rule does.", example: "connect",
+      "The rule's action.", example: "connect",
       missing: "expected \(ValueReader<Action>.word().expected)"
     ) { entry, draft, reading in
       draft.action = ValueReader<Action>.word().read(entry.value, &reading)
@@ -89,14 +89,14 @@ let ruleKeys = Mapping(
     },
     Key(
       "connections", expects: "a list", schema: .list(of: connectionKeys.schema),
-      "With `evaluate-connection`: what a look-up of a name does; the first entry that holds the name decides.",
+      "With `evaluate-connection`: the effect of a look-up of a name; the first entry that contains the name decides.",
       example: "[ { domains: [corp.example], action: connect-if-needed } ]"
     ) { entry, draft, reading in
       draft.connections = (readConnections(entry, &reading), entry)
     },
     Key(
       "on-unknown", ValueReader<UnknownPolicy>.word(),
-      "What an unknown match counts as once the decision may wait no longer; absent: `match` for connect, else `no-match`.",
+      "The result of an unknown match after `decide-within`; absent: `match` for connect, else `no-match`.",
       example: "no-match"
     ) { $0.onUnknown = $1 },
   ])

@@ -1,26 +1,26 @@
 internal import JSON
 import RoamwardCore
 
-/// What one policy file says, before the files are merged.
+/// The contents of one policy file, before the files are merged.
 struct PolicyFile {
   let source: SourceText
   var networks: [NamedNetwork] = []
   var tunnels: [TunnelPolicy] = []
   var references: [NetworkReference] = []
-  /// Of each network, by name, the criteria that have nothing behind them.
+  /// The empty criteria of each network, by its name.
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var problems = DiagnosticList()
-  /// Absolute paths of the files that it draws on.
+  /// Absolute paths of the files that it names.
   var dependencies: [String] = []
-  /// Those that could be read.
+  /// The named files that could be read.
   var others: [ReadFile] = []
-  /// The problems of those.
+  /// The problems of the named files.
   var otherDiagnostics: [Diagnostic] = []
-  /// Whether it holds no document: then it only masks others of its name.
+  /// The file contains no document: it only masks others of its name.
   var isEmpty = false
 }
 
-/// What `source` shows of its lines ought to be masked by `maskSecrets`.
+/// Reads a policy file. `source` should mask its lines with `maskSecrets`.
 func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> PolicyFile {
   let (root, problems) = readYAML(source)
   var file = PolicyFile(source: source, problems: problems)
@@ -49,7 +49,7 @@ private func readPolicy(_ root: Node, into file: inout PolicyFile, _ reading: in
   file.tunnels = policy.tunnels
 }
 
-/// What a policy file says, while it is being read.
+/// The partly read keys of a policy file.
 struct PolicyDraft {
   var networks: [NamedNetwork] = []
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
@@ -61,7 +61,7 @@ let policyKeys = Mapping(
   keys: [
     versionKey(),
     Key(
-      "networks", expects: "networks by name", schema: .named(.definition("match")), "Networks by name, for rules of any file to name.",
+      "networks", expects: "networks by name", schema: .named(.definition("match")), "Named networks, for the rules of all files.",
       example: "{ home: { ssid: Home, gateway-mac: 02:00:5e:10:00:01 } }"
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {
@@ -94,12 +94,12 @@ private func readNetwork(_ entry: Node.Entry, _ reading: inout Reading) -> Named
   return NamedNetwork(name: entry.key, condition: condition, location: entry.keyLocation)
 }
 
-/// Checked before anything else is read, by `isKnownVersion`.
+/// The version. `isKnownVersion` checks it before anything else is read.
 func versionKey<Draft>() -> Key<Draft> {
   Key("version", expects: "1", schema: Schema(["const": .integer(1)]), "The version of the language.", example: "1") { _, _, _ in }
 }
 
-/// False, and reported, where the version is missing or not known: nothing else can be judged then.
+/// False, and reported, if the version is missing or unknown: nothing else can be checked then.
 func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
   switch root.content {
   case .scalar, .sequence, .refused: return true
@@ -114,7 +114,7 @@ func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
   return false
 }
 
-/// The entries of a mapping whose keys are names; none where there is nothing.
+/// The entries of a mapping whose keys are names; none if it is empty.
 func entries(of entry: Node.Entry, _ what: String, _ reading: inout Reading) -> [Node.Entry] {
   switch entry.value.content {
   case .mapping(let entries): return entries

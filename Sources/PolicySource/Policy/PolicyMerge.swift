@@ -1,7 +1,7 @@
 import RoamwardCore
 
-/// One set of all files, in their order. Names that are given twice, networks that are not defined and networks that name themselves
-/// become problems of the file in which they stand.
+/// Merges all files into one set, in their order. Duplicate names, undefined networks and networks that name themselves are reported as
+/// problems of their files.
 func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   var set = PolicySet()
   var networks: [String: SourceLocation] = [:]
@@ -56,7 +56,7 @@ extension PolicyFile {
   fileprivate mutating func refuseUndefined(_ reference: NetworkReference, known: [String]) {
     problems.add(
       .error, "there is no network \(quoted(reference.name))",
-      // Among very many names the search would take longer than the reading.
+      // With very many names the search would take longer than the reading.
       help: (known.count > 1000 ? nil : nearest(to: reference.name, among: known)).map { "did you mean `\($0)`?" }
         ?? (known.isEmpty ? "define it under `networks:`, in any file" : "defined are: \(known.prefix(20).joined(separator: ", "))"),
       at: reference.location, in: source)

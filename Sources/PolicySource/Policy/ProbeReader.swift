@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// A probe's keys, while they are being read.
+/// The partly read keys of a probe.
 struct ProbeDraft {
   var url: String?
   var status = 200
@@ -13,21 +13,21 @@ struct ProbeDraft {
 let probeKeys = Mapping(
   subject: "`probe`", draft: ProbeDraft(),
   keys: [
-    Key(required: "url", .webAddress, "What is asked for, by GET.", example: "https://beacon.corp.example/") { $0.url = $1 },
-    Key("status", .number(100...599), "The only status that counts as an answer; redirects never do.", standard: "200", example: "204") {
+    Key(required: "url", .webAddress, "The URL to request with GET.", example: "https://beacon.corp.example/") { $0.url = $1 },
+    Key("status", .number(100...599), "The only accepted HTTP status; redirects are never accepted.", standard: "200", example: "204") {
       $0.status = Int($1)
     },
     Key(
       "pin", expects: "a pin, or a list of such", schema: .oneOrMore(.string(pattern: "^sha256//[A-Za-z0-9+/]{43}=$")),
-      "SHA-256 of the server's public key; of several, one has to fit.", example: "sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="
+      "SHA-256 of the server's public key; of several, one has to match.", example: "sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="
     ) { entry, draft, reading in
       draft.pins = ValueReader.oneOrMore(.pin).read(entry.value, &reading).map { ($0, entry.keyLocation) }
     },
-    Key("timeout", .positiveDuration, "How long the answer may take.", standard: "5s", example: "2s") { $0.timeout = $1 },
+    Key("timeout", .positiveDuration, "The maximum time until the answer.", standard: "5s", example: "2s") { $0.timeout = $1 },
   ])
 
 extension ValueReader where Value == Probe {
-  /// A URL, or a mapping with more to it.
+  /// A URL, or a mapping with further keys.
   static let probe = ValueReader(
     expected: "an http:// or https:// URL, or a mapping with `url`",
     schema: .either(ValueReader<String>.webAddress.schema, probeKeys.schema)

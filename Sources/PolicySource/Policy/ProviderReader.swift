@@ -3,7 +3,7 @@ import NetworkTypes
 import PolicyFiles
 import RoamwardCore
 
-/// What stands under `provider`, while it is being read.
+/// The partly read keys of `provider`.
 struct ProviderDraft {
   var wireGuard: Node.Entry?
   var command: Node.Entry?
@@ -20,7 +20,7 @@ let providerKeys = Mapping(
       draft.wireGuard = entry
     },
     Key(
-      "command", expects: "a mapping", schema: commandKeys.schema, "Programs that bring up, take down and judge a tunnel of any kind.",
+      "command", expects: "a mapping", schema: commandKeys.schema, "Programs that start, stop and check a tunnel of any kind.",
       example: "{ up: [/usr/bin/systemctl, start, vpn], down: [/usr/bin/systemctl, stop, vpn] }"
     ) { entry, draft, _ in draft.command = entry },
   ])
@@ -52,7 +52,7 @@ let wireGuardKeys = Mapping(
   subject: "the `wireguard` provider", draft: WireGuardDraft(),
   keys: [
     Key(
-      "config", expects: "a file", schema: .anyText, "A wg-quick file; a relative path begins at the policy's folder.",
+      "config", expects: "a file", schema: .anyText, "A wg-quick file; a relative path starts at the policy's folder.",
       example: "corp.conf",
       missing: "name a wg-quick file: `config: corp.conf`"
     ) { entry, draft, _ in draft.config = entry.value }
@@ -78,7 +78,7 @@ private func readWireGuard(_ node: Node, _ reading: inout Reading) -> WireGuardP
   }
 }
 
-/// The keys of `command`, while they are being read.
+/// The partly read keys of `command`.
 struct CommandDraft {
   var up: [String]?
   var down: [String]?
@@ -91,17 +91,17 @@ let commandKeys = Mapping(
   subject: "the `command` provider", draft: CommandDraft(),
   keys: [
     Key(
-      required: "up", .arguments, "Starts the tunnel, and ends with status 0.", example: "[/usr/bin/systemctl, start, openvpn-client@work]"
+      required: "up", .arguments, "Start the tunnel and exit with status 0.", example: "[/usr/bin/systemctl, start, openvpn-client@work]"
     ) {
       $0.up = $1
     },
-    Key(required: "down", .arguments, "Stops it.", example: "[/usr/bin/systemctl, stop, openvpn-client@work]") { $0.down = $1 },
+    Key(required: "down", .arguments, "Stop the tunnel.", example: "[/usr/bin/systemctl, stop, openvpn-client@work]") { $0.down = $1 },
     Key(
-      "status", .arguments, "Ends with status 0 while the tunnel is connected; absent: connected once `up` has ended well.",
+      "status", .arguments, "Exit with status 0 while the tunnel is connected; absent: connected once `up` has succeeded.",
       example: "[/usr/bin/systemctl, is-active, --quiet, openvpn-client@work]"
     ) { $0.status = $1 },
-    Key("interface", .interfaceName, "The link that `up` makes, where routes are to be set.", example: "tun0") { $0.interface = $1 },
-    Key("timeout", .positiveDuration, "How long each program may take.", standard: "30s", example: "2m") { $0.timeout = $1 },
+    Key("interface", .interfaceName, "The link that `up` creates; needed to set routes.", example: "tun0") { $0.interface = $1 },
+    Key("timeout", .positiveDuration, "The maximum run time of each program.", standard: "30s", example: "2m") { $0.timeout = $1 },
   ])
 
 private func readCommand(_ node: Node, _ reading: inout Reading) -> CommandProviderConfiguration? {
@@ -110,9 +110,9 @@ private func readCommand(_ node: Node, _ reading: inout Reading) -> CommandProvi
 }
 
 extension ValueReader where Value == [String] {
-  /// A program and its arguments: as a list, or as one text that is split at spaces and nowhere else. No shell ever reads it.
+  /// A program and its arguments: a list, or one text that is split only at spaces. No shell reads it.
   ///
-  /// A program with a slash that does not begin with one is relative to the policy file.
+  /// A program path that contains a slash but does not begin with one is relative to the policy file.
   fileprivate static let arguments = ValueReader(
     expected: "a program and its arguments, as a list or in one line",
     schema: .either(.string, Schema(["type": "array", "items": Schema.anyText.value, "minItems": .integer(1)]))

@@ -29,7 +29,7 @@ extension ValueReader where Value == ProxyPolicy {
 }
 
 extension ValueReader where Value == String {
-  /// `HOST:PORT` as it is written, or a URL.
+  /// `HOST:PORT`, kept as written, or a URL.
   fileprivate static let proxyServer = ValueReader(
     expected: "a proxy such as 10.0.0.80:3128 or http://proxy.corp.example:3128/", schema: .string
   ) { node, reading in

@@ -1,6 +1,6 @@
 import RoamwardCore
 
-/// The keys of `time`, while they are being read.
+/// The partly read keys of `time`.
 struct TimeDraft {
   var days: Set<Weekday> = []
   var from: Int?
@@ -13,9 +13,9 @@ let timeKeys = Mapping(
     Key("days", .oneOrMore(.days), "Days and ranges of days; absent: every day.", example: "[mon-fri, sun]") {
       $0.days = Set($1.joined())
     },
-    Key("from", .clock(upTo: 1439), "The first minute.", standard: "\"00:00\"", example: "\"08:00\"") { $0.from = $1 },
+    Key("from", .clock(upTo: 1439), "The start, inclusive.", standard: "\"00:00\"", example: "\"08:00\"") { $0.from = $1 },
     Key(
-      "to", .clock(upTo: 1440), "The end, which is no part of it; before `from`: on the next day.", standard: "\"24:00\"",
+      "to", .clock(upTo: 1440), "The end, exclusive; before `from`: on the next day.", standard: "\"24:00\"",
       example: "\"18:00\""
     ) {
       $0.to = $1
@@ -37,7 +37,7 @@ extension ValueReader where Value == TimeWindow {
 private let dayNames = Weekday.allCases.map { "\($0)" }
 
 extension ValueReader where Value == Set<Weekday> {
-  /// `sun`, or `mon-fri`; a range may run over the week's end.
+  /// `sun`, or `mon-fri`; a range may extend over the end of the week.
   fileprivate static let days = ValueReader(
     "a day such as mon, or days such as mon-fri",
     schema: .string(pattern: "^(\(dayNames.joined(separator: "|")))(-(\(dayNames.joined(separator: "|"))))?$"),
@@ -56,7 +56,7 @@ extension ValueReader where Value == Set<Weekday> {
 }
 
 extension ValueReader where Value == Int {
-  /// Minutes since midnight, from `08:00`.
+  /// Minutes since midnight, from text such as `08:00`.
   fileprivate static func clock(upTo limit: Int) -> ValueReader {
     ValueReader(
       "a time from 00:00 to \(clockText(minute: limit))", schema: .string(pattern: "^([01]?[0-9]|2[0-4]):[0-5][0-9]$"),

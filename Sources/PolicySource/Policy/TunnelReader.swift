@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// One entry under `tunnels`. `nil`, and reported, where its provider could not be read.
+/// Reads one entry of `tunnels`. `nil`, and reported, if its provider could not be read.
 func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? {
   guard isTunnelName(entry.key) else {
     reading.error(
@@ -26,7 +26,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   }
 }
 
-/// A tunnel's keys, while they are being read.
+/// The partly read keys of a tunnel.
 struct TunnelDraft {
   var about: String?
   var isEnabled = true
@@ -40,48 +40,48 @@ struct TunnelDraft {
   var overhead: (bytes: UInt32, location: SourceLocation)?
   var killSwitch = KillSwitch.off
   var includesAllNetworks = false
-  /// The key that asks the firewall to hold something back.
+  /// The place of the key that enables the kill switch.
   var guarding: SourceLocation?
 }
 
 let tunnelKeys = Mapping(
   subject: "a tunnel", draft: TunnelDraft(),
   keys: [
-    Key("description", .line, "What the tunnel is, for people.", example: "Company network") { $0.about = $1 },
-    Key("enabled", .boolean, "A tunnel that is not enabled is never started, by rules or by hand.", standard: "true", example: "false") {
+    Key("description", .line, "A description of the tunnel for people.", example: "Company network") { $0.about = $1 },
+    Key("enabled", .boolean, "Enable the tunnel. If false, neither rules nor `up` start it.", standard: "true", example: "false") {
       $0.isEnabled = $1
     },
     Key(
       "class", ValueReader<TunnelClass>.word(),
-      "Only one enterprise tunnel runs at a time; it wins conflicts with personal ones.", standard: "personal", example: "enterprise"
+      "Only one enterprise tunnel runs at a time; it wins conflicts with personal tunnels.", standard: "personal", example: "enterprise"
     ) { $0.precedence = $1 },
     Key(
-      required: "provider", .provider, "What builds the tunnel: exactly one.", example: "{ wireguard: { config: corp.conf } }",
+      required: "provider", .provider, "The implementation of the tunnel, exactly one.", example: "{ wireguard: { config: corp.conf } }",
       missing: "add `provider:` with `wireguard:` or `command:` below it"
     ) { $0.provider = $1 },
-    Key("on-demand", .onDemand, "When the tunnel is to be up.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
-    Key("routes", .routes, "Which destinations go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
+    Key("on-demand", .onDemand, "On-demand rules and their timing.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
+    Key("routes", .routes, "The destinations that go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
     Key(
-      "dns", .dns, "The name servers that the tunnel brings; `none`: the resolver is left alone.",
+      "dns", .dns, "The tunnel's name servers; `none`: the DNS configuration stays unchanged.",
       example: "{ servers: [10.0.0.53], match-domains: [corp.example] }"
     ) {
       $0.dns = $1
     },
     Key(
-      "proxy", .proxy, "What programs are told to reach the web through while the tunnel is up.",
+      "proxy", .proxy, "The web proxy for programs while the tunnel is up.",
       example: "{ pac: \"http://10.0.0.80/proxy.pac\" }", limitation: "this version does not set proxies"
     ) { $0.proxy = $1 },
     Key("mtu", .number(576...65535), "The tunnel's MTU in bytes.", example: "1420") { $0.mtu = $1 },
     Key(
       "overhead", expects: "a number from 0 to 1000", schema: .integer(0...1000),
-      "In place of `mtu`: the physical link's MTU minus these bytes.", example: "80"
+      "Instead of `mtu`: bytes to subtract from the physical link's MTU.", example: "80"
     ) {
       entry, draft, reading in
       draft.overhead = ValueReader.number(0...1000).read(entry.value, &reading).map { ($0, entry.keyLocation) }
     },
     Key(
       "kill-switch", expects: "off, on or always", schema: .words(["off", "on", "always"]),
-      "Whether what the tunnel includes may flow outside while it is not up: with `on` not while the tunnel is wanted, with `always` never.",
+      "Block included destinations outside the tunnel while it is down: `on` while the tunnel is wanted, `always` at all times.",
       standard: "\"off\"", example: "\"on\""
     ) { entry, draft, reading in
       draft.killSwitch = ValueReader<KillSwitch>.word().read(entry.value, &reading) ?? .off
@@ -89,7 +89,7 @@ let tunnelKeys = Mapping(
     },
     Key(
       "include-all-networks", expects: "true or false", schema: .boolean,
-      "Everything goes through the tunnel, and, while it is wanted, nothing outside it but what `exclude` names, or `lan: allow` where it is said.",
+      "Route everything through the tunnel. While it is wanted, block all other traffic except `exclude` and an explicit `lan: allow`.",
       standard: "false",
       example: "true"
     ) { entry, draft, reading in
@@ -116,26 +116,26 @@ let routeKeys = Mapping(
     Key("include", .oneOrMore(.destination), "Destinations that go through the tunnel; `default` is everything.", example: "[10.0.0.0/8]") {
       $0.include = $1.flatMap { $0 }
     },
-    Key("exclude", .oneOrMore(.destination), "Destinations that stay outside.", example: "[10.99.0.0/16]") {
+    Key("exclude", .oneOrMore(.destination), "Destinations that stay outside the tunnel.", example: "[10.99.0.0/16]") {
       $0.exclude = $1.flatMap { $0 }
     },
     Key(
       "lan", ValueReader<LANPolicy>.word(),
-      "What becomes of the prefixes that the machine is attached to, under a tunnel that takes everything; with `include-all-networks` the default is `block`.",
+      "Access to attached prefixes under a tunnel that includes everything; with `include-all-networks` the default is `block`.",
       standard: "allow", example: "block"
     ) { $0.lan = $1 },
     Key(
       "lan-networks", .oneOrMore(.networkReference),
-      "Named networks on which `lan: allow` holds; on any other, and while it is not known, `lan` is `block`.", example: "[home]"
+      "Named networks on which `lan: allow` applies; on any other, or an unknown one, `lan` is `block`.", example: "[home]"
     ) { $0.lanNetworks = $1 },
     Key(
       "on-overlap", ValueReader<OverlapPolicy>.word(),
-      "What becomes of an attached prefix that the policy includes by name, or that lies in such a prefix.",
+      "Handling of an attached prefix that equals an explicitly included prefix or lies within one.",
       standard: "prefer-tunnel", example: "refuse"
     ) { $0.onOverlap = $1 },
     Key(
       "enforce", .boolean,
-      "Nothing that the network says leads past the tunnel what is included: only what the policy itself names, and credible neighbours, stay outside.",
+      "Ignore routes from the network for included destinations; only the policy's exclusions and credible attached prefixes stay outside.",
       standard: "false", example: "true"
     ) { $0.isEnforced = $1 },
   ])

@@ -2,13 +2,13 @@ import NetworkTypes
 import RoamwardCore
 
 extension PolicyPrinter {
-  /// A condition as the keys of a match; empty where it always holds.
+  /// A condition as the keys of a match; empty if it always matches.
   static func criteria(of condition: Condition) -> YAMLMapping {
     var parts: [Condition] = []
     flatten(condition, into: &parts)
     var mapping = YAMLMapping()
     var keys: Set<String> = []
-    // A mapping holds each key once. What is left over goes into one `not`, as the others' negations, so that one has to be free.
+    // A mapping has each key only once. The remaining conditions are negated and written under one `not`, so that key has to be free.
     let isCrowded = Set(parts.map(\.key)).count < parts.count
     var rest: [Condition] = []
     for part in parts {
@@ -27,7 +27,7 @@ extension PolicyPrinter {
     return YAMLMapping([("not", .mapping(criteria(of: condition)))])
   }
 
-  /// The keys that all have to hold. Left out is what always does; a list without entries, which holds nowhere, becomes `never`.
+  /// The conditions that all have to match. Those that always match are left out. An empty list, which never matches, becomes `never`.
   private static func flatten(_ condition: Condition, into parts: inout [Condition]) {
     switch condition {
     case .all(let inner): for part in inner { flatten(part, into: &parts) }
@@ -43,7 +43,7 @@ extension PolicyPrinter {
     case .any(let parts): return .list(parts.map { .mapping(criteria(of: $0)) })
     case .not(let part):
       let inner = criteria(of: part)
-      // An empty `not` is not considered; one over an alternative that says nothing never holds.
+      // An empty `not` is ignored; a `not` of an empty alternative never matches.
       return .mapping(inner.isEmpty ? YAMLMapping([("any-of", .list([.mapping(YAMLMapping())]))]) : inner)
     case .network(let names): return one(names)
     case .criterion(let criterion):
@@ -56,7 +56,7 @@ extension PolicyPrinter {
     }
   }
 
-  /// Of keys that are written in a form of their own.
+  /// The mapping of keys with a special syntax.
   private static func mapping(of condition: Condition) -> YAMLValue {
     if let servers = condition.wanted(of: FactTable.dnsServer) { return .mapping(YAMLMapping([("any", one(servers.patterns))])) }
     if let probe = condition.wanted(of: FactTable.probe) { return yaml(of: probe) }
@@ -65,7 +65,7 @@ extension PolicyPrinter {
 
   private static func one(_ items: [some CustomStringConvertible]) -> YAMLValue { .oneOrMore(items.map { .text($0.description) }) }
 
-  /// The URL alone where nothing else is said.
+  /// Only the URL if there are no further keys.
   static func yaml(of probe: Probe) -> YAMLValue {
     let plain = Probe(url: probe.url)
     if probe == plain { return .text(probe.url) }
@@ -79,13 +79,13 @@ extension PolicyPrinter {
   private static func yaml(of window: TimeWindow) -> YAMLValue {
     var mapping = YAMLMapping()
     if !window.days.isEmpty { mapping.add("days", one(dayRanges(window.days))) }
-    // A window that says nothing at all would not be considered.
+    // An empty time window would be ignored.
     if window.from != 0 || mapping.isEmpty && window.to == 1440 { mapping.add("from", .text(clockText(minute: window.from))) }
     if window.to != 1440 { mapping.add("to", .text(clockText(minute: window.to))) }
     return .mapping(mapping)
   }
 
-  /// `mon-fri`, `sun`: runs of three days and more are written as ranges.
+  /// `mon-fri`, `sun`: three or more days in sequence are written as a range.
   private static func dayRanges(_ days: Set<Weekday>) -> [String] {
     var runs: [[Weekday]] = []
     for day in days.sorted() {
@@ -101,7 +101,7 @@ extension PolicyPrinter {
     }
   }
 
-  /// An SSID whose text an editor would not show, or a file may not hold, is written in bytes.
+  /// An SSID is written as bytes if an editor would not show its text, or a file may not contain it.
   private static func printable(_ ssid: SSID) -> String {
     let text = ssid.description
     return PolicySource.printable(text) == text

@@ -1,9 +1,9 @@
 package import RoamwardCore
 
-/// Values as the text of a policy file. The same values give the same text, and reading it gives the values back.
+/// Prints values as the text of a policy file. Equal values give equal text, and reading it gives the values back.
 ///
-/// Conditions that the language cannot spell as they are nested, such as the same key twice in one match, are spelled by others of the
-/// same meaning. What a policy does not say, because it is the default, is not printed.
+/// Some nested conditions have no direct syntax, such as the same key twice in one match. They are printed as others of the same meaning.
+/// Default values are not printed.
 package enum PolicyPrinter {
   /// A whole file, from `version: 1` to a newline.
   package static func yaml(networks: [NamedNetwork] = [], tunnels: [PrintableTunnel] = []) -> String {
@@ -16,7 +16,7 @@ package enum PolicyPrinter {
     return file.text
   }
 
-  /// A set that was read. Files that it names are named by their absolute paths.
+  /// A set that was read. Its files are named by absolute paths.
   package static func yaml(_ policies: PolicySet) -> String {
     yaml(networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0) })
   }

@@ -1,9 +1,9 @@
 package import RoamwardCore
 
-/// A tunnel to be written into a policy file. Unlike a `TunnelPolicy` it names its wg-quick file without having read it.
+/// A tunnel for output in a policy file. Unlike a `TunnelPolicy` it names its wg-quick file without having read it.
 package struct PrintableTunnel: Hashable, Sendable {
   package enum Provider: Hashable, Sendable {
-    /// The wg-quick file, as the policy is to name it: a relative path begins at the policy's folder.
+    /// The wg-quick file, as the policy names it: a relative path starts at the policy's folder.
     case wireGuard(config: String)
     case command(CommandProviderConfiguration)
   }
@@ -40,7 +40,7 @@ package struct PrintableTunnel: Hashable, Sendable {
     self.includesAllNetworks = includesAllNetworks
   }
 
-  /// What was read, with the wg-quick file by its absolute path.
+  /// A tunnel that was read, with the absolute path of its wg-quick file.
   package init(_ policy: TunnelPolicy) {
     let provider: Provider =
       switch policy.provider {

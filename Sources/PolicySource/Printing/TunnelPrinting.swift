@@ -79,7 +79,7 @@ extension PolicyPrinter {
     return mapping
   }
 
-  /// Everything of both families is `default`.
+  /// All addresses of both families become `default`.
   private static func destinations(_ prefixes: [IPPrefix]) -> YAMLValue {
     var items: [YAMLValue] = []
     var i = 0
@@ -91,7 +91,7 @@ extension PolicyPrinter {
     return .list(items)
   }
 
-  /// Empty lists are printed: an absent key stands for what the provider's own configuration says.
+  /// Empty lists are printed: without the key, the provider's own configuration would apply.
   private static func yaml(of dns: DNSPolicy) -> YAMLMapping {
     var mapping = YAMLMapping([("servers", texts(dns.servers)), ("search-domains", texts(dns.searchDomains))])
     if !dns.matchDomains.isEmpty { mapping.add("match-domains", texts(dns.matchDomains)) }
@@ -110,7 +110,7 @@ extension PolicyPrinter {
 
   static func texts(_ items: [some CustomStringConvertible]) -> YAMLValue { .list(items.map { .text($0.description) }) }
 
-  /// In the largest unit that leaves nothing over; what is less than a millisecond is dropped.
+  /// The duration in the largest unit without a remainder; fractions of a millisecond are dropped.
   static func duration(_ duration: Duration) -> YAMLValue {
     let (seconds, attoseconds) = duration.components
     let rest = attoseconds / 1_000_000_000_000_000

@@ -1,4 +1,4 @@
-/// A mapping to be printed, in its order.
+/// A mapping for output, in its order.
 struct YAMLMapping {
   private(set) var entries: [(key: String, value: YAMLValue)]
 
@@ -11,16 +11,16 @@ struct YAMLMapping {
   var isEmpty: Bool { entries.isEmpty }
 }
 
-/// A value to be printed.
+/// A value for output.
 indirect enum YAMLValue {
-  /// A number, a boolean or a word of the language, which needs no quotes.
+  /// A number, a boolean or a keyword of the language, without quotes.
   case word(String)
-  /// Somebody's text: in quotes wherever a reader of YAML could take it for something else.
+  /// User text: quoted if a YAML reader could take it for something else.
   case text(String)
   case list([YAMLValue])
   case mapping(YAMLMapping)
 
-  /// One value stands for itself, several are a list.
+  /// A single value is written as it is, several as a list.
   static func oneOrMore(_ values: [YAMLValue]) -> YAMLValue { values.count == 1 ? values[0] : .list(values) }
 }
 
@@ -40,7 +40,7 @@ extension YAMLMapping {
     }
   }
 
-  /// On one line, in braces; `nil` where that would get long, and where mappings are inside.
+  /// The mapping on one line, in braces; `nil` if that is too long or it contains mappings.
   fileprivate var flow: String? {
     var parts: [String] = []
     for entry in entries {
@@ -56,7 +56,7 @@ extension YAMLMapping {
 }
 
 extension YAMLValue {
-  /// What stands behind a colon, and the end of its line.
+  /// Writes the text behind a colon, and the end of its line.
   fileprivate func write(to text: inout String, indent: Int) {
     if let flow {
       text += " \(flow)\n"
@@ -84,7 +84,7 @@ extension YAMLValue {
     }
   }
 
-  /// On one line; `nil` for what is too long, and for mappings that hold more than scalars and lists of them.
+  /// The value on one line; `nil` if that is too long, or for mappings that contain more than scalars and lists of scalars.
   fileprivate var flow: String? {
     switch self {
     case .word(let word): return word
@@ -105,12 +105,12 @@ extension YAMLValue {
   }
 }
 
-/// The text as a scalar: plain where nothing could take it for anything else, in double quotes otherwise.
+/// The text as a scalar: plain if it is unambiguous, otherwise in double quotes.
 func yamlScalar(_ text: String) -> String {
   isPlain(text) ? text : doubleQuoted(text)
 }
 
-/// Words that some reader of YAML takes for a boolean or for nothing.
+/// Words that some YAML readers take for a boolean or null.
 private let reservedWords: Set<String> = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"]
 
 private func isPlain(_ text: String) -> Bool {
@@ -119,12 +119,12 @@ private func isPlain(_ text: String) -> Bool {
   let bytes = Array(text.utf8)
   guard let first = bytes.first, let last = bytes.last, last != UInt8(ascii: ":"), last != 0x20 else { return false }
   guard isLetter(first) || isDigit(first) || first == UInt8(ascii: "/") || first == UInt8(ascii: "_") else { return false }
-  // A colon makes `08:00` a number to some; only what begins with a letter may hold one, as URLs do.
+  // Some YAML readers take `08:00` for a number. So a colon is only allowed after a letter, as in URLs.
   let allowed = isLetter(first) ? "./_-+*=:@ ".utf8.map { $0 } : "./_-".utf8.map { $0 }
   guard bytes.allSatisfy({ isLetter($0) || isDigit($0) || allowed.contains($0) }) else { return false }
   for i in bytes.indices.dropLast() where bytes[i] == UInt8(ascii: ":") && bytes[i + 1] == 0x20 { return false }
   if reservedWords.contains(text.lowercased()) { return false }
-  // Numbers, in any base, with exponents or underscores; dates. A prefix such as 10.0.0.0/8 is none.
+  // Excludes numbers in any base, with exponents or underscores, and dates. A prefix such as 10.0.0.0/8 is allowed.
   return isLetter(first) || first == UInt8(ascii: "/") || first == UInt8(ascii: "_") || bytes.contains(UInt8(ascii: "/"))
     || bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count == 4
 }

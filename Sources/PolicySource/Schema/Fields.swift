@@ -1,15 +1,15 @@
 import RoamwardCore
 
-/// The keys of a mapping while they are being taken out of it, where a table of keys would not do: what a key means hangs on others.
-/// Each key is declared by taking it; `finish` reports what was left.
+/// The keys of a mapping, taken one by one. It is for mappings in which the meaning of a key depends on others, so that a table of keys
+/// does not fit. Each key is declared by taking it; `finish` reports the remaining keys.
 struct Fields {
-  /// What the mapping describes, with its article: `a tunnel`.
+  /// The described object, with its article: `a tunnel`.
   private let subject: String
   let location: SourceLocation
   private var entries: [Node.Entry]
   private var known: [String] = []
 
-  /// `nil`, and reported, where the node is no mapping. Nothing at all counts as an empty mapping.
+  /// `nil`, and reported, if the node is not a mapping. An absent value counts as an empty mapping.
   init?(_ node: Node, of subject: String, _ reading: inout Reading) {
     self.subject = subject
     location = node.location
@@ -22,7 +22,7 @@ struct Fields {
     }
   }
 
-  /// The key's value; `nil` where the key is absent, has nothing or a plain `null` after it, or could not be read.
+  /// The key's value; `nil` if the key is absent, empty or a plain `null`, or could not be read.
   mutating func optional<Value>(_ key: String, _ reader: ValueReader<Value>, _ reading: inout Reading) -> Value? {
     guard let entry = take(key) else { return nil }
     switch entry.value.content {
@@ -31,7 +31,7 @@ struct Fields {
     }
   }
 
-  /// The entry itself, for values that need their key's place.
+  /// The entry itself, for values that need the place of their key.
   mutating func take(_ key: String) -> Node.Entry? {
     known.append(key)
     return entries.firstIndex { $0.key == key }.map { entries.remove(at: $0) }

@@ -1,18 +1,19 @@
 internal import JSON
 
-/// What a mapping may hold: the one declaration of its keys, from which it is read and its JSON Schema is made.
+/// The only declaration of a mapping's keys. Both the reader and the JSON Schema are derived from it.
 struct Mapping<Draft: Sendable>: Sendable {
-  /// What the mapping describes, with its article: `a tunnel`.
+  /// The described object, with its article: `a tunnel`.
   let subject: String
-  /// What people call its keys, for `expected the keys of a tunnel`.
+  /// The noun for its keys, for `expected the keys of a tunnel`.
   var noun = "keys"
-  /// What holds where no key is given.
+  /// The value without any keys.
   let draft: Draft
-  /// Words that belong to the language, but not yet to this version.
+  /// Reserved keys that this version does not support yet.
   var planned: [String] = []
   let keys: [Key<Draft>]
 
-  /// `nil`, and reported, where the node is no mapping. Nothing at all counts as an empty mapping. Keys are read in the order of the file.
+  /// Reads the mapping. `nil`, and reported, if the node is not a mapping. An absent value counts as an empty mapping. Keys are read in the
+  /// order of the file.
   func read(_ node: Node, as name: String? = nil, help: String? = nil, _ reading: inout Reading) -> Draft? {
     let subject = name ?? subject
     let entries: [Node.Entry]
@@ -48,7 +49,7 @@ struct Mapping<Draft: Sendable>: Sendable {
     return Schema(members: members)
   }
 
-  /// As a reader of values, which `finish` makes of the keys.
+  /// A reader of values that `finish` creates from the keys.
   func reader<Value>(
     _ expected: String, _ finish: @escaping @Sendable (Draft, Node, inout Reading) -> Value?
   ) -> ValueReader<Value> {
@@ -59,21 +60,21 @@ struct Mapping<Draft: Sendable>: Sendable {
   }
 }
 
-/// What is said about a key, once, for every use.
+/// The declaration of a key, for all its uses.
 struct KeyDeclaration: Sendable {
   let name: String
-  /// One sentence for people.
+  /// A description of one sentence.
   let about: String
-  /// What has to stand behind it, in the words of messages: `a number from 576 to 65535`.
+  /// The expected value, in the words of messages: `a number from 576 to 65535`.
   let expected: String
   let schema: Schema
-  /// What holds without the key, where that is a value of its own.
+  /// The default value, if it has one.
   var standard: String?
-  /// A value as it would stand in a file.
+  /// An example value, as in a file.
   let example: String
-  /// The way out where the key is missing; `nil`: it may be.
+  /// A suggestion for a missing required key; `nil`: the key is optional.
   var missing: String?
-  /// What this version does not do with it.
+  /// A limitation of this version.
   var limitation: String?
 }
 
@@ -84,9 +85,9 @@ struct Key<Draft: Sendable>: Sendable {
 }
 
 extension Key {
-  /// A key that may be absent. Nothing, or a plain `null`, behind it is the same as its absence.
+  /// An optional key. Empty or a plain `null` means the same as absent.
   ///
-  /// `limitation` is what this version does not do with it, and is told once a file.
+  /// `limitation` is a limitation of this version, reported once per file.
   init<Value>(
     _ name: String, _ reader: ValueReader<Value>, _ about: String, standard: String? = nil, example: String, limitation: String? = nil,
     _ assign: @escaping @Sendable (inout Draft, Value) -> Void
@@ -104,7 +105,7 @@ extension Key {
     }
   }
 
-  /// A key that has to be there. `missing` is the way out where it is not.
+  /// A required key. `missing` is the suggestion if it is absent.
   init<Value>(
     required name: String, _ reader: ValueReader<Value>, _ about: String, example: String, missing: String? = nil,
     _ assign: @escaping @Sendable (inout Draft, Value) -> Void
@@ -117,7 +118,7 @@ extension Key {
     }
   }
 
-  /// A key whose reader wants to know where it stands.
+  /// A key whose reader needs its place.
   init(
     _ name: String, expects expected: String, schema: Schema, _ about: String, standard: String? = nil, example: String,
     missing: String? = nil, limitation: String? = nil, _ read: @escaping @Sendable (Node.Entry, inout Draft, inout Reading) -> Void
@@ -130,7 +131,7 @@ extension Key {
 }
 
 extension KeyDeclaration {
-  /// As a property of a JSON Schema. The description stands beside a reference, not in it: draft 7 overlooks what is in it.
+  /// The key as a property of a JSON Schema. A reference is wrapped in `allOf`, because draft 7 ignores keywords beside `$ref`.
   fileprivate var property: JSON {
     var members: [JSON.Member] = [.init(key: "description", value: .string(about))]
     if let standard { members.append(.init(key: "default", value: value(of: standard))) }

@@ -6,7 +6,7 @@ extension ValueReader where Value == IPPrefix {
 }
 
 extension ValueReader where Value == [IPPrefix] {
-  /// `default` is everything of both families.
+  /// A prefix; `default` is everything of both families.
   static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`") { text in
     text == "default" ? IPAddress.Family.allCases.map { .everything($0) } : IPPrefix(text).map { [$0] }
   }.warningOfHostBits
@@ -35,7 +35,7 @@ extension ValueReader where Value == DomainName {
 extension ValueReader where Value == DomainPattern {
   static let domainPattern = ValueReader("a domain name such as corp.example, or *", help: internationalNames) { DomainPattern($0) }
 
-  /// As a pattern; `.` is every name too.
+  /// A domain as a pattern; `.` is every name too.
   static let matchDomain = ValueReader("a domain name such as corp.example, or `.`", help: internationalNames) { text in
     text == "." ? .any : DomainPattern(text)
   }
@@ -46,7 +46,7 @@ extension ValueReader where Value == DNSServerPattern {
 }
 
 extension ValueReader where Value == SSID {
-  /// Any text is itself: `no` and `0123` are names. A plain `null` gets a warning, because in JSON it means nothing.
+  /// Any text is valid: `no` and `0123` are names. A plain `null` gets a warning, because it is empty in JSON.
   static let ssid = ValueReader(expected: "an SSID of 1 to 32 bytes", schema: .anyText) { node, reading in
     guard case .scalar(let text, let isPlain) = node.content, let ssid = SSID(text) else {
       reading.expected("an SSID of 1 to 32 bytes", at: node, help: "bytes that are not text are written as hex: and two digits each")
@@ -60,7 +60,7 @@ extension ValueReader where Value == SSID {
 }
 
 extension ValueReader where Value == SSID {
-  /// An SSID to compare with, where patterns and exceptions are written otherwise.
+  /// An SSID for comparison; patterns and exceptions have a different syntax.
   static let ssidCriterion = ssid.warning { text, ssid in
     guard !text.hasPrefix("hex:") else { return nil }
     let exactly = "if that is its very name, write hex:\(ssid.bytes.map(hexadecimal).joined())"
@@ -105,13 +105,13 @@ extension ValueReader where Value == Glob {
   static let interfaceGlob = ValueReader("a link name such as eth0 or wl*") { $0.isEmpty || $0.contains("\n") ? nil : Glob($0) }
 }
 
-/// How names of links begin that are given by the kernel or by udev, systemd.net-naming-scheme(7).
+/// The prefixes of link names from the kernel or udev, systemd.net-naming-scheme(7).
 private let linkNameStems: Set = [
   "eth", "en", "enp", "eno", "ens", "enx", "wlan", "wl", "wlp", "wlo", "wls", "wlx", "wwan", "ww", "wwp", "wwx", "usb", "bnep", "ppp",
 ]
 
 extension ValueReader {
-  /// The same, with a warning where the text is valid and yet means something else than it seems to: the message, and the help.
+  /// The same reader with a warning for valid text that probably means something else: the message, and the help.
   func warning(_ doubt: @escaping @Sendable (_ text: String, Value) -> (message: String, help: String)?) -> ValueReader {
     let read = self.read
     return ValueReader(expected: expected, schema: schema) { node, reading in
@@ -123,7 +123,7 @@ extension ValueReader {
     }
   }
 
-  /// A prefix is cut to its length. Who writes more bits may have meant the one address, or another length.
+  /// Warns if a prefix has host bits, which are cut off. The user may have meant a single address or another length.
   fileprivate var warningOfHostBits: ValueReader {
     warning { text, _ in
       guard text.contains("/"), let written = InterfaceAddress(text), written.onLinkPrefix.address != written.address else { return nil }

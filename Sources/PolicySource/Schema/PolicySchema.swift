@@ -1,6 +1,6 @@
 internal import JSON
 
-/// The JSON Schema (draft 7) of policy files, for editors: made of the declarations that the reader goes by.
+/// The JSON Schema (draft 7) of policy files, for editors: derived from the declarations of the reader.
 package func policySchema() -> String {
   let definitions: [(name: String, schema: Schema)] = [
     ("match", criteria.schema), ("probe", ValueReader.probe.schema), ("rule", ruleKeys.schema), ("tunnel", tunnelKeys.schema),
@@ -14,11 +14,11 @@ package func policySchema() -> String {
   return JSON.object(head + policy + [required, tail]).text(indented: true) + "\n"
 }
 
-/// The keys of one mapping, for what documents and tests them.
+/// The keys of one mapping, for documentation and tests.
 struct KeyTable: Sendable {
   let subject: String
   let keys: [KeyDeclaration]
-  /// Reads a text as the mapping.
+  /// Reads a text as this mapping.
   let read: @Sendable (String, Surroundings?) -> [Diagnostic]
 
   init<Draft>(_ mapping: Mapping<Draft>) {

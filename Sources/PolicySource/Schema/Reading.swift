@@ -1,16 +1,16 @@
 import RoamwardCore
 
-/// One file on its way from tree to values: where problems, and what was found on the side, are gathered.
+/// The context for reading one file from a tree to values: collects problems and other findings.
 struct Reading {
   let source: SourceText
   var problems: DiagnosticList
-  /// Finds the other files that this one names; absent where it may name none.
+  /// Finds the other files that this one names; absent if it must not name any.
   var surroundings: Surroundings?
-  /// Where networks are named, to be looked up once all files are read.
+  /// References to networks, resolved after all files are read.
   var references: [NetworkReference] = []
-  /// Keys of the match that is being read that have nothing behind them.
+  /// The empty keys of the match that is being read.
   var emptyCriteria: [EmptyCriterion] = []
-  /// What this version does not act on, and has been told.
+  /// The limitations of this version that were already reported.
   private var limits: Set<String> = []
 
   init(_ source: SourceText, problems: DiagnosticList = DiagnosticList(), surroundings: Surroundings? = nil) {
@@ -27,13 +27,13 @@ struct Reading {
     problems.add(.warning, message(), help: help(), at: place, in: source)
   }
 
-  /// Says, at its first place in the file, that something is read and yet not acted on by this version.
+  /// Reports, at its first place in the file, that this version reads a key but does not act on it.
   mutating func tellLimit(of name: String, _ limitation: String, help: String? = nil, at place: SourceLocation) {
     guard limits.insert(name).inserted else { return }
     warning("`\(name)` is read; \(limitation)", help: help, at: place)
   }
 
-  /// Reports a node of the wrong kind; what has been refused before is not reported again.
+  /// Reports a node of the wrong kind, unless it was already refused.
   mutating func expected(_ what: String, at node: Node, help: @autoclosure () -> String? = nil) {
     if case .refused = node.content { return }
     error("expected \(what), found \(node.kind)", help: help(), at: node.location)

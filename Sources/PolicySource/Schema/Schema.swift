@@ -1,6 +1,6 @@
 internal import JSON
 
-/// A piece of a JSON Schema (draft 7), for editors that complete and check policies.
+/// A part of a JSON Schema (draft 7), for editors that complete and check policies.
 struct Schema: Hashable, Sendable {
   var value: JSON
 
@@ -8,9 +8,9 @@ struct Schema: Hashable, Sendable {
 
   init(members: [JSON.Member]) { value = .object(members) }
 
-  /// Text that a reader of YAML cannot take for a number.
+  /// Text that a YAML reader cannot take for a number.
   static let string = Schema(["type": "string"])
-  /// Anybody's text: `no` and `0123` are names too.
+  /// User text: `no` and `0123` are names too.
   static let anyText = Schema(["type": ["string", "number", "boolean"]])
   static let boolean = Schema(["enum": [true, false, "true", "false", "yes", "no", "on", "off"]])
 
@@ -28,15 +28,15 @@ struct Schema: Hashable, Sendable {
 
   static func either(_ schemas: Schema...) -> Schema { Schema(["anyOf": .array(schemas.map(\.value))]) }
 
-  /// One of the definitions of the whole schema.
+  /// A reference to a definition of the whole schema.
   static func definition(_ name: String) -> Schema { Schema(["$ref": .string("#/definitions/\(name)")]) }
 
-  /// A mapping whose keys are names of the user's own.
+  /// A mapping whose keys are names of the user.
   static func named(_ item: Schema) -> Schema { Schema(["type": "object", "additionalProperties": item.value]) }
 }
 
 extension JSON {
-  /// What a value of a YAML file is to a reader of JSON.
+  /// The JSON value of a YAML node.
   init(_ node: Node) {
     switch node.content {
     case .null, .refused: self = ""

@@ -1,4 +1,4 @@
-/// Whether a key's name says that its value is a secret: `private-key`, `PresharedKey`, `password`.
+/// True if a key's name indicates that its value is a secret: `private-key`, `PresharedKey`, `password`.
 func isSecretName(_ name: String) -> Bool {
   let letters = name.utf8.map { $0 | 0x20 }.filter { (97...122).contains($0) }
   return secretNames.contains { secret in
@@ -10,8 +10,8 @@ private let secretNames = [
   "privatekey", "presharedkey", "psk", "password", "passwd", "passphrase", "secret", "token", "apikey",
 ].map { Array($0.utf8) }
 
-/// What may be shown of a policy's line, character for character: nothing behind a key that is called like a
-/// secret, nor of a password in a URL.
+/// The printable form of a policy's line, character for character. Masks the value of a key with the name of a secret, and a password in a
+/// URL.
 func maskSecrets(_ line: String) -> String {
   var shown: [Unicode.Scalar] = []
   var word = ""
@@ -36,7 +36,7 @@ func maskSecrets(_ line: String) -> String {
   return String(view)
 }
 
-/// `https://••••@host/`.
+/// Masks the user information of a URL: `https://••••@host/`.
 private func hideUserInformation(in line: inout [Unicode.Scalar]) {
   var i = 0
   while i + 2 < line.count {

@@ -1,16 +1,16 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Makes a value of a node, or reports why it cannot.
+/// Converts a node to a value, or reports the reason why it cannot.
 struct ValueReader<Value>: Sendable {
-  /// What a person should have written, for `expected …, found …`.
+  /// The expected form, for `expected …, found …`.
   let expected: String
   let schema: Schema
   let read: @Sendable (Node, inout Reading) -> Value?
 }
 
 extension ValueReader {
-  /// From the text of a scalar, plain or quoted.
+  /// Reads the text of a scalar, plain or quoted.
   init(_ expected: String, schema: Schema = .string, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
     self.init(expected: expected, schema: schema) { node, reading in
       if case .scalar(let text, _) = node.content, let value = parse(text) { return value }
@@ -19,7 +19,7 @@ extension ValueReader {
     }
   }
 
-  /// One value, or a list of them. Nothing is an empty list. Entries that are wrong are reported and left out.
+  /// One value, or a list. An absent value is an empty list. Invalid entries are reported and left out.
   static func oneOrMore<Item>(_ item: ValueReader<Item>) -> ValueReader<[Item]> where Value == [Item] {
     ValueReader<[Item]>(expected: "\(item.expected), or a list of such", schema: .oneOrMore(item.schema)) { node, reading in
       switch node.content {
@@ -42,7 +42,7 @@ extension ValueReader {
 }
 
 extension ValueReader where Value == String {
-  /// One line of text that is not empty; a newline at the end, as folded text has it, is dropped.
+  /// One line of text that is not empty; a newline at the end, from folded text, is removed.
   static let line = ValueReader("one line of text", schema: .anyText) { text in
     let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
     return line.isEmpty || line.contains("\n") ? nil : line
@@ -73,7 +73,7 @@ extension ValueReader where Value == Duration {
   /// `500ms`, `10s`, `5m`, `2h`; up to a year.
   static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema) { milliseconds(of: $0) }
 
-  /// The same, but not nothing.
+  /// The same, but more than zero.
   static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema) {
     milliseconds(of: $0).flatMap { $0 > .zero ? $0 : nil }
   }
@@ -90,7 +90,7 @@ private func milliseconds(of text: String) -> Duration? {
   return overflow || milliseconds > 366 * 24 * 3_600_000 ? nil : .milliseconds(milliseconds)
 }
 
-/// One to ten digits, no sign.
+/// Parses one to ten digits without a sign.
 func decimal(_ text: String) -> Int? {
   guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
   return Int(text)

@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// An http or https URL with its scheme and host in lower case and at least `/` for a path, so that one address has one spelling.
+/// An http or https URL in normal form: scheme and host in lower case, and at least `/` as path.
 ///
 /// `nil` for anything else: other schemes, no host, credentials, fragments, characters that have to be percent-encoded (RFC 3986 section
 /// 2), and more than 1,000 bytes.
@@ -17,10 +17,10 @@ func webAddress(_ text: String) -> String? {
   return "\(scheme)://\(authority)\(path.hasPrefix("/") ? "" : "/")\(path)"
 }
 
-/// Whether a policy may name this URL.
+/// True if a policy may contain this URL.
 package func isWebAddress(_ text: String) -> Bool { webAddress(text) != nil }
 
-/// Whether a URL holds a user's name or password: such a thing must not even be quoted.
+/// True if a URL contains a user name or password: such a URL must not be quoted in messages.
 func holdsUserInformation(_ text: String) -> Bool {
   guard let slashes = text.firstRange(of: "://") else { return false }
   return text[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" }.contains("@")
@@ -28,7 +28,7 @@ func holdsUserInformation(_ text: String) -> Bool {
 
 private func isURLCharacter(_ c: UInt8) -> Bool { c > 0x20 && c < 0x7f && !"\"<>\\^`{|}#".utf8.contains(c) }
 
-/// A name, an IPv4 address or an IPv6 address in brackets; with a port from 1 or without.
+/// True for a name, an IPv4 address or an IPv6 address in brackets, with or without a port from 1.
 private func isHostAndPort(_ text: String) -> Bool {
   var host = text[...]
   if let bracket = text.lastIndex(of: "]") {

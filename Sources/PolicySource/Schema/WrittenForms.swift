@@ -2,7 +2,7 @@ import NetworkTypes
 import RoamwardCore
 
 extension ValueReader where Value == String {
-  /// What the table of facts says of a value's form, as a reader of files: the text of a valid value.
+  /// A reader of the text of a valid value, for the form that the fact table declares.
   static func text(of form: WrittenForm) -> ValueReader {
     switch form {
     case .flag: ValueReader<Bool>.boolean.text
@@ -25,7 +25,7 @@ extension ValueReader where Value == String {
 }
 
 extension ValueReader where Value == FactValue {
-  /// A fact's value, as its declaration has it.
+  /// A reader of a fact's value, by its declaration.
   static func known(_ fact: FactDeclaration) -> ValueReader {
     if case .flag = fact.form { return ValueReader<Bool>.boolean.map { .flag($0) } }
     let text = ValueReader<String>.text(of: fact.form)
@@ -34,7 +34,7 @@ extension ValueReader where Value == FactValue {
 }
 
 extension ValueReader {
-  /// The text that stands for the value.
+  /// The text of the value.
   fileprivate var text: ValueReader<String> {
     let read = self.read
     return ValueReader<String>(expected: expected, schema: schema) { node, reading in
@@ -45,7 +45,7 @@ extension ValueReader {
 }
 
 extension WrittenForm {
-  /// What a person should have written behind `--set`.
+  /// The expected form behind `--set`.
   var expectedSetting: String {
     switch self {
     case .address: "an IP address"
@@ -57,7 +57,7 @@ extension WrittenForm {
 }
 
 extension FactDeclaration {
-  /// What silence of a snapshot file stands for, where that is a value of its own.
+  /// The default in a snapshot file, if there is one.
   var standard: String? {
     switch silence {
     case .means(.flag(let value)): String(value)

@@ -2,8 +2,8 @@ internal import JSON
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a saved snapshot, as `roamward network --json` prints it. `nil` where there are errors. What is not mentioned is known to be
-/// absent, but for the time, which is unknown then.
+/// Reads a saved snapshot, in the format of `roamward network --json`. `nil` if there are errors. Facts that are not given are known to be
+/// absent, except the time, which is unknown.
 package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnapshot?, diagnostics: [Diagnostic]) {
   let source = SourceText(file: file, bytes: text)
   let (root, problems) = readYAML(source)
@@ -13,7 +13,7 @@ package func readSnapshot(text: [UInt8], file: String) -> (snapshot: NetworkSnap
   return (reading.problems.hasErrors ? nil : snapshot, reading.problems.sorted)
 }
 
-/// A snapshot that stands inside another file, whose version is its own.
+/// A snapshot inside another file, which has the version.
 func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
   guard let draft = snapshotKeys.read(root, &reading) else { return nil }
   var snapshot = draft.rest
@@ -22,7 +22,7 @@ func readSnapshot(_ root: Node, _ reading: inout Reading) -> NetworkSnapshot? {
   return snapshot
 }
 
-/// A snapshot's keys, while they are being read.
+/// The partly read keys of a snapshot.
 struct SnapshotDraft {
   var primary: Node.Entry?
   var links: [LinkFacts] = []
@@ -58,7 +58,7 @@ let snapshotKeys = Mapping(
   subject: "a snapshot", draft: SnapshotDraft(),
   keys: firstSnapshotKeys + FactTable.ofNetwork.map { Key(machine: $0) } + probeAnswerKeys + FactTable.ofHost.map { Key(machine: $0) } + [
     Key(
-      "facts", expects: "where facts come from", schema: Schema([:]), "Where each fact came from. Not read.", example: "{}"
+      "facts", expects: "where facts come from", schema: Schema([:]), "The source of each fact. Ignored.", example: "{}"
     ) { _, _, _ in }
   ])
 
@@ -66,7 +66,7 @@ private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
   versionKey(),
   Key(
     "primary", expects: "the name of a link, or none", schema: .string,
-    "The link of the best default route; `none`, or null, where there is no network.", example: "wlan0"
+    "The link of the best default route; `none` or null: no network.", example: "wlan0"
   ) {
     entry, draft, _ in draft.primary = entry
   },
@@ -78,11 +78,11 @@ private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
   },
 ]
 
-/// What probes found.
+/// The results of probes.
 private let probeAnswerKeys: [Key<SnapshotDraft>] = [
   Key(
     "probes", expects: "ok, fail or unknown, by URL", schema: .named(.words(["ok", "fail", "unknown"])),
-    "What became of probes, by URL; behind it, what sets a probe apart from others of its URL: `status=204`, `timeout=2000ms`, `pin=…`.",
+    "Results of probes, by URL; options that distinguish probes follow the URL: `status=204`, `timeout=2000ms`, `pin=…`.",
     example: "{ \"https://beacon.corp.example/\": fail }"
   ) { entry, draft, reading in
     for entry in entries(of: entry, "probes by URL", &reading) {
@@ -90,10 +90,10 @@ private let probeAnswerKeys: [Key<SnapshotDraft>] = [
       if let name = readProbeName(entry, &reading), let fact { draft.rest.probes[name] = fact }
     }
   },
-  Key("other-probes", .answer, "What becomes of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
+  Key("other-probes", .answer, "The result of all other probes.", standard: "fail", example: "unknown") { $0.rest.otherProbes = $1 },
   Key(
     "remembered-probes", expects: "ok or fail, by URL", schema: .named(.words(["ok", "fail"])),
-    "What probes were answered when the machine was last on this network, by URL: it may connect, and never disconnects.",
+    "Results of probes during the last visit to this network, by URL; they may connect a tunnel, but never disconnect one.",
     example: "{ \"https://beacon.corp.example/\": fail }"
   ) { entry, draft, reading in
     for entry in entries(of: entry, "probes by URL", &reading) {
@@ -124,7 +124,7 @@ extension ValueReader where Value == Bool {
   fileprivate static let pastAnswer = ValueReader("ok or fail", schema: .words(["ok", "fail"])) { parseAnswer($0, notSaid)?.value }
 }
 
-/// A URL, and what sets a probe apart from others of it.
+/// A URL, and the options that distinguish its probes.
 private func readProbeName(_ entry: Node.Entry, _ reading: inout Reading) -> String? {
   let words = entry.key.split(separator: " ", maxSplits: 1)
   guard let first = words.first, let url = webAddress(String(first)) else {
@@ -148,7 +148,7 @@ extension ValueReader where Value == LocalTime {
   static let localTime = ValueReader("a day and a time, such as mon 09:30") { LocalTime($0) }
 }
 
-/// The named link; without the key, the only link there is. `null` and `none` say that there is no network.
+/// The named link; without the key, the only link. `null` and `none` mean no network.
 private func readPrimary(_ entry: Node.Entry?, of links: [LinkFacts], in root: Node, _ reading: inout Reading) -> String? {
   guard let entry else {
     if links.count > 1 {
@@ -181,7 +181,7 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
   return draft.facts
 }
 
-/// A link's keys, while they are being read.
+/// The partly read keys of a link.
 struct LinkDraft {
   var facts = LinkFacts(name: "")
   var isTypeSaid = false
@@ -191,17 +191,17 @@ struct LinkDraft {
 let linkKeys = Mapping(
   subject: "a link", draft: LinkDraft(),
   keys: FactTable.ofLinks.map { Key(link: $0) } + [
-    Key("mtu", .number(68...65536), "Bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
+    Key("mtu", .number(68...65536), "The MTU in bytes.", standard: "1500", example: "1492") { $0.facts.mtu = $1 },
     Key(
       "unknown", .oneOrMore(.word(of: FactTable.ofLinks.compactMap(\.kind?.rawValue))),
-      "Keys whose values are not known, whatever else is said.", example: "[ssid, gateway-mac]"
+      "Keys with unknown values, even if a value is given.", example: "[ssid, gateway-mac]"
     ) {
       $0.unknown = $1.compactMap { FactKind(rawValue: $0) }
     },
   ])
 
 extension LinkFacts {
-  /// A link of which only facts of a radio are said is Wi-Fi: rules find an SSID on no other link.
+  /// A link with only facts of a radio becomes Wi-Fi: rules match an SSID on no other link type.
   mutating func becomeWiFiIfRadioIsSaid() {
     if type == .known(.other), FactTable.ofRadio.contains(where: { $0.value(self) != .known(.absent) }) { type = .known(.wifi) }
   }

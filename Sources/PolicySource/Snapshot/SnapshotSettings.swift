@@ -1,12 +1,12 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// Applies invented facts, each `KEY=VALUE`, to the primary link. The first setting of a list replaces what the snapshot said, further
-/// ones of the same key add to it. Without a primary link, one called `link` is made.
+/// Applies invented facts, each `KEY=VALUE`, to the primary link. The first setting of a list replaces the snapshot's value; further ones
+/// of the same key add to it. Without a primary link, one with the name `link` is created.
 ///
-/// Keys: those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas. Nothing
-/// after the `=` is a known nothing; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security, without an interface, makes
-/// a link of no stated type a Wi-Fi link.
+/// The keys are those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas. An
+/// empty value after the `=` is known to be absent; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security turns a link
+/// without a type into a Wi-Fi link, unless the interface is set.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<String> = []
   defer { if !seen.contains(FactKind.type.rawValue), !seen.isDisjoint(with: ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }
@@ -17,14 +17,14 @@ package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot
   }
 }
 
-/// Applies one invented fact; a list key adds to what is there. See `applySettings`.
+/// Applies one invented fact; a list key adds to the existing values. See `applySettings`.
 package func applySetting(_ text: String, to snapshot: inout NetworkSnapshot) -> Diagnostic? {
   let problem = apply(text, to: &snapshot, replacing: false)
   if fact(of: text)?.isOfRadio ?? false { snapshot.primaryBecomesWiFiIfRadioIsSaid() }
   return problem
 }
 
-/// Applies what became of a probe, `URL=ok`, `URL=fail` or `URL=unknown`.
+/// Applies the result of a probe, `URL=ok`, `URL=fail` or `URL=unknown`.
 package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnapshot) -> Diagnostic? {
   func refusal(_ message: String, _ help: String, offset: Int) -> Diagnostic { invented(text, "--assume-probe", message, help, offset) }
   guard let equals = text.lastIndex(of: "=") else {
@@ -40,14 +40,13 @@ package func applyProbeAssumption(_ text: String, to snapshot: inout NetworkSnap
   guard let url = webAddress(String(text[..<equals])) else {
     return refusal("expected an http:// or https:// URL with a host", "write it as the policy does", offset: 0)
   }
-  // What is said of a URL is said of every probe of it.
+  // The result for a URL applies to every probe of it.
   for name in snapshot.probes.keys where name.hasPrefix(url + " ") { snapshot.probes[name] = nil }
   snapshot.probes[url] = fact
   return nil
 }
 
-/// The facts by the names that `--set` has for them, in order: that of the first key of a match that compares a fact
-/// with something, and its others.
+/// The facts by their names for `--set`, in order: the name of the first key of a match that compares a fact, and its aliases.
 private let settings: [(name: String, fact: FactDeclaration)] = {
   var told: Set<String> = []
   return FactTable.keys.flatMap { key -> [(name: String, fact: FactDeclaration)] in
@@ -89,7 +88,7 @@ private func invented(_ text: String, _ option: String, _ message: String, _ hel
   return source.diagnostic(.error, message, help: help, at: SourceLocation(file: option, line: 1, column: offset + 1))
 }
 
-/// One `KEY=VALUE` while it is being applied.
+/// The state of applying one `KEY=VALUE`.
 private struct Setting {
   let text: String
   let replacing: Bool
@@ -106,7 +105,7 @@ private struct Setting {
   }
 
   mutating func apply(_ fact: FactDeclaration, called name: String, _ value: String, to snapshot: inout NetworkSnapshot) {
-    // The name is the link.
+    // The name identifies the link.
     if fact.key == "name" {
       choose(value, in: &snapshot)
       return
@@ -122,7 +121,7 @@ private struct Setting {
     }
   }
 
-  /// Another link of the snapshot becomes the primary one; a new name renames it.
+  /// Selects another link of the snapshot as the primary one; a new name renames it.
   private mutating func choose(_ name: String, in snapshot: inout NetworkSnapshot) {
     guard InterfaceName(name) != nil, name != "unknown()" else {
       problem = refusal("expected a link name of 1 to 15 characters, found \(quoted(name))", offset: valueOffset)
@@ -143,7 +142,7 @@ private struct Setting {
     if fact.isList { return assign(list: fact, value, in: &snapshot, link: link) }
     let isSet =
       if value.isEmpty, fact.silence == .means(.absent) {
-        // Nothing is a known nothing.
+        // An empty value is known to be absent.
         snapshot.set(fact, to: .absent, link: link)
       } else if case .flag = fact.form {
         parseBoolean(value).map { snapshot.set(fact, to: .flag($0), link: link) } ?? false

@@ -1,9 +1,9 @@
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a timeline for `roamward simulate`. `nil` where there are errors; steps are put in order of time.
+/// Reads a timeline for `roamward simulate`. `nil` if there are errors; steps are sorted by time.
 ///
-/// `load` gives the text of a saved network that a step names, by its path relative to the timeline's folder; `nil` where there is none.
+/// `load` returns the text of a saved network that a step names, by its path relative to the timeline's folder; `nil` if it does not exist.
 package func readTimeline(
   text: [UInt8], file: String, load: @escaping (String) -> [UInt8]?
 ) -> (timeline: Timeline?, diagnostics: [Diagnostic]) {
@@ -45,7 +45,7 @@ private func readTimeline(_ root: Node, _ reading: inout Reading, load: (String)
   return Timeline(start: start, steps: steps)
 }
 
-/// One step: when (`at` since the beginning, or `after` the step before), and one thing that happens.
+/// One step: a time (`at` since the beginning, or `after` the step before), and one event.
 private func readStep(
   _ node: Node, after elapsed: Duration, _ reading: inout Reading, load: (String) -> NetworkSnapshot?
 ) -> Timeline.Step? {
@@ -81,7 +81,7 @@ private enum Peers: String, CaseIterable, Sendable {
   case answer, silent
 }
 
-/// A saved network by its file, a snapshot in place, or `none`.
+/// A network: the file of a saved one, a snapshot in place, or `none`.
 private func readNetwork(_ node: Node, _ reading: inout Reading, load: (String) -> NetworkSnapshot?) -> NetworkSnapshot? {
   switch node.content {
   case .scalar("none", isPlain: true), .null: return NetworkSnapshot()
@@ -108,7 +108,7 @@ private func readHold(_ fields: inout Fields, _ reading: inout Reading) -> (Time
     switch until.value.content {
     case .scalar("network-change", _): lifetime = .networkChange
     case .scalar("resume", _): lifetime = .resume
-    // As a recording has it: a number of seconds.
+    // Recordings contain a number of seconds.
     case .scalar(let text, _) where decimal(text) != nil: lifetime = .seconds(Int64(decimal(text) ?? 1))
     default: reading.expected("network-change, resume, or a number of seconds", at: until.value)
     }
@@ -116,7 +116,7 @@ private func readHold(_ fields: inout Fields, _ reading: inout Reading) -> (Time
   return (lifetime, reason)
 }
 
-/// Tunnels with the decision or the state that they ought to have.
+/// Tunnels with their expected decision or state.
 private func readExpectations(_ node: Node, _ reading: inout Reading) -> [String: Timeline.Expectation] {
   guard case .mapping(let entries) = node.content else {
     reading.expected("tunnels with what they ought to do", at: node, help: "for example `expect: { corp: connected }`")

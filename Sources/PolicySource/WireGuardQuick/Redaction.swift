@@ -1,4 +1,4 @@
-/// The keys of a wg-quick file; what stands behind the secret ones is never shown.
+/// The keys of a wg-quick file. The values of secret keys are never shown.
 enum WireGuardKeyword: String, CaseIterable {
   case privateKey = "PrivateKey"
   case listenPort = "ListenPort"
@@ -28,7 +28,7 @@ enum WireGuardKeyword: String, CaseIterable {
   ]
   static let peer: [WireGuardKeyword] = [.publicKey, .presharedKey, .allowedIPs, .endpoint, .persistentKeepalive]
 
-  /// Whether its values may be shown, as far as they look like no key.
+  /// True if its values may be shown, unless they look like a key.
   fileprivate var isPublic: Bool {
     switch self {
     case .privateKey, .presharedKey, .preUp, .postUp, .preDown, .postDown: false
@@ -37,13 +37,13 @@ enum WireGuardKeyword: String, CaseIterable {
   }
 }
 
-/// What may be shown of a line, character for character: nothing behind a secret key or a word that is not known, no comment, and nothing
-/// anywhere that could be a piece of a key.
+/// The printable form of a line, character for character. Masks the values of secret and unknown keys, comments, and anything that could be
+/// part of a key.
 func redactedWireGuardLine(_ line: String) -> String {
   var shown = String.UnicodeScalarView()
   var hiding = false
   let name = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
-  // A word that only resembles a key may be shown, but what follows it may be a secret.
+  // A misspelled key may be shown, but its value may be a secret.
   let resembled = nearest(to: trimmed(name), among: WireGuardKeyword.allCases.map(\.rawValue)).map { _ in WireGuardKeyword.privateKey }
   let keyword = WireGuardKeyword(ignoringCase: trimmed(name)) ?? resembled
   let isHeader = ["[interface]", "[peer]"].contains(trimmed(line).lowercased())
@@ -56,7 +56,7 @@ func redactedWireGuardLine(_ line: String) -> String {
   return String(shown)
 }
 
-/// The text with every run of twelve or more characters of base64 that holds a capital letter replaced, character for character.
+/// The text with base64 runs of twelve or more characters that contain a capital letter replaced, character for character.
 func redacted(_ text: String) -> String {
   func isBase64(_ c: Unicode.Scalar) -> Bool {
     ("0"..."9").contains(c) || ("a"..."z").contains(c) || ("A"..."Z").contains(c) || c == "+" || c == "/" || c == "="

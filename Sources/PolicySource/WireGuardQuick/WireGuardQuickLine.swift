@@ -1,17 +1,17 @@
 import RoamwardCore
 
-/// One line of a wg-quick file that says something.
+/// One line of a wg-quick file that is not empty.
 struct WireGuardQuickLine {
   enum Content {
     /// `[Interface]` or `[Peer]`, in lower case and without brackets.
     case section(String)
     /// `Key = Value`, trimmed, without a comment.
     case setting(key: String, Value)
-    /// Neither.
+    /// Anything else.
     case nonsense
   }
 
-  /// A text and where it stands.
+  /// A text and its place.
   struct Value {
     let text: String
     let place: SourceLocation
@@ -44,7 +44,7 @@ extension WireGuardQuickLine {
 }
 
 extension WireGuardQuickLine.Value {
-  /// The parts of a list with commas, each with its place; empty ones are left out.
+  /// The parts of a comma-separated list, each with its place; empty parts are left out.
   var items: [WireGuardQuickLine.Value] {
     var column = place.column
     return text.split(separator: ",", omittingEmptySubsequences: false).compactMap { part in

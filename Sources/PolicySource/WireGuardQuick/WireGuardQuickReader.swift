@@ -3,9 +3,9 @@ import KeyMemory
 import NetworkTypes
 package import RoamwardCore
 
-/// Reads a wg-quick(8) file. `nil` where there are errors; every one of them is among the diagnostics, and no key ever is.
+/// Reads a wg-quick(8) file. `nil` if there are errors. All errors are among the diagnostics, which never contain a key.
 ///
-/// - Parameter mode: the file's permission bits; a file that everyone may read gets a warning. `nil`: not asked.
+/// - Parameter mode: the file's permission bits; a file that everyone may read gets a warning. `nil`: not checked.
 package func readWireGuardQuick(
   _ bytes: [UInt8], file: String, mode: UInt32? = nil
 ) -> (configuration: WireGuardQuickConfiguration?, diagnostics: [Diagnostic]) {
@@ -122,7 +122,7 @@ struct WireGuardQuickReader {
     let allowed = section == .interface ? WireGuardKeyword.interface : WireGuardKeyword.peer
     let title = section == .interface ? "[Interface]" : "[Peer]"
     guard let keyword = WireGuardKeyword(ignoringCase: key) else {
-      // The word itself is not shown: it may be a key that lost its name.
+      // The word itself is not shown: it may be a key without its name.
       error(
         "unknown key in \(title)",
         help: nearest(to: key, among: allowed.map(\.rawValue)).map { "did you mean `\($0)`?" }

@@ -3,7 +3,7 @@ import KeyMemory
 import NetworkTypes
 import RoamwardCore
 
-/// The section [Interface] while it is being read.
+/// The partly read section [Interface].
 struct WireGuardInterfaceSettings {
   var privateKey: SecretKey?
   var listenPort: UInt16?
@@ -14,7 +14,7 @@ struct WireGuardInterfaceSettings {
   var routesFromAllowedIPs = true
 }
 
-/// A section [Peer] while it is being read.
+/// A partly read section [Peer].
 struct WireGuardPeerSettings {
   let place: SourceLocation
   var publicKey: WireGuardKey?
@@ -81,7 +81,7 @@ extension WireGuardQuickReader {
     }
   }
 
-  /// What is wrong with a key is told without showing any of it.
+  /// Errors in a key are reported without any part of it.
   private mutating func key(_ keyword: WireGuardKeyword, _ value: WireGuardQuickLine.Value) -> WireGuardKey? {
     accept(keyword, value, WireGuardKey(base64: value.text)) { $0.bytes.allSatisfy { $0 == 0 } }
   }

@@ -1,16 +1,16 @@
 import RoamwardCore
 
-/// A piece of a YAML or JSON file, and where it begins. Scalars have no type: what a text means is for its reader to say.
+/// A node of a YAML or JSON file, and its place. Scalars have no type: their reader interprets the text.
 struct Node: Hashable, Sendable {
   indirect enum Content: Hashable, Sendable {
-    /// Nothing after the colon or the dash, or a plain `~`.
+    /// An empty value after the colon or the dash, or a plain `~`.
     case null
-    /// A plain scalar stands without quotes.
+    /// A scalar; a plain one has no quotes.
     case scalar(String, isPlain: Bool)
     case sequence([Node])
-    /// In the order of the file; no key twice.
+    /// Entries in the order of the file; no duplicate keys.
     case mapping([Entry])
-    /// Something that has been reported already, such as an alias. Readers pass over it in silence.
+    /// A node that was already reported, such as an alias. Readers ignore it without a report.
     case refused
   }
 
@@ -23,7 +23,7 @@ struct Node: Hashable, Sendable {
   let content: Content
   let location: SourceLocation
 
-  /// What it is, for a message: `found a list`.
+  /// The kind of node, for a message: `found a list`.
   var kind: String {
     switch content {
     case .null: "nothing"

@@ -1,7 +1,7 @@
-/// The most that a file may hold: 1 MiB.
+/// The maximum size of a file: 1 MiB.
 let fileSizeLimit = 1 << 20
 
-/// What keeps bytes from being read as text at all: too many of them, not UTF-8, or characters that no one can see. The first of each kind.
+/// Reasons why bytes cannot be read as text: too many bytes, not UTF-8, or invisible characters. The first of each kind.
 func textProblems(_ source: SourceText) -> [Diagnostic] {
   if source.bytes.count > fileSizeLimit {
     let place = source.location(ofByte: fileSizeLimit)
@@ -38,7 +38,7 @@ private func firstInvalidUTF8(_ bytes: [UInt8]) -> Int? {
   }
 }
 
-/// C0 but tab and line ends, DEL, C1, the separators U+2028 and U+2029 (line ends to YAML, not to editors), and byte order marks.
+/// C0 except tab and line ends, DEL, C1, the separators U+2028 and U+2029 (line ends in YAML, but not in editors), and byte order marks.
 private func firstControlCharacter(_ bytes: [UInt8]) -> Int? {
   for (i, byte) in bytes.enumerated() {
     func follows(_ next: UInt8...) -> Bool { bytes[(i + 1)...].starts(with: next) }
@@ -54,7 +54,7 @@ private func firstControlCharacter(_ bytes: [UInt8]) -> Int? {
   return nil
 }
 
-/// Whether a value holds what escapes in quotes can smuggle in: controls other than tab and newline.
+/// True if a value contains control characters other than tab and newline, which escapes in quotes can produce.
 func holdsControlCharacters(_ text: String) -> Bool {
   text.unicodeScalars.contains {
     ($0.value < 0x20 && $0 != "\t" && $0 != "\n") || (0x7f..<0xa0).contains($0.value) || $0.value == 0x2028 || $0.value == 0x2029

@@ -1,16 +1,15 @@
 import RoamwardCore
 import YAMLEvents
 
-/// How much a file may make this program do.
+/// Limits of the work that a file can cause.
 enum YAMLLimits {
   static let depth = 32
   static let nodes = 200_000
 }
 
-/// Reads one YAML document, or JSON, into a tree. No text without a document, and no document at all, is `nil` without a problem.
+/// Reads one YAML document, or JSON, into a tree. An empty text or a file without a document is `nil` without a problem.
 ///
-/// Anchors, aliases and tags are refused where they stand, so that nothing ever expands. What can be read
-/// beside such errors is in the tree.
+/// Anchors, aliases and tags are refused, so nothing is ever expanded. The tree contains the readable rest beside such errors.
 func readYAML(_ source: SourceText) -> (root: Node?, diagnostics: DiagnosticList) {
   var problems = DiagnosticList()
   problems.append(contentsOf: textProblems(source))
@@ -27,7 +26,7 @@ func readYAML(_ source: SourceText) -> (root: Node?, diagnostics: DiagnosticList
 }
 
 private struct YAMLReader: ~Copyable {
-  /// The reason has been reported.
+  /// Stops the reading; the reason has been reported.
   struct Stop: Error {}
 
   let source: SourceText

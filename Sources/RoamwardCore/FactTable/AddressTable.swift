@@ -21,7 +21,7 @@ let addressFacts = [addresses, gateways, gatewayMAC]
 
 extension FactTable {
   static let subnet = CriterionKey<[IPPrefix]>(
-    "subnet", kind: nil, fact: addresses.key, aliases: ["address"], "An address of the link lies in it.", example: "192.168.7.0/24",
+    "subnet", kind: nil, fact: addresses.key, aliases: ["address"], "An address of the link is in this prefix.", example: "192.168.7.0/24",
     reading: .list(.prefix) { $0.compactMap { IPPrefix($0) } }, write: { .list($0.map(\.description)) },
     constants: { $0.map { .prefix($0) } },
     holds: { prefixes in { context in Truth(context.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } }) } },

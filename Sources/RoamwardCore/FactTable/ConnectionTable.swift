@@ -4,17 +4,17 @@ import NetworkTypes
 
 private let metered = FactDeclaration(
   .metered, ofLink: \.metered, .flag, silence: .means(.flag(false)), proof: .none, isOfHostServices: true,
-  "Whether it is paid for by volume.", example: "true"
+  "Metered connection.", example: "true"
 ) { facts, link, known in facts.sources.host.metered(link.question, known.type.value, at: facts.sources.lookedAt) }
 
 private let captivePortal = FactDeclaration(
   .captivePortal, ofMachine: \.captivePortal, .flag, silence: .means(.flag(false)), isOfHostServices: true,
-  "Whether a portal stands before the internet, or unknown.", example: "true"
+  "A captive portal is between the machine and the internet; true, false or unknown.", example: "true"
 ) { facts, primary in primary.map { facts.sources.host.captivePortal($0.question) } ?? .withoutNetwork }
 
 private let internet = FactDeclaration(
   .internet, ofMachine: \.internet, .flag, silence: .means(.flag(true)), isOfHostServices: true,
-  "Whether the internet can be reached, or unknown.", example: "unknown"
+  "The internet is reachable; true, false or unknown.", example: "unknown"
 ) { facts, primary in primary.map { facts.sources.host.internet($0.question) } ?? .withoutNetwork }
 
 let connectionFacts = [metered, captivePortal, internet]
@@ -23,7 +23,7 @@ let connectionFacts = [metered, captivePortal, internet]
 
 extension FactTable {
   package static let probe = CriterionKey<Probe>(
-    "probe", kind: nil, fact: nil, "A request from the underlay is answered as it should be.", example: "https://beacon.corp.example/",
+    "probe", kind: nil, fact: nil, "A request on the underlay gets the expected answer.", example: "https://beacon.corp.example/",
     reading: .own, write: { _ in .mapping },
     question: {
       .own("probe \($0.url) \($0.status) \($0.pins)", below: nil, proof: $0.pins.isEmpty ? .forgeable : .hardToForge)
@@ -36,17 +36,17 @@ extension FactTable {
     })
 
   static let captivePortal = CriterionKey(
-    flag: "captive-portal", RoamwardCore.captivePortal, "A portal stands between the machine and the internet.", example: "true",
+    flag: "captive-portal", RoamwardCore.captivePortal, "A captive portal is between the machine and the internet.", example: "true",
     text: ("a captive portal", "no captive portal"), evidence: .captivePortal
   ) { $0.snapshot.captivePortal }
 
   static let internet = CriterionKey(
-    flag: "internet", RoamwardCore.internet, "The internet can be reached from the underlay.", example: "true",
+    flag: "internet", RoamwardCore.internet, "The internet is reachable on the underlay.", example: "true",
     text: ("internet", "no internet"), evidence: .internet
   ) { $0.snapshot.internet }
 
   static let metered = CriterionKey(
-    flag: "metered", RoamwardCore.metered, "The connection is paid for by volume.", example: "false", text: ("metered", "not metered")
+    flag: "metered", RoamwardCore.metered, "The connection is metered.", example: "false", text: ("metered", "not metered")
   ) { $0.link.metered }
 }
 

@@ -8,7 +8,7 @@ private let time = FactDeclaration(
 ) { facts, _ in facts.direct("clock and time zone", facts.sources.direct.time, \.description) }
 
 private let power = FactDeclaration(
-  .power, ofMachine: \.power, .word, silence: .means(.text(PowerSource.ac.rawValue)), "What the machine runs on, or unknown.",
+  .power, ofMachine: \.power, .word, silence: .means(.text(PowerSource.ac.rawValue)), "The power source, or unknown.",
   example: "battery"
 ) { facts, _ in facts.direct("/sys/class/power_supply", facts.sources.direct.power, \.rawValue) }
 
@@ -26,7 +26,7 @@ extension FactTable {
     })
 
   static let power = CriterionKey<[PowerSource]>(
-    "power", kind: .power, fact: RoamwardCore.power.key, "What the machine runs on.", example: "battery",
+    "power", kind: .power, fact: RoamwardCore.power.key, "The power source.", example: "battery",
     reading: .list(.word(of: PowerSource.self)) { $0.compactMap { PowerSource(rawValue: $0) } }, write: { .list($0.map(\.rawValue)) },
     holds: { sources in { context in context.snapshot.power.truth(sources.contains) } },
     found: { context, sources, holds in

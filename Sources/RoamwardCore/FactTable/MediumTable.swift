@@ -5,7 +5,7 @@ package import NetworkTypes
 
 private let type = FactDeclaration(
   .type, ofLink: \.type, .word, silence: .never, isGatheredAlways: true,
-  "The medium; absent: wifi where a key of Wi-Fi is given, else other.", example: "wifi"
+  "The type; absent: wifi if a Wi-Fi key is given, else other.", example: "wifi"
 ) { facts, link, _ in facts.medium(of: link).type }
 
 private let ssid = FactDeclaration(
@@ -16,12 +16,12 @@ private let ssid = FactDeclaration(
 
 private let bssid = FactDeclaration(
   .bssid, ofLink: \.bssid, .optional(.text(.hardwareAddress, { MACAddress($0) }, \.description)), silence: .means(.absent),
-  space: .hardwareAddresses, proof: .hardToForge, isOfRadio: true, "The access point.", example: "02:00:5e:00:00:07"
+  space: .hardwareAddresses, proof: .hardToForge, isOfRadio: true, "The access point's MAC address.", example: "02:00:5e:00:00:07"
 ) { facts, link, known in facts.radio(\.bssid, of: link, known, "access point") { $0?.description ?? "none" } }
 
 private let wifiSecurity = FactDeclaration(
   .wifiSecurity, ofLink: \.wifiSecurity, .optional(.word), silence: .means(.absent), isOfRadio: true,
-  "How the Wi-Fi network protects its air.", example: "wpa2"
+  "The security of the Wi-Fi network.", example: "wpa2"
 ) { facts, link, known in facts.radio(\.security, of: link, known, "security") { $0?.rawValue ?? "none" } }
 
 let mediumFacts = [type, ssid, bssid, wifiSecurity]
@@ -67,19 +67,19 @@ extension FactTable {
     matches: { globs, name in globs.contains { $0.matches(bytes: name.bytes) } }, of: { $0.link.ssid }, text: quoted)
 
   static let bssid = CriterionKey<[MACAddress]>(
-    oneOf: "bssid", RoamwardCore.bssid, "The access point's address.", example: "02:00:5e:00:00:07", form: .hardwareAddress,
+    oneOf: "bssid", RoamwardCore.bssid, "The access point's MAC address (BSSID).", example: "02:00:5e:00:00:07", form: .hardwareAddress,
     parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) }, matches: { $0.contains($1) },
     of: { $0.link.bssid }, text: \.description)
 
   static let wifiSecurity = CriterionKey<[WiFiSecurity]>(
-    oneOf: "wifi-security", RoamwardCore.wifiSecurity, "How the Wi-Fi network protects its air.", example: "[wpa3, wpa2-enterprise]",
+    oneOf: "wifi-security", RoamwardCore.wifiSecurity, "The security of the Wi-Fi network.", example: "[wpa3, wpa2-enterprise]",
     form: .word(of: WiFiSecurity.self), parse: { WiFiSecurity(rawValue: $0) }, print: \.rawValue, matches: { $0.contains($1) },
     of: { $0.link.wifiSecurity }, text: \.rawValue)
 
   /// Whether the SSID is on the list of a file. A machine that is not on Wi-Fi is on no list, readable or not. Others may change the list
   /// at any time. So an analysis assumes that any SSID may or may not be on it.
   package static let ssidFile = CriterionKey<SSIDFile>(
-    "ssid-file", kind: .ssid, fact: nil, "A file of SSIDs, one a line, relative to the policy; watched like the policy.",
+    "ssid-file", kind: .ssid, fact: nil, "A file with one SSID per line, relative to the policy; reloaded when it changes.",
     example: "trusted.ssids", reading: .own, write: { .text($0.path) },
     question: { .own("ssid-file \($0.path)", below: RoamwardCore.ssid.key, proof: .forgeable) },
     holds: { file in

@@ -24,7 +24,7 @@ package struct WantedServers: Hashable, Sendable {
 
 extension FactTable {
   package static let dnsDomain = CriterionKey<DomainList>(
-    "dns-domain", kind: .searchDomains, fact: searchDomains.key, "The link's domain or one of its search list is this name or below it.",
+    "dns-domain", kind: .searchDomains, fact: searchDomains.key, "The link's domain or a search domain is this name or below it.",
     example: "corp.example", reading: .list(.domainPattern) { DomainList($0.compactMap { DomainPattern($0) }) },
     write: { .list($0.map(\.description)) },
     constants: { $0.compactMap { if case .within(let name) = $0 { .domain(name) } else { nil } } },
@@ -38,7 +38,7 @@ extension FactTable {
 
   package static let dnsServer = CriterionKey<WantedServers>(
     "dns-server", kind: .dnsServers, fact: dnsServers.key,
-    "Each name server of the link is in one of these, and there is one; `{ any: … }`: one is enough.", example: "[10.0.0.53, 17.*]",
+    "The link has name servers, and each is in this list; `{ any: … }`: one is enough.", example: "[10.0.0.53, 17.*]",
     reading: .own, write: { $0.patterns.isEmpty || $0.quantifier == .each ? .list($0.patterns.map(\.description)) : .mapping },
     constants: { $0.patterns.map { .prefix($0.prefix) } },
     question: { $0.quantifier == .any ? .isAmong(fact: dnsServers.key) : .areAllAmong(fact: dnsServers.key) },

@@ -13,7 +13,7 @@
 
 #define ALLOW(name)                                                                                                                        \
   { .call = SCMP_SYS(name) }
-// Allowed where one argument, without the bits that `mask` lacks, equals `value`. The kernel looks at the lower half of these alone.
+// Allows the call if one argument, masked with `bits`, equals `result`. The kernel uses only the lower half of these arguments.
 #define ALLOW_WHERE(name, number, bits, result)                                                                                            \
   {                                                                                                                                        \
     .call = SCMP_SYS(name), .tests = 1, .test = { {.argument = (number), .mask = (bits), .value = (result)} }                              \
@@ -54,7 +54,7 @@ int cwg_confine(void) {
       ALLOW(futex),
       ALLOW(sched_yield),
       ALLOW(restart_syscall),
-      // Descriptors that are there.
+      // Existing descriptors.
       ALLOW(close),
       ALLOW(dup3),
       ALLOW(fstat),
@@ -67,7 +67,7 @@ int cwg_confine(void) {
       ALLOW(mlock),
       ALLOW(munlock),
       ALLOW(getrandom),
-      // Threads that are there, and the end.
+      // Existing threads, and the exit.
       ALLOW(rt_sigprocmask),
       ALLOW(rt_sigreturn),
       ALLOW(sigaltstack),
@@ -83,17 +83,17 @@ int cwg_confine(void) {
       ALLOW(geteuid),
       ALLOW(getgid),
       ALLOW(getegid),
-      // Memory is never made executable.
+      // Memory never becomes executable.
       ALLOW_WHERE(mmap, 2, PROT_EXEC, 0),
       ALLOW_WHERE(mprotect, 2, PROT_EXEC, 0),
-      // There is no socket but those that are there or are passed in. None of them connects by sending (MSG_FASTOPEN).
+      // New sockets are not allowed, only existing and received ones. None of them connects by sending (MSG_FASTOPEN).
       ALLOW_WHERE(sendto, 3, no_fast_open, 0),
       ALLOW_WHERE(sendmsg, 2, no_fast_open, 0),
       ALLOW_WHERE(sendmmsg, 3, no_fast_open, 0),
-      // Joining of datagrams (UDP_GRO), and whether changes of routes are heard: nothing else is set.
+      // UDP_GRO, and the subscription to changes of routes; no other option is set.
       ALLOW_WHERE(setsockopt, 1, all, IPPROTO_UDP),
       ALLOW_WHERE(setsockopt, 1, all, SOL_NETLINK),
-      // Whether the TUN device still exists, in whatever namespace.
+      // The state of the TUN device, in any namespace.
       ALLOW_WHERE(ioctl, 1, all, TUNGETIFF),
       // Not F_SETOWN or F_SETSIG, which send signals.
       ALLOW_WHERE(fcntl, 1, all, F_GETFD),
@@ -101,7 +101,7 @@ int cwg_confine(void) {
       ALLOW_WHERE(fcntl, 1, all, F_GETFL),
       ALLOW_WHERE(fcntl, 1, all, F_SETFL),
       ALLOW_WHERE(fcntl, 1, all, F_DUPFD_CLOEXEC),
-      // abort(3), and no signal to another process.
+      // abort(3), but no signal to another process.
       ALLOW_WHERE(tgkill, 0, all, (uint32_t)getpid()),
   };
   return cconfinement_load(rules, sizeof rules / sizeof *rules);

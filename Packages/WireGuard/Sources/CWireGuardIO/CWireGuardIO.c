@@ -66,7 +66,7 @@ const uint32_t cwg_tun_rises = EPOLLOUT | EPOLLET;
 int cwg_tun_state(int fd) {
   struct ifreq request;
   if (ioctl(fd, TUNGETIFF, &request) < 0) return CWG_TUN_GONE;
-  // A device that is down takes no packets (tun_chr_poll of the kernel). One that is up always does: its send buffer has no bounds.
+  // A device that is down accepts no packets (tun_chr_poll of the kernel). One that is up always does: its send buffer is unlimited.
   struct pollfd device = {.fd = fd, .events = POLLOUT};
   return poll(&device, 1, 0) > 0 && (device.revents & POLLOUT) ? CWG_TUN_UP : CWG_TUN_DOWN;
 }
@@ -88,8 +88,8 @@ int cwg_set_queue_length(const char *name, int packets) {
   return interface_request(SIOCSIFTXQLEN, &request);
 }
 
-// Lets through, of links, this one alone, and of addresses none that is of its link alone: those come and go with every container. Loads
-// are in network order, the messages in the machine's.
+// A filter for netlink messages. It passes only this link, and addresses except those of link scope, which come and go with every
+// container. Loads are in network order, the messages in the machine's.
 static int filter_links(int fd, unsigned int index) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
@@ -147,7 +147,7 @@ int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu) {
   int result = CWG_LINK_NOTHING;
   unsigned int left = (unsigned int)length;
   for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
-    // The answer to `cwg_link_ask`: there is no such link.
+    // The answer to `cwg_link_ask`: the link does not exist.
     if (message->nlmsg_type == NLMSG_ERROR) return CWG_LINK_GONE;
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) {
       if (result == CWG_LINK_NOTHING) result = CWG_WAYS_CHANGED;
@@ -282,13 +282,13 @@ int cwg_udp_has_gso(int fd) {
   return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &length) == 0;
 }
 
-// Room for the segment's size, the traffic class, an address of ours and the time of arrival.
+// Space for the segment size, the traffic class, a local address and the time of arrival.
 union control {
   struct cmsghdr header;
   char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(struct timespec))];
 };
 
-// Puts one control message behind those that are there.
+// Appends one control message.
 static void add_control(struct msghdr *header, union control *room, int level, int type, const void *value, size_t size) {
   struct cmsghdr *control = (struct cmsghdr *)(room->bytes + header->msg_controllen);
   control->cmsg_level = level;
@@ -338,13 +338,13 @@ int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count) {
   int sent = sendmmsg(fd, headers, count, MSG_NOSIGNAL);
   if (sent >= 0) return sent;
   if (errno == EAGAIN) {
-    // The device is slower than we are. Waiting lets packets pile up before the tunnel, where their senders notice.
+    // The device is slower than we are. Waiting moves the queue in front of the tunnel, where the senders notice it.
     struct pollfd room = {.fd = fd, .events = POLLOUT};
     poll(&room, 1, 100);
     return sendmmsg(fd, headers, count, MSG_NOSIGNAL);
   }
   if (messages->from && (errno == EINVAL || errno == ENETUNREACH || errno == EADDRNOTAVAIL)) {
-    // The address is ours no more. Its end is on its way to control; until then, as the routing table has it.
+    // The address is no longer local. Control will be told soon; until then the routing table chooses.
     fill_header(&headers[0], &controls[0], messages, NULL);
     return sendmmsg(fd, headers, 1, MSG_NOSIGNAL);
   }
@@ -377,7 +377,7 @@ static void read_controls(struct msghdr *header, const struct timespec *now, cwg
       struct timespec arrival;
       memcpy(&arrival, CMSG_DATA(control), sizeof arrival);
       int64_t waited = (now->tv_sec - arrival.tv_sec) * INT64_C(1000000000) + (now->tv_nsec - arrival.tv_nsec);
-      // More, or less than nothing: the wall clock has been set meanwhile.
+      // Ignore an implausible or negative time: the wall clock has been set meanwhile.
       if (waited > 0 && waited < INT64_C(4000000000)) message->waited = (uint32_t)waited;
     }
   }
@@ -479,7 +479,7 @@ int cwg_poller(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
 void cwg_event_raise(int fd) {
   uint64_t one = 1;
-  // Fails only where it is raised already.
+  // It fails only if the event is already set.
   ssize_t written = write(fd, &one, sizeof one);
   (void)written;
 }
@@ -498,7 +498,7 @@ int cwg_poller_add(int poller, int fd, uint32_t identity) {
 int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
 
 int cwg_take_short_turns(uint32_t nanoseconds) {
-  // As in linux/sched/types.h, which older systems lack in part.
+  // As in linux/sched/types.h, parts of which older systems lack.
   struct {
     uint32_t size, policy;
     uint64_t flags;

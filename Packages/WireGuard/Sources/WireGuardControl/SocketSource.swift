@@ -2,11 +2,11 @@ internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
 
-/// Where an interface without privileges gets its sockets from: it asks, at the other end of a socket pair, for a port and a mark, and is
-/// given two descriptors.
+/// The source of sockets for an interface without privileges. The interface sends a port and a mark over a socket pair and receives two
+/// descriptors.
 ///
-/// A request is eight bytes, port and mark as 32-bit numbers in the machine's byte order. The answer is descriptors, IPv4 first, or four
-/// bytes with an `errno` value; a family that the machine does not have is an eventfd in its place.
+/// A request is eight bytes, port and mark as 32-bit numbers in the machine's byte order. The answer is either descriptors, IPv4 first, or
+/// four bytes with an `errno` value. An eventfd stands for a family that the machine does not have.
 package struct SocketSource {
   private static let patience: Int32 = 2000
 
@@ -14,7 +14,7 @@ package struct SocketSource {
 
   package init(_ channel: FileDescriptor) { self.channel = channel }
 
-  /// Both ends of a channel. Non-blocking, close-on-exec, keeping messages apart.
+  /// Both ends of a channel: non-blocking, close-on-exec, with message boundaries preserved.
   package static func channel() throws(SystemError) -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -22,7 +22,7 @@ package struct SocketSource {
     return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
   }
 
-  /// Asks, and waits for the answer: two seconds at most.
+  /// Requests sockets and waits for the answer, for at most two seconds.
   package func sockets(port: UInt16, mark: UInt32) throws(SystemError) -> TunnelSockets {
     forgetLateAnswers()
     let asked = [UInt32(port), mark].withUnsafeBytes { send(channel.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -37,19 +37,19 @@ package struct SocketSource {
     return TunnelSockets(v4: given[0].isSocket ? given[0] : nil, v6: given[1].isSocket ? given[1] : nil)
   }
 
-  /// What was waited for too briefly is of another question.
+  /// Removes late answers: they belong to an earlier request that timed out.
   private func forgetLateAnswers() {
     while true {
       var numbers: [Int32] = [-1, -1]
       var code: Int32 = 0
       if cwg_take_sockets(channel.number, &numbers, &code) < 0 { return }
       for number in numbers where number >= 0 { close(number) }
-      // The other end has gone: this says so for ever.
+      // The other end is closed: from now on every read says so.
       if numbers == [-1, -1], code == 0 { return }
     }
   }
 
-  /// The other end: answers one request that is there. False where the interface has gone.
+  /// The other end: answers one pending request. False if the interface is gone.
   package func serve() -> Bool {
     var request: [UInt32] = [0, 0]
     let count = request.withUnsafeMutableBytes { recv(channel.number, $0.baseAddress, $0.count, 0) }

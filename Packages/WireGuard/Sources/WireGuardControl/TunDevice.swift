@@ -2,23 +2,24 @@ internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
 
-/// A layer-3 TUN device, open: packets are read from it and written to it. It goes when its last descriptor does.
+/// An open layer-3 TUN device: packets are read from it and written to it. The kernel deletes it with its last descriptor.
 package struct TunDevice {
   package let descriptor: FileDescriptor
   package let name: String
   package let hasVirtioHeader: Bool
   package let offloads: Offloads
 
-  /// Makes the device, down; needs CAP_NET_ADMIN. Tries the wanted offloads, and does without those that the kernel does not have.
+  /// Creates the device, down; needs CAP_NET_ADMIN. Tries the wanted offloads and leaves out those that the kernel does not have.
   package static func make(_ name: String, wanting offloads: Offloads) throws(SystemError) -> TunDevice {
     let number = cwg_tun_open(name, offloads.contains(.tunSegmentation) ? 1 : 0)
     guard number >= 0 else { throw .last("make the link \(name) by /dev/net/tun") }
-    // A place holds a superpacket of 64 KiB as well as a small packet: the default of 500 would be 30 MB, at 5 Gbit/s 50 ms of delay.
+    // A queue entry holds a small packet or a superpacket of 64 KiB. The default of 500 would be 30 MB, which is 50 ms of delay at 5
+    // Gbit/s.
     cwg_set_queue_length(name, 128)
     return try TunDevice(FileDescriptor(owning: number), wanting: offloads)
   }
 
-  /// A device that somebody else has opened and passed on.
+  /// A device that another process opened and passed on.
   package init(_ descriptor: FileDescriptor, wanting wanted: Offloads) throws(SystemError) {
     var virtio: Int32 = 0
     var bytes = [CChar](repeating: 0, count: 16)

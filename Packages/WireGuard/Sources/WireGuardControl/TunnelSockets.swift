@@ -2,18 +2,18 @@ internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
 
-/// The two UDP sockets of an interface, IPv4 and IPv6, on one port; a family that the machine does not have is missing.
+/// The two UDP sockets of an interface, IPv4 and IPv6, on one port. A family that the machine does not have is missing.
 ///
-/// Making them with a mark needs CAP_NET_ADMIN, so the agent makes them and passes them on.
+/// Creating them with a mark needs CAP_NET_ADMIN, so the agent creates them and passes them on.
 package struct TunnelSockets {
   package let v4: FileDescriptor?
   package let v6: FileDescriptor?
   package let port: UInt16
 
-  /// Room for what arrives while the receiving thread does not run: 5 Gbit/s for 1.6 ms (the kernel takes it twice, for its own
-  /// bookkeeping). More would be delay and no throughput.
+  /// Buffer for data that arrives while the receiving thread does not run: 1.6 ms at 5 Gbit/s (the kernel doubles the value for its own
+  /// bookkeeping). A larger buffer would add delay, but no throughput.
   private static let receiveBuffer: Int32 = 512 << 10
-  /// Beyond it the tunnel stops reading packets, and they wait where their senders notice.
+  /// Beyond this the tunnel stops reading packets. They then wait in the device, where their senders notice.
   private static let sendBuffer: Int32 = 512 << 10
 
   package init(v4: FileDescriptor?, v6: FileDescriptor?) {
@@ -22,7 +22,7 @@ package struct TunnelSockets {
     port = (v4 ?? v6).map { cwg_udp_port($0.number) } ?? 0
   }
 
-  /// Binds both to the port, or to one of the kernel's choice that is free in both families.
+  /// Binds both sockets to the port. Port 0: the kernel chooses one that is free in both families.
   package static func make(port: UInt16, mark: UInt32) throws(SystemError) -> TunnelSockets {
     var failure = SystemError(code: EADDRINUSE, operation: "bind")
     for _ in 0..<(port == 0 ? 10 : 1) {
@@ -44,7 +44,7 @@ package struct TunnelSockets {
     let number = cwg_udp_open(family, port)
     guard number >= 0 else {
       if errno == EAFNOSUPPORT { return nil }
-      // IPv6 is there, and switched off.
+      // IPv6 exists, but is disabled.
       if family == AF_INET6, errno == EADDRNOTAVAIL { return nil }
       throw .last("bind to UDP port \(port)")
     }

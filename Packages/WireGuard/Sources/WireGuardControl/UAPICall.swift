@@ -2,20 +2,20 @@ package import NetworkTypes
 
 /// A request of the cross-platform userspace protocol (https://www.wireguard.com/xplatform/), as an engine reads it.
 ///
-/// Reading is total: any bytes give a value or an error. Secrets stay where they are: a call says where in its bytes their digits stand,
-/// so that whoever holds the bytes can wipe them.
+/// Parsing is total: any bytes give a value or an error. Secrets are not copied: a call contains the position of their digits, so that the
+/// owner of the bytes can wipe them.
 package enum UAPICall: Hashable, Sendable {
   case get
   case set(UAPIDeviceChange)
 
   package enum Failure: Error, Hashable, Sendable {
-    /// A key or an operation that there is not.
+    /// The key or operation does not exist.
     case unknown
-    /// A value that cannot be read, or a line that stands where it must not.
+    /// A value cannot be parsed, or a line is at a wrong place.
     case malformed
   }
 
-  /// The bytes up to the empty line that ends the request, with or without it.
+  /// `bytes`: the request up to the empty line that ends it, with or without that line.
   package init(_ bytes: [UInt8]) throws(Failure) {
     var reader = LineReader(bytes)
     guard let (key, value) = try reader.next(), reader.text(value) == "1" else { throw .malformed }
@@ -29,7 +29,7 @@ package enum UAPICall: Hashable, Sendable {
     }
   }
 
-  /// Where a request ends in what has come so far: behind its empty line; `nil` where more has to come.
+  /// The end of a request in the bytes so far, behind its empty line; `nil` if more bytes are needed.
   package static func end(in bytes: [UInt8]) -> Int? {
     var i = 0
     while i + 1 < bytes.count {
@@ -40,9 +40,9 @@ package enum UAPICall: Hashable, Sendable {
   }
 }
 
-/// What a `set=1` asks for. What is `nil` stays as it is.
+/// The changes that a `set=1` requests. `nil` leaves a setting as it is.
 package struct UAPIDeviceChange: Hashable, Sendable {
-  /// Where the 64 digits stand; all zeros take the key away.
+  /// The position of the 64 digits; all zeros remove the key.
   package var privateKey: Range<Int>?
   package var listenPort: UInt16?
   package var firewallMark: UInt32?
@@ -106,7 +106,7 @@ package struct UAPIPeerChange: Hashable, Sendable {
   }
 }
 
-/// A numeric address with a port, and the zone of a link-local one: a link's name or number.
+/// A numeric address with a port. A link-local address has a zone too: the name or number of a link.
 package struct UAPIEndpoint: Hashable, Sendable {
   package let address: IPAddress
   package let port: UInt16
@@ -134,7 +134,7 @@ private struct LineReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next line; `nil` at the empty one or the end.
+  /// The next line; `nil` at the empty line or the end.
   mutating func next() throws(UAPICall.Failure) -> (key: String, value: Range<Int>)? {
     let start = position
     let end = bytes[start...].firstIndex(of: 10) ?? bytes.count
@@ -147,12 +147,12 @@ private struct LineReader {
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
   func truth(_ range: Range<Int>) throws(UAPICall.Failure) -> Bool {
-    // The protocol knows `true` alone; wg(8) sends no other.
+    // The protocol accepts only `true`; wg(8) sends nothing else.
     guard text(range) == "true" else { throw .malformed }
     return true
   }
 
-  /// Decimal digits alone, or 0x and hexadecimal ones.
+  /// Decimal digits only, or 0x and hexadecimal digits.
   func number<Number: FixedWidthInteger>(_ range: Range<Int>) throws(UAPICall.Failure) -> Number {
     let text = text(range)
     let digits = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
@@ -165,7 +165,7 @@ private struct LineReader {
     range.count == 64 && bytes[range].allSatisfy { UAPICall.byte(0x30, $0) != nil }
   }
 
-  /// The 32 bytes of 64 hexadecimal digits: not for secrets.
+  /// The 32 bytes of 64 hexadecimal digits. Not for secrets.
   func hexadecimal(_ range: Range<Int>) -> [UInt8]? {
     guard isHexadecimal(range) else { return nil }
     return stride(from: range.lowerBound, to: range.upperBound, by: 2).compactMap { UAPICall.byte(bytes[$0], bytes[$0 + 1]) }

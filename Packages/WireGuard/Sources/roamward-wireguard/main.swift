@@ -3,7 +3,7 @@ import LinuxIO
 import WireGuardControl
 import WireGuardDataPath
 
-// No argument parser: it would double what this program keeps in memory.
+// No argument parser: it would double this program's memory use.
 private let usage = """
   usage: roamward-wireguard [--no-offload] LINK
 
@@ -21,7 +21,7 @@ private struct Arguments {
   var link: String?
   var offloads = Offloads.all
   var socketDirectory = "/var/run/wireguard"
-  /// How the program starts itself, or is started by the agent: without privileges, on descriptors.
+  /// Internal mode, started by the program itself or by the agent: without privileges, on passed descriptors.
   var isAtWork = false
   var isAttached = false
 
@@ -46,7 +46,7 @@ private struct Arguments {
   }
 }
 
-/// The privileged side: opens sockets when it is asked to, and ends with the interface.
+/// The privileged side: opens sockets on request, and ends with the interface.
 private func host(_ link: String, _ arguments: Arguments) throws(SystemError) -> Int32 {
   let loop = try DescriptorLoop()
   let interface = try InterfaceProcess(
@@ -79,7 +79,7 @@ private func run() -> Int32 {
     return 64
   }
   do throws(SystemError) {
-    // At work, the link's name is for those who look at the list of processes.
+    // In the internal mode, the link's name is only for process lists.
     if let link = arguments.link, !arguments.isAtWork { return try host(link, arguments) }
     try InterfaceAtWork.run(offloads: arguments.offloads, isAttached: arguments.isAttached)
     return 0

@@ -1,3 +1,3 @@
-// `cwg_confine` and what goes before it, declared by CWireGuardIO.h. A target of its own: it needs libseccomp, which
-// nothing else that has to do with an interface needs.
+// `cwg_confine` and its prerequisites, declared by CWireGuardIO.h. It is a separate target because it needs libseccomp, which no other part
+// of an interface needs.
 #include "CWireGuardIO.h"

@@ -1,5 +1,5 @@
-// What the data path needs of the kernel's interface and Swift cannot import: control messages, batches of datagrams, ioctls, the
-// virtio header's words.
+// Kernel interfaces of the data path that Swift cannot import: control messages, batches of datagrams, ioctls, the constants of the virtio
+// header.
 #ifndef CWIREGUARDIO_H
 #define CWIREGUARDIO_H
 
@@ -21,40 +21,40 @@ enum {
   CWG_TUN_USO6 = 0x40,
 };
 
-/// Opens /dev/net/tun and makes, or attaches to, the layer-3 device of this name: no packet information, and a virtio header of ten bytes
-/// where `virtio` asks for it. Non-blocking, close-on-exec. A descriptor, or -1 with errno.
+/// Opens /dev/net/tun and creates, or attaches to, the layer-3 device of this name. No packet information; a virtio header of ten bytes if
+/// `virtio` requests it. Non-blocking, close-on-exec. A descriptor, or -1 with errno.
 int cwg_tun_open(const char *name, int virtio);
 
 /// TUNSETOFFLOAD. 0, or -1 with errno (EINVAL: an offload that the kernel does not have).
 int cwg_tun_set_offload(int fd, unsigned int offloads);
 
-/// Whether the device was opened with a virtio header, and its name (at least 16 bytes). 0, or -1 with errno.
+/// Reports if the device was opened with a virtio header, and its name (at least 16 bytes). 0, or -1 with errno.
 int cwg_tun_describe(int fd, int *virtio, char *name);
 
-/// Whether the device still exists and, if so, is up: in whatever network namespace it is by now, without any privilege.
+/// Reports if the device still exists and is up, in whatever network namespace it is now, without any privilege.
 enum { CWG_TUN_GONE = -1, CWG_TUN_DOWN = 0, CWG_TUN_UP = 1 };
 int cwg_tun_state(int fd);
 
-/// EPOLLOUT and EPOLLET: the moment in which a device's link comes up.
+/// EPOLLOUT and EPOLLET: the event when a device's link comes up.
 extern const uint32_t cwg_tun_rises;
 
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
-/// A netlink socket that hears of changes of the link with this index, and of addresses, in its network namespace, non-blocking.
-/// A descriptor, or -1 with errno.
+/// A non-blocking netlink socket for changes of the link with this index, and of addresses, in its network namespace. A descriptor, or -1
+/// with errno.
 int cwg_link_watch(unsigned int index);
 
-/// Whether it hears of changes of routes and rules too. 0, or -1 with errno.
+/// Subscribes to changes of routes and rules too, or unsubscribes. 0, or -1 with errno.
 int cwg_link_watch_routes(int fd, int on);
 
-/// Has the kernel tell it of the link as it is now. 0, or -1 with errno.
+/// Requests the current state of the link from the kernel. 0, or -1 with errno.
 int cwg_link_ask(int fd, unsigned int index);
 
 enum { CWG_LINK_NOTHING = 0, CWG_LINK_CHANGED = 1, CWG_LINK_GONE = 2, CWG_LINK_LOST = 3, CWG_WAYS_CHANGED = 4 };
 
-/// Reads one message; fills in what it tells of the link with this index. CWG_LINK_GONE: it is no longer in this network namespace.
-/// CWG_LINK_LOST: messages were missed, so ask anew. -1 where there is none now.
+/// Reads one message and fills in its data about the link with this index. CWG_LINK_GONE: it is no longer in this network namespace.
+/// CWG_LINK_LOST: messages were missed, so request the state again. -1 if there is no message now.
 int cwg_link_read(int fd, unsigned int index, int *is_up, int *mtu);
 
 /// SIOCGIFMTU by name. Bytes, or -1 with errno.
@@ -67,7 +67,7 @@ typedef union {
   struct sockaddr_in6 v6;
 } cwg_address;
 
-/// One of our own addresses, of the family that the context tells, in network order.
+/// A local address, of the family that the context determines, in network order.
 typedef struct {
   uint8_t bytes[16];
 } cwg_local;
@@ -75,18 +75,18 @@ typedef struct {
 /// A netlink socket for `cwg_route`. A descriptor, or -1 with errno.
 int cwg_route_socket(void);
 
-/// Asks the routing table how a datagram with this mark would go to `to`, `from` one of our addresses or, where that is NULL, from its
-/// choice; fills in the link and that choice. 0, or -1 with errno.
+/// Queries the route to `to` of a datagram with this mark. `from`: the local address; NULL: the routing table chooses. Fills in the link
+/// and that choice. 0, or -1 with errno.
 int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen);
 
-/// A UDP socket of this family bound to the port on every address (0: any), non-blocking, close-on-exec, IPv6 alone on IPv6; path-MTU
-/// discovery as the kernel's WireGuard has it: datagrams may be fragmented. A descriptor, or -1 with errno.
+/// A UDP socket of this family, bound to the port on every address (0: any), non-blocking, close-on-exec, IPv6-only for IPv6. Path-MTU
+/// discovery is as in the kernel's WireGuard: datagrams may be fragmented. A descriptor, or -1 with errno.
 int cwg_udp_open(int family, uint16_t port);
 
 /// The port that a socket is bound to, or 0.
 uint16_t cwg_udp_port(int fd);
 
-/// SO_RCVBUFFORCE and SO_SNDBUFFORCE, or without the capability the same within the system's limits.
+/// SO_RCVBUFFORCE and SO_SNDBUFFORCE, or without the capability SO_RCVBUF and SO_SNDBUF within the system's limits.
 void cwg_set_buffers(int fd, int receive, int send);
 
 /// SO_MARK. 0, or -1 with errno.
@@ -95,13 +95,13 @@ int cwg_set_mark(int fd, uint32_t mark);
 /// UDP_GRO, on or off. 0, or -1 with errno.
 int cwg_udp_set_gro(int fd, int on);
 
-/// Whether the kernel knows UDP_SEGMENT.
+/// True if the kernel supports UDP_SEGMENT.
 int cwg_udp_has_gso(int fd);
 
-/// One datagram, or one run of datagrams of `segment` bytes each (the last may be shorter; 0: just one), gathered from `count` pieces.
+/// One datagram, or one run of datagrams of `segment` bytes each (the last may be shorter; 0: only one), gathered from `count` pieces.
 typedef struct {
   const cwg_address *to;
-  /// From which address; NULL: the routing table's choice.
+  /// The source address; NULL: the routing table chooses.
   const cwg_local *from;
   const struct iovec *pieces;
   uint32_t count;
@@ -112,40 +112,40 @@ typedef struct {
 
 enum { CWG_BATCH = 64 };
 
-/// sendmmsg(2) of at most CWG_BATCH messages of sockets of one family. How many were taken, or -1 with errno.
+/// sendmmsg(2) of at most CWG_BATCH messages to sockets of one family. Returns the number of accepted messages, or -1 with errno.
 int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count);
 
-/// What was received into one buffer: datagrams of `segment` bytes each (the last may be shorter), `length` in all.
+/// The contents of one received buffer: datagrams of `segment` bytes each (the last may be shorter), `length` in all.
 typedef struct {
   cwg_address from;
-  /// Which of our addresses it came to, by which link; zeros where that is not known.
+  /// The local address and the link at which it arrived; zeros if unknown.
   cwg_local to;
   uint32_t link;
   uint32_t length;
   uint32_t segment;
-  /// Nanoseconds for which it lay in the socket; 0 where that is not known.
+  /// The waiting time in the socket in nanoseconds; 0 if unknown.
   uint32_t waited;
   uint8_t traffic_class;
-  /// The buffer was too small, or what came is unusable: to be passed over.
+  /// The buffer was too small, or the message is unusable: ignore it.
   uint8_t is_truncated;
 } cwg_incoming;
 
-/// recvmmsg(2) into at most CWG_BATCH buffers of `size` bytes that lie `stride` bytes apart, without waiting. How many
-/// messages came, or -1 with errno.
+/// recvmmsg(2) into at most CWG_BATCH buffers of `size` bytes that are `stride` bytes apart, without waiting. Returns the number of
+/// messages, or -1 with errno.
 int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incoming *messages, unsigned int count);
 
 /// Passes descriptors with one byte over a unix socket (SCM_RIGHTS), at most 16. 0, or -1 with errno.
 int cwg_send_descriptors(int socket, const int *descriptors, int count);
 
-/// Takes two of them at the other end, close-on-exec, or the errno value of four bytes that came instead. How many descriptors came, or -1
-/// with errno.
+/// Receives two of them at the other end, close-on-exec, or the errno value of four bytes that came instead. Returns the number of
+/// descriptors, or -1 with errno.
 int cwg_take_sockets(int socket, int descriptors[2], int *code);
 
 /// An eventfd, an epoll descriptor: close-on-exec and non-blocking.
 int cwg_event(void);
 int cwg_poller(void);
 
-/// Makes an eventfd readable, or reads it empty.
+/// Sets an eventfd, or clears it.
 void cwg_event_raise(int fd);
 void cwg_event_clear(int fd);
 
@@ -153,26 +153,27 @@ void cwg_event_clear(int fd);
 int cwg_poller_add(int poller, int fd, uint32_t identity);
 int cwg_poller_remove(int poller, int fd);
 
-/// Waits without a limit of time; fills in the identities of what is readable. How many, 0 when interrupted, or -1 with errno.
+/// Waits without a time limit and fills in the identities of readable descriptors. Returns their number, 0 when interrupted, or -1 with
+/// errno.
 int cwg_poller_wait(int poller, uint32_t *identities, int limit);
 
-/// Puts what `fd` refers to in the place of the descriptor `place`, in one step, close-on-exec. 0, or -1 with errno.
+/// Atomically replaces the descriptor `place` by a duplicate of `fd`, close-on-exec. 0, or -1 with errno.
 int cwg_replace(int fd, int place);
 
-/// Asks the scheduler for turns of this length for the calling thread: no larger share of the processor, but sooner (EEVDF,
-/// Linux 6.12). 0, or -1 with errno.
+/// Requests a scheduler slice of this length for the calling thread: the same share of the processor, but sooner (EEVDF, Linux 6.12). 0, or
+/// -1 with errno.
 int cwg_take_short_turns(uint32_t nanoseconds);
 
-/// The name that ps(1) and top(1) show of a thread: at most 15 bytes.
+/// Sets a thread's name in ps(1) and top(1): at most 15 bytes.
 void cwg_name_thread(pthread_t thread, const char *name);
 
-/// An inotify descriptor that tells of files that go from a folder, non-blocking. A descriptor, or -1 with errno.
+/// A non-blocking inotify descriptor for files that are removed from a folder. A descriptor, or -1 with errno.
 int cwg_deletion_watch(const char *folder);
 
-/// Reads what it tells: 1 where the file of this name, or the folder, has gone.
+/// Reads its events: 1 if the file of this name, or the folder, was removed.
 int cwg_deletion_read(int fd, const char *name);
 
-/// From here on, on every thread, only the system calls that an interface at work makes; all others fail with EPERM. No new socket, file,
+/// Allows only the system calls of a running interface, from now on and on every thread; all others fail with EPERM. No new socket, file,
 /// thread or program, and no memory that becomes executable. 0, or a negative errno value.
 int cwg_confine(void);
 

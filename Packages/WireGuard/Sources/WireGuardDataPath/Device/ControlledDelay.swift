@@ -1,21 +1,21 @@
 internal import NetworkTypes
 
-/// Tells the senders of a queue in which packets wait for too long: one packet is marked, or dropped where its sender does not understand
-/// marks, and then another, ever sooner, until one has waited for less than the target.
+/// CoDel (RFC 8289): signals congestion to the senders of a queue in which packets wait too long. One packet is marked, or dropped if its
+/// sender does not support ECN. Others follow at shorter and shorter intervals, until a packet has waited for less than the target.
 ///
-/// A queue that empties now and then takes up bursts, and is of use; one that stands is nothing but delay. This is CoDel (RFC 8289). Its
-/// defaults, 5 and 100 ms, are for lines of a few megabits a second.
+/// A queue that empties now and then absorbs bursts and is useful. A standing queue only adds delay. The RFC's defaults, 5 and 100 ms, are
+/// for links of a few megabits per second.
 struct ControlledDelay {
-  /// Smaller packets, answers and speech, are no cure: they are spared.
+  /// Smaller packets, such as acknowledgements and voice, are spared: dropping them does not shorten the queue.
   static let smallest = 256
 
-  /// Nanoseconds for which a packet may wait.
+  /// The acceptable waiting time of a packet, in nanoseconds.
   let target: UInt64
-  /// Nanoseconds for which all have to have waited for longer. A sender whose round trip is longer is told more than once before it
-  /// can react, and slows down once.
+  /// The time, in nanoseconds, for which all packets must have exceeded the target. A sender with a longer round-trip time gets more than
+  /// one signal before it can react, and slows down once.
   let interval: UInt64
 
-  /// When all have waited for too long for a whole interval; 0: the last has not.
+  /// The moment at which all packets have exceeded the target for a whole interval; 0 if the last packet did not exceed it.
   private var due: UInt64 = 0
   private var next: UInt64 = 0
   private var count: UInt64 = 0
@@ -26,11 +26,11 @@ struct ControlledDelay {
     self.interval = interval
   }
 
-  /// After each packet, or batch, that is taken out: for how many nanoseconds it has waited; 0 where it leaves the queue empty. True where
-  /// one packet is to be marked or dropped now.
+  /// Call after each packet or batch that is dequeued, with its waiting time in nanoseconds, or 0 if it leaves the queue empty. True if one
+  /// packet is to be marked or dropped now.
   ///
-  /// `work` is for how many nanoseconds the batch before has been worked on. On a slow machine that is long, and few batches are no queue
-  /// that stands: the interval is four times as long at least.
+  /// `work`: the processing time of the batch before, in nanoseconds. On a slow machine it is long, and a few batches are not a standing
+  /// queue. So the interval is at least four times as long.
   @inline(__always)
   mutating func tells(of wait: UInt64, at now: Moment, work: UInt64 = 0) -> Bool {
     let now = now.nanoseconds
@@ -53,7 +53,7 @@ struct ControlledDelay {
       count &+= 1
     } else {
       isTelling = true
-      // Not long after the last time: about as often as then.
+      // Soon after the last marking phase: continue at about its rate.
       count = count > 2 && now &- next < 16 &* interval ? count &- 2 : 1
       next = now
     }

@@ -1,22 +1,22 @@
 internal import Glibc
 internal import NetworkTypes
 
-/// Packets that have been read from the TUN device and are not sealed yet: flows take turns, by bytes, and one that has sent little goes
-/// first, so that a keystroke does not wait behind a download. Packets of one flow keep their order.
+/// Packets from the TUN device that are not sealed yet. Flows take turns, by bytes, and a flow that has sent little goes first, so that a
+/// keystroke does not wait behind a download. Packets of one flow keep their order.
 ///
-/// This is deficit round robin with flows that are new preferred, and CoDel for each flow, as in RFC 8290. Nothing is dropped for lack of
-/// room: who has none does not read, and packets wait in the device. Nothing is allocated after `init`.
+/// This is deficit round robin with preference for new flows, and CoDel for each flow, as in RFC 8290. A full queue drops nothing: the
+/// thread stops reading, and packets wait in the device. Nothing is allocated after `init`.
 struct FairQueue: ~Copyable {
-  /// A packet that was taken out. It stays where it is until `release`.
+  /// A dequeued packet. It stays in its slot until `release`.
   struct Packet {
     fileprivate let slot: Int32
     let bytes: UnsafeMutableRawPointer
     let length: Int
-    /// Its sender is to be told of the delay, by a mark or by the loss of a segment.
+    /// Signal the delay to the packet's sender, by an ECN mark or by dropping a segment.
     let tellsSender: Bool
   }
 
-  /// Where a packet is kept. A superpacket takes a large one, so there is a second kind.
+  /// The storage of a packet. Superpackets need large slots, so there are two kinds.
   private struct Slot {
     var next: Int32
     var length: Int32
@@ -29,11 +29,11 @@ struct FairQueue: ~Copyable {
     var next = none
     var deficit: Int32 = 0
     var isListed = false
-    /// A superpacket takes a tenth of a millisecond, and to wait for a few is no queue.
+    /// Sealing a superpacket takes a tenth of a millisecond, so a wait for a few of them is not a queue.
     var delay = ControlledDelay(target: 500_000, interval: 10_000_000)
   }
 
-  /// Flows in the order of their turns.
+  /// A round-robin list of flows.
   private struct Turns {
     var first = none
     var last = none
@@ -50,17 +50,17 @@ struct FairQueue: ~Copyable {
   }
 
   private static let none: Int32 = -1
-  /// At 5 Gbit/s two milliseconds.
+  /// Two milliseconds at 5 Gbit/s.
   private static let largeCount: Int32 = 16
   private static let smallCount: Int32 = 512
   static let largest = VirtioHeader.size + 65_535
   private static let largeStride = (largest + 64 + 63) / 64 * 64
-  /// With a tail that checksums may read over.
+  /// With a tail, because checksums may read past the end.
   private static let smallStride = 2_048
   private static let smallest = smallStride - 64
-  /// RFC 8290 has 256 to 1,024 queues of packets; two flows that share one are no worse off than without.
+  /// RFC 8290 uses 256 to 1,024 queues. Two flows that share a queue are no worse off than without fair queuing.
   private static let flowCount = 256
-  /// Bytes of a turn.
+  /// The quantum of a turn, in bytes.
   private static let quantum: Int32 = 16_384
 
   private let large: UnsafeMutableRawPointer
@@ -72,7 +72,7 @@ struct FairQueue: ~Copyable {
   private var count = 0
   private var new = Turns()
   private var old = Turns()
-  /// What strangers cannot know: they could aim at a flow's queue.
+  /// Unknown to others, who could otherwise craft packets that share a flow's queue.
   private let seed: UInt64
 
   init() {
@@ -101,7 +101,7 @@ struct FairQueue: ~Copyable {
     @inline(__always) get { count == 0 }
   }
 
-  /// Where the next packet may be put: `largest` bytes, with 64 behind them. `nil`: there is no room.
+  /// The place for the next packet: `largest` bytes, followed by 64 more. `nil`: the queue is full.
   var room: UnsafeMutableRawPointer? {
     @inline(__always) get { freeLarge >= 0 && freeSmall >= 0 ? bytes(freeLarge) : nil }
   }
@@ -111,7 +111,7 @@ struct FairQueue: ~Copyable {
     slot < Self.largeCount ? large + Int(slot) &* Self.largeStride : small + Int(slot &- Self.largeCount) &* Self.smallStride
   }
 
-  /// Takes the `length` bytes that lie at `room` now, of which the IP packet begins after `lead`.
+  /// Enqueues the `length` bytes at `room`; the IP packet begins after `lead` of them.
   @inline(__always)
   mutating func append(_ length: Int, lead: Int, at now: Moment) {
     count &+= 1
@@ -134,7 +134,7 @@ struct FairQueue: ~Copyable {
     }
   }
 
-  /// Takes out the packet whose turn it is.
+  /// Dequeues the packet whose turn it is.
   @inline(__always)
   mutating func next(at now: Moment) -> Packet? {
     while true {
@@ -148,7 +148,7 @@ struct FairQueue: ~Copyable {
         flow.pointee.isListed = false
         continue
       }
-      // Also one that has just run empty, so that it is not new again before the others have had their turns.
+      // This includes a flow that has just run empty, so that it does not count as new before the others have had their turns.
       if flow.pointee.deficit <= 0 { flow.pointee.deficit &+= Self.quantum }
       old.append(index, of: flows)
     }
@@ -166,7 +166,7 @@ struct FairQueue: ~Copyable {
     return Packet(slot: slot, bytes: bytes(slot), length: Int(entry.length), tellsSender: tells)
   }
 
-  /// The packet is used up.
+  /// Frees the slot of a packet.
   @inline(__always)
   mutating func release(_ packet: Packet) {
     if packet.slot < Self.largeCount {
@@ -178,7 +178,7 @@ struct FairQueue: ~Copyable {
     }
   }
 
-  /// By addresses, protocol and, where they are in the packet, ports; what is no whole header shares one queue.
+  /// The flow, by a hash of addresses, protocol and, if present, ports. Packets without a whole header share one queue.
   @inline(__always)
   private func flow(of packet: UnsafeRawPointer, _ length: Int) -> Int {
     guard length >= 20 else { return 0 }

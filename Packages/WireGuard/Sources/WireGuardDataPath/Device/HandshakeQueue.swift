@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from the receiving thread to the control thread: of fixed size, so that a flood costs no
-/// memory. What does not fit is lost.
+/// Handshake messages on their way from the receiving thread to the control thread. The size is fixed, so a flood costs no memory. Messages
+/// that do not fit are dropped.
 final class HandshakeQueue: Sendable {
   static let capacity = 256
   static let largest = 148
@@ -23,9 +23,9 @@ final class HandshakeQueue: Sendable {
     }
   }
 
-  /// One side is filled while the other is read: the lock is held for a message's copy, never while one is answered.
+  /// Two buffers: one is filled while the other is read. The lock is held to copy a message, never while one is answered.
   private struct Sides: @unchecked Sendable {
-    // Sound: `filling` is used under the lock alone, `reading` by the control thread alone, but for the exchange of the two.
+    // Sound: `filling` is used only under the lock, and `reading` only by the control thread, except when the two are exchanged.
     var filling = Side()
     var reading = Side()
   }
@@ -40,7 +40,7 @@ final class HandshakeQueue: Sendable {
     }
   }
 
-  /// Whether something came since the last `takeAll`.
+  /// True if messages arrived since the last `takeAll`.
   var hasNews: Bool { pending.load(ordering: .relaxed) }
 
   func append(_ message: UnsafeRawBufferPointer, from source: DatagramAddress) {
@@ -55,7 +55,7 @@ final class HandshakeQueue: Sendable {
     pending.store(true, ordering: .releasing)
   }
 
-  /// Hands over all that there are, the oldest first. From one thread alone.
+  /// Passes all queued messages to `body`, oldest first. Call it from one thread only.
   func takeAll(_ body: (UnsafeRawBufferPointer, DatagramAddress) -> Void) {
     pending.store(false, ordering: .releasing)
     let taken = sides.withLock { sides in

@@ -5,15 +5,14 @@ internal import NetworkTypes
 internal import WireGuardControl
 internal import WireGuardEngine
 
-/// From the sockets to the TUN device: receives, opens, joins, writes. One thread; nothing is allocated, locked or told to another thread
-/// for a packet, only for a batch. Handshake messages go to the control thread.
+/// The path from the sockets to the TUN device: receives, opens, joins, writes. It is one thread. Allocation, locks and wake-ups of other
+/// threads happen per batch, never per packet. Handshake messages go to the control thread.
 struct Inbound: ~Copyable {
   private static let lead = 128
   private static let tail = 1024
-  /// Opened bytes after which they are written, whatever more may have come.
+  /// The number of opened bytes after which they are written, even if more data is waiting.
   private static let enough = 192 * 1024
-  /// So many are received at a time where most are superpackets: to open one takes a twentieth of a millisecond,
-  /// and more would make turns long.
+  /// The batch size if most messages are superpackets. To open one takes a twentieth of a millisecond, and more would make turns long.
   private static let fewSuperpackets = 4
 
   private let path: DataPath
@@ -25,22 +24,22 @@ struct Inbound: ~Copyable {
   private let bufferCount: Int
   private let messages: UnsafeMutablePointer<cwg_incoming>
   private let plaintext: UnsafeMutableRawPointer
-  /// How many messages are asked for next.
+  /// The number of messages to request next.
   private var wanted: Int
   private var used = 0
   private var coalescer: Coalescer
-  /// All flows wait in one queue here, so it is kept as short as TCP lets it be without leaving the processor idle.
+  /// All flows share one queue here, so its target is as short as TCP allows without leaving the processor idle.
   private var delay = ControlledDelay(target: 150_000, interval: 3_000_000)
-  /// One packet is to be marked or dropped: the socket never empties.
+  /// One packet is to be marked or dropped, because the socket never empties.
   private var tellsSender = false
-  /// The batch before had a handshake message.
+  /// The previous batch had a handshake message.
   private var hadHandshake = false
 
   init(_ path: DataPath) throws(SystemError) {
     self.path = path
     tun = path.tun.descriptor.number
     poller = cwg_poller()
-    // A socket that joins fills a buffer with 64 KiB; one that does not needs many small ones, and passes over jumbo datagrams.
+    // A socket with UDP_GRO fills a buffer with up to 64 KiB. One without needs many small buffers, and jumbo datagrams are dropped.
     let joins = path.offloads.contains(.socketJoining)
     bufferSize = joins ? 65_536 : 10_240
     bufferCount = joins ? 8 : CWG_BATCH
@@ -64,7 +63,7 @@ struct Inbound: ~Copyable {
     close(poller)
   }
 
-  /// Until the path stops.
+  /// Runs until the path stops.
   mutating func run() {
     var identities: [UInt32] = [0, 0, 0, 0]
     while true {
@@ -79,7 +78,7 @@ struct Inbound: ~Copyable {
     }
   }
 
-  /// A few batches at most, so that the other socket gets its turn.
+  /// Reads a few batches at most, so that the other socket gets its turn.
   private mutating func drain(_ socket: Int32) {
     var before: Moment?
     for _ in 0..<64 {
@@ -90,8 +89,8 @@ struct Inbound: ~Copyable {
         return
       }
       let now = Moment.now
-      // What leaves nothing behind is no queue, however late this thread came to it; else the last has waited for the least. Handshakes may
-      // have taken the place of data: of a flood nobody is told, and the socket's room is what bounds the queue.
+      // An emptied socket is no queue, however late this thread ran. Otherwise the last message has waited the shortest time. Ignore
+      // batches with handshakes: these may displace data. A flood must not signal congestion, and the socket's buffer bounds the queue.
       let leavesData = count == asked && !hadHandshake
       hadHandshake = false
       let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0
@@ -132,7 +131,7 @@ struct Inbound: ~Copyable {
           if !CongestionMarks.mark(packet) { continue }
         }
         coalescer.append(packet, length)
-        // The next packet's 64 bytes before it are kept as they are, so it may begin right behind this one.
+        // The 64 bytes before the next packet are preserved, so it may begin right behind this one.
         used &+= (length &+ 15) & ~15
       case .handshake:
         hadHandshake = true
@@ -142,7 +141,7 @@ struct Inbound: ~Copyable {
     }
   }
 
-  /// Writes what has been opened. What the device does not take is lost: the link is down.
+  /// Writes the opened packets. Packets that the device rejects are lost: the link is down.
   private mutating func write() {
     for i in 0..<coalescer.count {
       let pieces = coalescer.finish(i)

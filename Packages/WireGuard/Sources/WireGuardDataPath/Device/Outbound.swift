@@ -5,17 +5,17 @@ internal import NetworkTypes
 internal import WireGuardControl
 internal import WireGuardEngine
 
-/// From the TUN device to the sockets: reads packets, cuts up superpackets, seals, sends. One thread; nothing is allocated, locked or told
-/// to another thread for a packet, only for a batch.
+/// The path from the TUN device to the sockets: reads packets, splits superpackets, seals, sends. It is one thread. Allocation, locks and
+/// wake-ups of other threads happen per batch, never per packet.
 struct Outbound: ~Copyable {
-  /// Bytes after which the device is asked for more before the next packet's turn.
+  /// A packet of more bytes than this is followed by a read from the device before the next packet's turn.
   private static let long = 16_384
 
   private let path: DataPath
   private let tun: Int32
   private let virtioSize: Int
   private let scratch: UnsafeMutableRawPointer
-  /// A virtio header that asks for nothing, and behind it an answer for the device.
+  /// An empty virtio header, followed by an ICMP error for the device.
   private let answer: UnsafeMutableRawPointer
   private var answers = AnswerLimit()
   private var outbox: Outbox
@@ -43,7 +43,7 @@ struct Outbound: ~Copyable {
     close(poller)
   }
 
-  /// Until the path stops, or the device is gone.
+  /// Runs until the path stops or the device is deleted.
   mutating func run() {
     var identities: [UInt32] = [0, 0]
     while true {
@@ -59,7 +59,7 @@ struct Outbound: ~Copyable {
         while !outbox.isFull, let packet = queue.next(at: now) {
           take(packet, &batch)
           queue.release(packet)
-          // A superpacket takes a tenth of a millisecond: what has come meanwhile may be another's turn.
+          // A superpacket takes a tenth of a millisecond. The next turn may belong to a packet that arrived meanwhile.
           if packet.length > Self.long { readAhead() }
         }
       }
@@ -69,7 +69,7 @@ struct Outbound: ~Copyable {
     }
   }
 
-  /// Puts all that the device has into the queue, as far as there is room. Reading costs a tenth of what sealing does.
+  /// Moves all packets of the device into the queue, as far as there is room. Reading costs a tenth of what sealing costs.
   @inline(__always)
   private mutating func readAhead() {
     var now: Moment?
@@ -80,14 +80,14 @@ struct Outbound: ~Copyable {
         now = arrival
         queue.append(count, lead: virtioSize, at: arrival)
       } else if count < 0, errno != EINTR {
-        // The link is down (EIO), which it may not stay; or it has been deleted.
+        // Either the link is down (EIO), perhaps temporarily, or it has been deleted.
         isGone = errno == EBADFD || errno == EBADF
         return
       }
     }
   }
 
-  /// One read's worth.
+  /// Performs one read.
   @inline(__always)
   private mutating func take(_ whole: FairQueue.Packet, _ batch: inout SendBatch) {
     let packet = whole.bytes + virtioSize
@@ -117,7 +117,7 @@ struct Outbound: ~Copyable {
     }
   }
 
-  /// Answers a packet that no peer takes with an ICMP error.
+  /// Answers a packet without a peer with an ICMP error.
   private mutating func refuse(_ packet: UnsafeRawPointer, _ length: Int, at now: Moment) {
     guard answers.takes(at: now.nanoseconds) else { return }
     let count = Unreachable.write(about: packet, length, to: answer + virtioSize)

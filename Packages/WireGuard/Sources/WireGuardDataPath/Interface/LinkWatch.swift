@@ -4,20 +4,20 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import WireGuardControl
 
-/// Whether the inner link is up, its MTU, and its end, as the kernel tells them; and when the machine's own addresses change, or its routes
-/// where those matter. Needs no privilege, and opens nothing after `init`.
+/// Watches the inner link by rtnetlink: its state, its MTU and its deletion. Also reports changes of the machine's own addresses, and of
+/// its routes if those matter. Needs no privilege and opens nothing after `init`.
 ///
-/// The link may be moved to another network namespace, as a container's only way out (wireguard.com/netns). Here that looks as if it had
-/// been deleted; the TUN device's descriptor tells the difference, and from then on whether the link is up. Its MTU is what it was.
+/// The link may be moved to another network namespace, as a container's only way out (wireguard.com/netns). Here that looks like a
+/// deletion. The TUN device's descriptor tells the difference, and from then on the link's state. The MTU keeps its last value.
 final class LinkWatch {
   enum News {
     case state(isUp: Bool, mtu: Int)
     case deleted
-    /// Datagrams may leave by another way than before.
+    /// The route of outgoing datagrams may have changed.
     case ways
   }
 
-  /// Where nobody tells of a link that goes down, it is looked at so often.
+  /// The polling interval for a link that goes down without a notification.
   private static let pause = Duration.seconds(1)
 
   private let device: FileDescriptor
@@ -27,17 +27,17 @@ final class LinkWatch {
   private let handler: (News) -> Void
   private var mtu: Int
   private var source: DescriptorLoop.Source?
-  /// Of a link that has been moved away.
+  /// Waits for a moved link to come up.
   private var rise: DescriptorLoop.Source?
   private var nextLook: DescriptorLoop.Source?
 
-  /// `mtu` holds until the kernel announces another one. The handler gets the link's state soon, from the loop.
+  /// `mtu` applies until the kernel reports another one. The handler gets the link's state soon, from the loop.
   init(_ tun: TunDevice, mtu: Int, on loop: DescriptorLoop, then handler: @escaping (News) -> Void) throws(SystemError) {
     device = tun.descriptor
     self.loop = loop
     self.mtu = mtu
     self.handler = handler
-    // 0: it has been moved away already.
+    // 0: the link has been moved away already.
     index = if_nametoindex(tun.name)
     let number = cwg_link_watch(index)
     guard number >= 0 else { throw .last("watch the link \(tun.name)") }
@@ -46,14 +46,14 @@ final class LinkWatch {
     guard cwg_link_ask(number, index) == 0 else { throw .last("ask for the state of the link \(tun.name)") }
   }
 
-  /// Whether changes of routes and rules are heard too.
+  /// Also watch changes of routes and rules.
   var hearsRoutes = false {
     didSet { if hearsRoutes != oldValue { _ = cwg_link_watch_routes(socket.number, hearsRoutes ? 1 : 0) } }
   }
 
   private func read() {
     var (isUp, heard): (Int32, Int32) = (0, Int32(mtu))
-    // However many changes are waiting, they are one.
+    // Any number of pending changes are reported as one.
     var waysChanged = false
     defer { if waysChanged { handler(.ways) } }
     while true {
@@ -70,19 +70,19 @@ final class LinkWatch {
     }
   }
 
-  /// Reads the state from the device. An announcement that the link went down may be old: the link may be up again, and may have sent in
+  /// Reads the state from the device. A notification that the link went down may be outdated. The link may be up again, with traffic in
   /// sessions that a false "down" would end.
   private func reportMTU(mtu: Int) {
-    // Another link may have been given this index since.
+    // Another link may have got this index since.
     guard nextLook == nil else { return }
     self.mtu = mtu
     handler(.state(isUp: Int(cwg_tun_state(device.number)) == CWG_TUN_UP, mtu: mtu))
   }
 
-  /// The link is not here any more.
+  /// Follows a link that was moved to another namespace.
   private func follow() {
     guard nextLook == nil else { return }
-    // A device becomes writable in the moment in which its link comes up.
+    // A device becomes writable at the moment at which its link comes up.
     rise = try? loop.whenReady(device.number, events: cwg_tun_rises) { [weak self] _ in self?.look() }
     look()
   }

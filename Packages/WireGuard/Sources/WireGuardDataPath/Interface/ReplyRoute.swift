@@ -5,19 +5,19 @@ internal import NetworkTypes
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Decides from which of our addresses a peer is answered, as the kernel's WireGuard does: from that which the peer sends to, where the
-/// routing table leads packets from it to the peer by the link that they came by; else by the routing table's choice.
+/// Chooses the source address for datagrams to a peer, as the kernel's WireGuard does. It is the address to which the peer sends, if the
+/// routing table routes packets from it to the peer over the incoming link. Otherwise the routing table chooses.
 ///
-/// A machine with several addresses is known to its peers by one of them, and their NAT lets in answers of that one alone.
+/// The peers of a machine with several addresses know it by one of them. Their NAT accepts answers from that address only.
 ///
-/// Asked by the control thread and, before it answers a peer that has moved, by the thread that sends.
+/// It is used by the control thread and, before an answer to a peer that has moved, by the sending thread.
 final class ReplyRoute: Sendable {
   private struct State {
     let socket: FileDescriptor
     var mark: UInt32 = 0
     var hasChosen = false
 
-    /// By which link, and from which address if it is not said.
+    /// The outgoing link, and the source address if `from` has none.
     func route(_ to: UnsafePointer<cwg_address>, _ from: UnsafePointer<cwg_local>?) -> DatagramAddress.LocalAddress? {
       var link: UInt32 = 0
       var chosen = cwg_local()
@@ -34,10 +34,10 @@ final class ReplyRoute: Sendable {
     state = Mutex(State(socket: FileDescriptor(owning: number)))
   }
 
-  /// Of the interface's sockets.
+  /// Sets the mark of the interface's sockets.
   func use(mark: UInt32) { state.withLock { $0.mark = mark } }
 
-  /// Whether, since this was asked last, some peer is sent to from another address than the routing table's choice.
+  /// True if, since the last call, the source address for some peer differed from the routing table's choice.
   func takeChoice() -> Bool {
     state.withLock { state in
       defer { state.hasChosen = false }

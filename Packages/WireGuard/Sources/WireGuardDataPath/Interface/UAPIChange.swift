@@ -5,7 +5,7 @@ internal import WireGuardControl
 internal import WireGuardEngine
 
 extension UAPIDeviceChange {
-  /// The engine's part of it. Secrets are copied from the request's bytes straight into memory made for them.
+  /// The part of the change that the engine applies. Secrets are copied from the request's bytes directly into memory for secrets.
   func engineChange(_ bytes: [UInt8]) -> EngineChange {
     EngineChange(
       privateKey: privateKey.map { secret(in: bytes, $0) }, replacesPeers: replacesPeers, peers: peers.compactMap { $0.engineChange(bytes) }
@@ -36,7 +36,7 @@ extension UAPIEndpoint {
   }
 }
 
-/// 64 digits that have been found to be such; all zeros stand for none.
+/// A secret from 64 digits that are known to be valid; `nil` for all zeros, which mean no key.
 private func secret(in bytes: [UInt8], _ range: Range<Int>) -> SecretBytes? {
   var decoded: [UInt8] = []
   decoded.reserveCapacity(32)

@@ -2,16 +2,16 @@ internal import KeyMemory
 internal import NetworkTypes
 internal import WireGuardEngine
 
-/// The answer to a request of the userspace protocol. It may hold keys: whoever sends the bytes wipes them.
+/// The answer to a request of the userspace protocol. It may contain keys: the sender of the bytes wipes them.
 struct UAPIReplyText {
   private(set) var bytes: [UInt8] = []
 
-  /// Nothing but how it went: 0, or an `errno` value.
+  /// Only the result: 0, or an `errno` value.
   init(code: Int32) { line("errno", code == 0 ? "0" : "-\(code)", isLast: true) }
 
-  /// Everything.
+  /// The complete state, for `get=1`.
   init(_ state: EngineState, port: UInt16, mark: UInt32) {
-    // Never moved to larger memory while it grows: a copy would stay behind.
+    // The buffer must never move while it grows: the old copy would not be wiped.
     bytes.reserveCapacity(512 + state.peers.reduce(0) { $0 + 640 + $1.allowedIPs.count * 64 })
     if let key = state.privateKey { line("private_key", key) }
     if port != 0 { line("listen_port", "\(port)") }

@@ -2,12 +2,12 @@ internal import Glibc
 internal import LinuxIO
 internal import WireGuardControl
 
-/// The socket by which an interface is configured: wg(8) and the agent speak to it. One request after another on each connection.
+/// The configuration socket of an interface, for wg(8) and the agent. Each connection handles one request after another.
 final class UAPIServer {
-  /// Gives the answer to a call, which lies in these bytes.
+  /// Answers a call. The second argument is the bytes that contain it.
   typealias Handler = (UAPICall, [UInt8]) -> UAPIReplyText
 
-  /// More of it is no request: a device of 10,000 peers takes a few MiB.
+  /// The maximum size of a request in bytes: a device of 10,000 peers takes a few MiB.
   private static let largest = 32 << 20
   private static let mostConnections = 64
 
@@ -32,7 +32,7 @@ final class UAPIServer {
     }
   }
 
-  /// The listener listens already, and is non-blocking.
+  /// `listener` is already listening and non-blocking.
   init(_ listener: FileDescriptor, on loop: DescriptorLoop, handler: @escaping Handler) throws(SystemError) {
     self.listener = listener
     self.loop = loop
@@ -97,7 +97,7 @@ final class UAPIServer {
           connection.source = try loop.whenWritable(connection.descriptor.number) { [weak self, weak connection] in
             guard let connection else { return }
             self?.write(connection)
-            // What was asked for meanwhile is here already: nothing more may come that would call.
+            // Requests that arrived meanwhile are already in the buffer; there may be no further event for them.
             self?.answer(connection)
           }
           return

@@ -5,9 +5,9 @@ internal import NetworkTypes
 package import WireGuardControl
 internal import WireGuardEngine
 
-/// One WireGuard interface at work: the engine, its data path, and what controls them, on an event loop of its own.
+/// A running WireGuard interface: the engine, its data path and their control, on an event loop of its own.
 ///
-/// Everything that it uses has been opened for it: it needs no privilege.
+/// All descriptors are opened for it in advance: it needs no privilege.
 package final class WireGuardInterface {
   private let loop: DescriptorLoop
   private let engine: Engine
@@ -19,21 +19,21 @@ package final class WireGuardInterface {
   private var sources: [DescriptorLoop.Source] = []
   private var timer: DescriptorLoop.Source?
   private var armed: Moment?
-  /// A millisecond of a flood of 200,000 a second is what the queue holds.
+  /// The queue holds one millisecond of a flood of 200,000 messages per second.
   private static let rest = Duration.milliseconds(1)
   private var resting: DescriptorLoop.Source?
   private var outbox: Outbox
   private var port: UInt16 = 0
   private var mark: UInt32 = 0
   private var hasSockets = false
-  /// While there are none, and none could be had: until when, and how long the wait after it is.
+  /// The timer of the next attempt after the sockets could not be opened, and the delay after it.
   private var nextOpening: DescriptorLoop.Source?
   private var openingPause = Duration.milliseconds(100)
   private var isUp = false
   private var isAtWork = false
 
-  /// Begins to work at once. `listener` is a listening unix socket; `sockets` is asked when the interface comes up, or when another port or
-  /// mark is set.
+  /// Starts at once. `listener` is a listening unix socket. `sockets` is asked when the interface comes up, or when another port or mark is
+  /// set.
   package init(
     _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, on loop: DescriptorLoop
   ) throws(SystemError) {
@@ -56,7 +56,7 @@ package final class WireGuardInterface {
 
   // MARK: The engine
 
-  /// A thread of the data path has something for the engine, or the device is gone.
+  /// A thread of the data path has work for the engine, or the device is deleted.
   private func wake() {
     cwg_event_clear(path.control)
     path.controlRests = false
@@ -70,7 +70,7 @@ package final class WireGuardInterface {
     if engine.isUnderLoad(at: time.moment) { rest() }
   }
 
-  /// Lets more come before the next look: to be woken takes longer than to answer.
+  /// Waits for more messages before the next turn: a wake-up costs more than an answer.
   private func rest() {
     guard let source = try? loop.at(.now + Self.rest, { [weak self] in self?.wake() }) else { return }
     resting = source
@@ -87,7 +87,7 @@ package final class WireGuardInterface {
       armed = nil
       return
     }
-    // One that is armed for earlier wakes us for nothing at most once.
+    // A timer that is armed for an earlier moment causes at most one extra wake-up.
     if let armed, armed <= deadline { return }
     armed = deadline
     timer = try? loop.at(deadline) { [weak self] in
@@ -110,15 +110,15 @@ package final class WireGuardInterface {
 
   private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
     if outbox.isFull { outbox.flush() }
-    // A record lies as far before its payload as a transport header is long; a handshake message is a record without payload.
+    // The payload follows a transport header in the record; a handshake message is a record without payload.
     let record = outbox.payload - ProtocolConstants.transportHeader
     bytes.withUnsafeBytes { record.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(record), byteCount: $0.count) }
-    // Handshakes go before other traffic (AF41), as those of the kernel's WireGuard.
+    // Handshakes have priority over other traffic (AF41), as in the kernel's WireGuard.
     outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
   }
 
-  /// The peer has a session: what waited for it goes now. Where nothing is left of it, an empty packet, as the
-  /// other side waits to hear from us.
+  /// The peer has a session: sends its staged packets. If none are left, sends an empty packet, because the other side waits for a first
+  /// packet.
   private func flush(_ peer: PeerIndex) {
     var isSilent = true
     let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
@@ -168,7 +168,7 @@ package final class WireGuardInterface {
     }
   }
 
-  /// The engine is up when the link is, and has sockets: what it sent without any would be lost, and waited for.
+  /// Brings the engine up when the link is up and sockets exist. Without sockets, the engine would wait for answers to lost messages.
   private func work() {
     let isToWork = isUp && hasSockets
     if isToWork != isAtWork {
@@ -184,8 +184,8 @@ package final class WireGuardInterface {
     link?.hearsRoutes = engine.reconsiderWays() > 0
   }
 
-  /// Opens those that the interface needs when it is up. Without them it is silent: so it asks again, ever more seldom, every ten seconds
-  /// at last. Setting a port tells why there are none.
+  /// Opens the sockets when the interface is up. Without them it is silent, so it retries at growing intervals, at most ten seconds.
+  /// Setting a port returns the reason of the failure.
   private func openSockets() {
     nextOpening = nil
     guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }
@@ -197,7 +197,7 @@ package final class WireGuardInterface {
   }
 
   private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
-    // The same port, for another mark, is free only when its sockets are gone. They stay until somebody is there who opens such ones.
+    // The same port with another mark is free only after the old sockets are closed. They stay open until the other end can open new ones.
     if hasSockets, wanted == port {
       _ = try sockets.sockets(port: 0, mark: wantedMark)
       try path.use(TunnelSockets(v4: nil, v6: nil))
@@ -226,7 +226,7 @@ package final class WireGuardInterface {
         do throws(SystemError) {
           try open(port: newPort, mark: newMark)
         } catch {
-          // Where the old ones are gone already, others like them.
+          // If the old sockets are already closed, opens equal ones.
           openSockets()
           work()
           return UAPIReplyText(code: error.code)

@@ -1,17 +1,17 @@
 internal import CWireGuardIO
 internal import Glibc
 
-/// Joins packets of one flow that follow one another into superpackets, by the rules of the kernel's own receive offload, so that what
-/// goes into the TUN device can be cut into the same packets again (RFC 9293, RFC 3168; Linux net/ipv4/tcp_offload.c).
+/// Joins consecutive packets of one flow into superpackets, by the rules of the kernel's own receive offload. So the TUN device can split
+/// them into the same packets again (RFC 9293, RFC 3168; Linux net/ipv4/tcp_offload.c).
 ///
-/// Joined: TCP segments with the same headers, consecutive numbers, equal sizes (a smaller one ends the run), without SYN, FIN, RST, URG
-/// and CWR; UDP datagrams of equal size. Everything else passes as it came: fragments, IPv4 options, IPv6 extension headers, empty
-/// segments. Packets of one flow keep their order.
+/// It joins TCP segments with the same headers, consecutive numbers and equal sizes, without SYN, FIN, RST, URG and CWR; a smaller segment
+/// ends the run. It joins UDP datagrams of equal size. All other packets pass unchanged: fragments, IPv4 options, IPv6 extension headers,
+/// empty segments. Packets of one flow keep their order.
 ///
-/// The packets are referred to where they lie; they have to stay there until `removeAll`. Checksums are not looked at: who joins has had
-/// each packet authenticated, which the kernel's WireGuard takes for verified as well.
+/// Packets are not copied: they have to stay in place until `removeAll`. Checksums are not verified, because each packet has been
+/// authenticated. The kernel's WireGuard treats that as verified as well.
 struct Coalescer: ~Copyable {
-  /// A run of packets, and the pieces to be written: the virtio header, the first packet, the payloads of the others.
+  /// A run of packets, and the pieces to write: the virtio header, the first packet, the payloads of the others.
   private struct Group {
     var packet: UnsafeMutableRawPointer
     var kind: Kind
@@ -26,7 +26,7 @@ struct Coalescer: ~Copyable {
 
   private enum Kind: UInt8 { case other, tcp4, tcp6, udp4, udp6 }
 
-  /// What a packet is, as far as it matters for joining.
+  /// The properties of a packet that matter for joining.
   private struct Shape {
     var kind = Kind.other
     var transport = 0
@@ -34,7 +34,7 @@ struct Coalescer: ~Copyable {
   }
 
   static let capacity = 64
-  /// Segments in a superpacket: UDP_MAX_SEGMENTS of older kernels; TCP ends at 64 KiB before.
+  /// The maximum number of segments in a superpacket: UDP_MAX_SEGMENTS of older kernels. TCP reaches 64 KiB first.
   private static let mostSegments = 64
   private static let mostBytes = 65_535
   private static let searched = 8
@@ -69,7 +69,7 @@ struct Coalescer: ~Copyable {
 
   mutating func removeAll() { count = 0 }
 
-  /// Takes a whole IP packet of this length (its own, without padding). There has to be room: `isFull` is false.
+  /// Adds a whole IP packet of this length (its own, without padding). `isFull` has to be false.
   @inline(__always)
   mutating func append(_ packet: UnsafeMutableRawPointer, _ length: Int) {
     let shape = shape(of: packet, length)
@@ -90,7 +90,7 @@ struct Coalescer: ~Copyable {
     first[1] = iovec(iov_base: packet, iov_len: length)
   }
 
-  /// Completes a group's headers, and gives what is to be written in one call.
+  /// Completes a group's headers and returns the pieces to write in one call.
   @inline(__always)
   func finish(_ index: Int) -> UnsafeBufferPointer<iovec> {
     let group = groups[index]
@@ -167,7 +167,7 @@ struct Coalescer: ~Copyable {
       shape.kind = isV4 ? .tcp4 : .tcp6
     } else if next == InternetPacket.udp, joinsUDP {
       shape.headerLength = shape.transport &+ 8
-      // A checksum of zero says that there is none; joined datagrams get one.
+      // A checksum of zero means that there is none; joined datagrams get one.
       guard Int(InternetPacket.word(packet, shape.transport &+ 4)) == length &- shape.transport,
         packet.loadUnaligned(fromByteOffset: shape.transport &+ 6, as: UInt16.self) != 0
       else { return Shape() }
@@ -183,7 +183,7 @@ struct Coalescer: ~Copyable {
     while index > end {
       index &-= 1
       let other = groups[index].kind
-      // Anything that is no run might belong to this flow: do not overtake it.
+      // A packet that cannot be joined may belong to this flow: keep the order.
       if other == .other { return false }
       if other == shape.kind, isSameFlow(groups[index].packet, packet, shape) { return join(packet, length, shape, to: index) }
     }
@@ -201,7 +201,7 @@ struct Coalescer: ~Copyable {
     return one.loadUnaligned(fromByteOffset: 8, as: SIMD4<UInt64>.self) == other.loadUnaligned(fromByteOffset: 8, as: SIMD4<UInt64>.self)
   }
 
-  /// The flow is the same; whether the packet continues the run.
+  /// The flow is the same. True if the packet continues the run.
   @inline(__always)
   private mutating func join(_ packet: UnsafeMutableRawPointer, _ length: Int, _ shape: Shape, to index: Int) -> Bool {
     let group = groups + index
@@ -230,17 +230,17 @@ struct Coalescer: ~Copyable {
   private func isContinuation(_ packet: UnsafeMutableRawPointer, of group: Group, _ shape: Shape) -> Bool {
     let first = group.packet
     if shape.transport == 20 {
-      // Class, don't-fragment, lifetime.
+      // Traffic class, don't-fragment flag, time to live.
       guard first.load(fromByteOffset: 1, as: UInt8.self) == packet.load(fromByteOffset: 1, as: UInt8.self),
         first.loadUnaligned(fromByteOffset: 6, as: UInt16.self) == packet.loadUnaligned(fromByteOffset: 6, as: UInt16.self),
         first.load(fromByteOffset: 8, as: UInt8.self) == packet.load(fromByteOffset: 8, as: UInt8.self)
       else { return false }
-      // Identifications have to count up, as they will where this is cut again; of an atomic datagram (RFC 6864) they mean nothing.
+      // Identifications have to count up, as they will after the split. In an atomic datagram (RFC 6864) they mean nothing.
       let difference = InternetPacket.word(packet, 4) &- InternetPacket.word(first, 4)
       let isAtomic = InternetPacket.word(packet, 6) & 0x4000 != 0
       guard difference == UInt16(truncatingIfNeeded: group.count) || isAtomic else { return false }
     } else {
-      // Class and flow label; hop limit.
+      // Traffic class and flow label; hop limit.
       guard first.loadUnaligned(as: UInt32.self) == packet.loadUnaligned(as: UInt32.self),
         first.load(fromByteOffset: 7, as: UInt8.self) == packet.load(fromByteOffset: 7, as: UInt8.self)
       else { return false }

@@ -5,7 +5,7 @@ enum CongestionMarks {
   private static let ect0: UInt8 = 0b10
   private static let experienced: UInt8 = 0b11
 
-  /// The outer traffic class of an inner packet. A mark that was there already is not shown: it stays inside.
+  /// The outer traffic class of an inner packet. An existing CE mark is not copied: it stays inside.
   @inline(__always)
   static func outer(ofInner trafficClass: UInt8) -> UInt8 {
     let bits = trafficClass & mask
@@ -15,7 +15,7 @@ enum CongestionMarks {
   @inline(__always)
   static func isExperienced(_ trafficClass: UInt8) -> Bool { trafficClass & mask == experienced }
 
-  /// Marks a packet whose sender understands marks; another is left as it is, and is false.
+  /// Marks a packet whose sender supports ECN. Other packets stay unchanged; the result is false.
   @discardableResult
   static func mark(_ packet: UnsafeMutableRawPointer) -> Bool {
     let bits = InternetPacket.trafficClass(packet) & mask

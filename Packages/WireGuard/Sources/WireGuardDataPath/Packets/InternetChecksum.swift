@@ -1,10 +1,11 @@
-/// The checksum of RFC 1071: ones' complement sums of 16-bit words. Partial sums are kept wide and in the machine's own byte order, which
-/// the arithmetic allows (section 2.B), and folded once at the end.
+/// The checksum of RFC 1071: ones' complement sums of 16-bit words. Partial sums are wide and in the machine's byte order, which the
+/// arithmetic allows (section 2.B). They are folded once at the end.
 enum InternetChecksum {
-  /// Adds up bytes, of any number and alignment. Sums of pieces add up to the sum of the whole where every piece but the last is even.
+  /// Adds any number of bytes at any alignment. Sums of pieces add up to the sum of the whole if every piece except the last has an even
+  /// length.
   @inline(__always)
   static func sum(_ bytes: UnsafeRawPointer, _ count: Int, onto start: UInt64 = 0) -> UInt64 {
-    // 32-bit words into 64-bit sums never overflow for a packet. Four sums, so that the compiler makes vectors of them.
+    // 32-bit words never overflow 64-bit sums for a packet. Four sums let the compiler use vectors.
     var sums = SIMD4<UInt64>(start, 0, 0, 0)
     var offset = 0
     while offset &+ 32 <= count {
@@ -27,7 +28,7 @@ enum InternetChecksum {
     return sum
   }
 
-  /// The sum in 16 bits, in the machine's byte order, as it lies in memory.
+  /// The sum folded to 16 bits, in the machine's byte order, as in memory.
   @inline(__always)
   static func fold(_ sum: UInt64) -> UInt16 {
     var sum = (sum & 0xffff_ffff) &+ (sum >> 32)
@@ -38,8 +39,8 @@ enum InternetChecksum {
     return UInt16(truncatingIfNeeded: sum)
   }
 
-  /// Of a TCP or UDP pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1): both addresses, which lie behind one another, protocol
-  /// and length.
+  /// The sum of a TCP or UDP pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1): both addresses, which are adjacent in memory,
+  /// protocol and length.
   @inline(__always)
   static func pseudoHeader(addresses: UnsafeRawPointer, _ count: Int, protocol number: UInt8, length: Int) -> UInt64 {
     sum(addresses, count, onto: UInt64(UInt16(number).bigEndian) &+ UInt64(UInt32(truncatingIfNeeded: length).bigEndian))

@@ -1,5 +1,5 @@
-/// Offsets and accessors of the IP, TCP and UDP headers (RFC 791, 8200, 9293, 768) of a packet in memory. Nothing here checks bounds:
-/// who calls has made sure that the header is there.
+/// Offsets and accessors of the IP, TCP and UDP headers (RFC 791, 8200, 9293, 768) of a packet in memory. Nothing here checks bounds: the
+/// caller has verified that the header is complete.
 enum InternetPacket {
   static let tcp: UInt8 = 6
   static let udp: UInt8 = 17
@@ -31,7 +31,7 @@ enum InternetPacket {
     packet.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)
   }
 
-  /// The length that the IP header tells, or `nil` where the bytes are no whole IPv4 or IPv6 packet. Bytes behind it are padding.
+  /// The length in the IP header, or `nil` if the bytes are not a whole IPv4 or IPv6 packet. Bytes behind it are padding.
   @inline(__always)
   static func length(_ packet: UnsafeRawPointer, of available: Int) -> Int? {
     guard available >= 20 else { return nil }
@@ -53,7 +53,7 @@ enum InternetPacket {
     return UInt8(truncatingIfNeeded: word(packet, 0) >> 4)
   }
 
-  /// Computes an IPv4 header's checksum anew.
+  /// Recomputes an IPv4 header's checksum.
   @inline(__always)
   static func setHeaderChecksum(_ packet: UnsafeMutableRawPointer, headerLength: Int) {
     packet.storeBytes(of: 0, toByteOffset: 10, as: UInt16.self)

@@ -1,10 +1,10 @@
-/// A packet as the kernel hands it over at a TUN device with offloads: one packet whose checksum may be missing, or up to 64 KiB of TCP or
-/// UDP payload behind one set of headers, to be cut up here.
+/// A packet that the kernel delivers at a TUN device with offloads. It is either one packet, whose checksum may be missing, or a
+/// superpacket. That is up to 64 KiB of TCP or UDP payload with one set of headers, to be split here.
 ///
-/// Cutting is done in place: the headers of a segment are written right before its payload, over the end of the segment before, which
-/// therefore has to be used up by then. So nothing but headers is ever copied.
+/// Splitting is done in place. The headers of a segment are written right before its payload, over the end of the segment before, which
+/// must be consumed by then. So only headers are copied.
 struct Superpacket {
-  /// Why a packet is passed over: nothing that the kernel would send.
+  /// The packet is invalid: the kernel would not send it.
   enum Flaw: Error { case malformed }
 
   private static let mostHeaders = 256
@@ -13,19 +13,19 @@ struct Superpacket {
   private let bytes: UnsafeMutableRawPointer
   private let length: Int
   private let virtio: VirtioHeader
-  /// Headers in all; 0 for a packet that is not cut.
+  /// The length of all headers; 0 for a packet that is not split.
   private let headerLength: Int
   private let segmentSize: Int
-  /// Where the headers are kept while their place is written over.
+  /// A copy of the headers, because their place is overwritten.
   private let saved: UnsafeMutableRawPointer
   private let isTCP: Bool
   private let isV4: Bool
   private let transport: Int
-  /// Of the pseudo-header but its length, which differs at the end.
+  /// The sum of the pseudo-header without its length, which differs in the last segment.
   private let addressSum: UInt64
   let count: Int
 
-  /// `scratch` has room for 256 bytes. `length` bytes lie at `bytes`.
+  /// `scratch` has room for 256 bytes. `bytes` holds `length` bytes.
   init(
     _ bytes: UnsafeMutableRawPointer, _ length: Int, _ virtio: VirtioHeader, scratch: UnsafeMutableRawPointer
   ) throws(Flaw) {
@@ -66,7 +66,7 @@ struct Superpacket {
     count = (length &- headerLength &+ segmentSize &- 1) / segmentSize
   }
 
-  /// Completes the packet, or a segment of it, and says where it lies. Segments are to be taken in order, each used up before the next.
+  /// Completes the packet or a segment of it, and returns its position. Take segments in order, and consume each before the next.
   @inline(__always)
   func segment(_ index: Int) throws(Flaw) -> (UnsafeMutableRawPointer, Int) {
     if headerLength == 0 {
@@ -97,7 +97,7 @@ struct Superpacket {
     if isTCP {
       place = 16
       InternetPacket.setLong(segment, 4, InternetPacket.long(saved, transport &+ 4) &+ UInt32(truncatingIfNeeded: index &* segmentSize))
-      // The end of the stream and the push belong to the last segment, the reaction to congestion to the first (RFC 3168, 6.1.2).
+      // FIN and PSH belong to the last segment, CWR to the first (RFC 3168, 6.1.2).
       var flags = saved.load(fromByteOffset: transport &+ 13, as: UInt8.self)
       if index &+ 1 < count { flags &= ~(InternetPacket.fin | InternetPacket.psh) }
       if index > 0 { flags &= ~InternetPacket.cwr }
@@ -109,12 +109,12 @@ struct Superpacket {
     segment.storeBytes(of: 0, toByteOffset: place, as: UInt16.self)
     let start = addressSum &+ UInt64(UInt16(truncatingIfNeeded: length).bigEndian)
     var checksum = ~InternetChecksum.fold(InternetChecksum.sum(segment, length, onto: start))
-    // Zero means none for UDP (RFC 768).
+    // Zero means no checksum in UDP (RFC 768).
     if checksum == 0, !isTCP { checksum = 0xffff }
     segment.storeBytes(of: checksum, toByteOffset: place, as: UInt16.self)
   }
 
-  /// The kernel has put the pseudo-header's sum into the field already.
+  /// The kernel has already put the pseudo-header's sum into the field.
   @inline(__always)
   private func completeChecksum() throws(Flaw) {
     let place = transport &+ Int(virtio.checksumOffset)

@@ -1,13 +1,14 @@
-/// The answer to a packet that no peer takes: "host unreachable" of ICMP (RFC 792; RFC 1122 section 3.2.2), "address unreachable" of ICMPv6
-/// (RFC 4443 section 3.1). With it a program gets an error at once, as with the kernel's WireGuard, instead of waiting for an answer.
+/// The answer to a packet without a peer: "host unreachable" of ICMP (RFC 792; RFC 1122 section 3.2.2), "address unreachable" of ICMPv6
+/// (RFC 4443 section 3.1). With it a program gets an error at once, as with the kernel's WireGuard, instead of a timeout.
 ///
-/// It comes from the address that cannot be reached: a packet from one of the machine's own would be dropped when it comes out of the link.
+/// Its source is the unreachable address. The kernel would drop a packet from one of the machine's own addresses that arrives at the link.
 enum Unreachable {
-  /// The longest answer: the least that every IPv6 node takes in one piece.
+  /// The maximum length of an answer: the minimum MTU of IPv6.
   static let largest = 1280
   private static let largest4 = 576
 
-  /// Writes the answer to the whole packet at `packet` to `answer`, `largest` bytes, and gives its length; 0 where there is to be none.
+  /// Writes the answer to the whole packet at `packet` into `answer` (`largest` bytes) and returns its length; 0 if there must be no
+  /// answer.
   static func write(about packet: UnsafeRawPointer, _ available: Int, to answer: UnsafeMutableRawPointer) -> Int {
     guard let length = InternetPacket.length(packet, of: available) else { return 0 }
     return InternetPacket.version(packet) == 4 ? write4(packet, length, answer) : write6(packet, length, answer)
@@ -17,12 +18,12 @@ enum Unreachable {
 
   private static func write4(_ packet: UnsafeRawPointer, _ length: Int, _ answer: UnsafeMutableRawPointer) -> Int {
     let header = Int(byte(packet, 0) & 15) * 4
-    // One of many fragments is answered, the first; broadcasts and multicasts are not, nor what comes from no single host.
+    // Only the first fragment is answered. Broadcasts, multicasts and packets from non-unicast sources are not.
     guard header >= 20, length >= header + 8, InternetPacket.word(packet, 6) & 0x1fff == 0, isHost4(packet + 12), isHost4(packet + 16)
     else {
       return 0
     }
-    // An error is not answered by an error.
+    // An ICMP error is not answered with an error.
     if byte(packet, 9) == 1, ![0, 8, 13, 14].contains(byte(packet, header)) { return 0 }
     let quoted = min(length, largest4 - 28)
     answer.initializeMemory(as: UInt8.self, repeating: 0, count: 28)
@@ -42,7 +43,7 @@ enum Unreachable {
     return 28 + quoted
   }
 
-  /// Neither this network, loopback, multicast, reserved nor broadcast.
+  /// Not this network, loopback, multicast, reserved or broadcast.
   private static func isHost4(_ address: UnsafeRawPointer) -> Bool {
     let first = byte(address, 0)
     return first != 0 && first != 127 && first < 224
@@ -71,7 +72,7 @@ enum Unreachable {
     address.loadUnaligned(as: UInt64.self) == 0 && address.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == 0
   }
 
-  /// An error of ICMPv6, a fragment that is not the first, or what cannot be told apart from them.
+  /// An ICMPv6 error, a fragment that is not the first, or a packet that may be one of them.
   private static func isError6(_ packet: UnsafeRawPointer, _ length: Int) -> Bool {
     var kind = byte(packet, 6)
     var offset = 40
@@ -92,15 +93,15 @@ enum Unreachable {
   }
 }
 
-/// How many answers of a kind are given: 1,000 a second, 50 at once, as by the kernel (`icmp_msgs_per_sec`, `icmp_msgs_burst`).
+/// The rate limit for answers of one kind: 1,000 a second, 50 at once, as in the kernel (`icmp_msgs_per_sec`, `icmp_msgs_burst`).
 struct AnswerLimit {
   private static let burst: UInt64 = 50
   private static let distance: UInt64 = 1_000_000
 
-  /// When all that may be given at once may be given again.
+  /// The moment at which a whole burst is allowed again.
   private var full: UInt64 = 0
 
-  /// Whether one more may be given at `now`, in nanoseconds.
+  /// True if one more answer is allowed at `now`, in nanoseconds.
   mutating func takes(at now: UInt64) -> Bool {
     let start = max(full, now)
     guard start - now <= (Self.burst - 1) * Self.distance else { return false }

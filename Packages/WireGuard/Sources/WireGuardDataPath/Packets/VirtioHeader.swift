@@ -8,7 +8,7 @@ struct VirtioHeader: BitwiseCopyable {
     static let tcp4: UInt8 = 1
     static let tcp6: UInt8 = 4
     static let udp: UInt8 = 5
-    /// Beside the others: the first segment reports congestion (CWR).
+    /// A flag beside the others: the first segment reports congestion (CWR).
     static let ecn: UInt8 = 0x80
   }
 
@@ -20,9 +20,9 @@ struct VirtioHeader: BitwiseCopyable {
   var headerLength: UInt16 = 0
   /// Payload bytes in each segment.
   var segmentSize: UInt16 = 0
-  /// Where the bytes begin that the checksum covers: the transport header.
+  /// The offset of the first byte that the checksum covers: the transport header.
   var checksumStart: UInt16 = 0
-  /// Where, from there, the checksum is.
+  /// The offset of the checksum field from there.
   var checksumOffset: UInt16 = 0
 
   init() {}

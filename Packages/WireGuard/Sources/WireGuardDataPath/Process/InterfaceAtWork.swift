@@ -5,9 +5,9 @@ package import LinuxIO
 internal import ProcessConfinement
 package import WireGuardControl
 
-/// The unprivileged side of `InterfaceProcess`: takes the descriptors, gives up every privilege, and works until the interface goes.
+/// The unprivileged side of `InterfaceProcess`: takes the descriptors, drops every privilege, and runs until the interface ends.
 package enum InterfaceAtWork {
-  /// Runs to the end of the interface.
+  /// Runs until the interface ends.
   package static func run(offloads: Offloads, isAttached: Bool) throws(SystemError) {
     let tun = try TunDevice(FileDescriptor(owning: InterfaceProcess.tun), wanting: offloads)
     let listener = FileDescriptor(owning: InterfaceProcess.listener)
@@ -26,7 +26,7 @@ package enum InterfaceAtWork {
       try loop.onSignal(SIGTERM) { loop.stop() },
     ]
     if isAttached {
-      // Asked for nothing, epoll(7) still tells of the other end's closing.
+      // Without requested events, epoll(7) still reports that the other end was closed.
       sources.append(try loop.whenReady(channel.number, events: 0) { _ in loop.stop() })
     }
     let result = cwg_confine()

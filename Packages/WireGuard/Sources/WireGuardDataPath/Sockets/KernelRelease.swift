@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The running kernel's version, for the one fault that cannot be probed for.
+/// The running kernel's version, for the one bug that cannot be probed.
 struct KernelRelease: Comparable {
   let major: Int
   let minor: Int
   let patch: Int
 
-  /// Of text as `6.1.0-44-amd64`; what is missing counts as 0.
+  /// Parses text such as `6.1.0-44-amd64`; missing numbers count as 0.
   init(_ text: String) {
     let numbers = text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map { Int($0) ?? 0 }
     major = numbers.first ?? 0
@@ -26,7 +26,7 @@ struct KernelRelease: Comparable {
     return KernelRelease(withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
   }()
 
-  /// Linux 7.0 to 7.1.4 damage what UDP_SEGMENT cuts where all segments are equally long.
+  /// Linux 7.0 to 7.1.4 corrupt the output of UDP_SEGMENT if all segments have the same length.
   var manglesEqualSegments: Bool { self >= KernelRelease(7, 0, 0) && self <= KernelRelease(7, 1, 4) }
 
   static func < (a: Self, b: Self) -> Bool { (a.major, a.minor, a.patch) < (b.major, b.minor, b.patch) }

@@ -3,8 +3,8 @@ internal import Glibc
 internal import NetworkTypes
 internal import WireGuardEngine
 
-/// Sealed records on their way to the sockets: one behind the other in one slab, gathered into runs of equal size and destination, each of
-/// which costs the kernel's stack one passage. Nothing is allocated after `init`.
+/// Sealed records on their way to the sockets. They lie one after another in one slab, in runs of equal size and destination. Each run
+/// passes the kernel's stack once. Nothing is allocated after `init`.
 struct Outbox: ~Copyable {
   private struct Run {
     var destination: DatagramAddress
@@ -16,15 +16,15 @@ struct Outbox: ~Copyable {
     var isOpen: Bool
   }
 
-  /// UDP_MAX_SEGMENTS of the older kernels.
+  /// UDP_MAX_SEGMENTS of older kernels.
   private static let mostSegments = 64
-  /// What fits into an IPv4 datagram with options to spare.
+  /// The payload of an IPv4 datagram, with space for options.
   private static let mostBytes = 65_440
   private static let mostRuns = CWG_BATCH
-  /// Before the first record and behind the last, as `SendBatch.seal` asks for.
+  /// Space before the first record and behind the last, as `SendBatch.seal` requires.
   private static let lead = 64
   private static let tail = 1024
-  /// Sealed bytes after which a batch is worth sending; more of them would only leave the processor's cache.
+  /// The number of sealed bytes after which a batch is sent. More would only leave the processor's cache.
   private static let enough = 3 * 65_536
   private static let largestPacket = 65_535
 
@@ -32,9 +32,9 @@ struct Outbox: ~Copyable {
   private let capacity: Int
   private var used = 0
   private let runs: UnsafeMutablePointer<Run>
-  /// The destination of each run, as the kernel wants it.
+  /// The destination of each run, in the kernel's form.
   private let addresses: UnsafeMutablePointer<cwg_address>
-  /// Its own end, where that is not the kernel's choice.
+  /// The local address of each run, if it is not the kernel's choice.
   private let locals: UnsafeMutablePointer<cwg_local>
   private var runCount = 0
   private let messages: UnsafeMutablePointer<cwg_outgoing>
@@ -44,7 +44,7 @@ struct Outbox: ~Copyable {
   private let oneByte: UnsafeMutableRawPointer
   private let sockets: SocketNumbers
   private var segments: Bool
-  /// Flushes for which segmentation is not tried again, after a path refused it.
+  /// The number of flushes without segmentation, after a path rejected it.
   private var pause = 0
   private let needsUnequalTail: Bool
 
@@ -81,17 +81,17 @@ struct Outbox: ~Copyable {
     @inline(__always) get { runCount == 0 }
   }
 
-  /// Whether there is no room for another packet of any size.
+  /// True if there is no room for another packet of any size.
   var isFull: Bool {
     @inline(__always) get { used >= Self.enough || runCount == Self.mostRuns }
   }
 
-  /// Where the next record's payload is to be put: at most 65,535 bytes of it. There has to be room: `isFull` is false.
+  /// The place for the next record's payload, at most 65,535 bytes. `isFull` has to be false.
   var payload: UnsafeMutableRawPointer {
     @inline(__always) get { slab + (Self.lead &+ used &+ ProtocolConstants.transportHeader) }
   }
 
-  /// Takes the record that now lies before and behind `payload`.
+  /// Adds the record that now lies before and behind `payload`.
   @inline(__always)
   mutating func append(_ length: Int, to destination: DatagramAddress, trafficClass: UInt8) {
     let record = slab + (Self.lead &+ used)
@@ -116,7 +116,7 @@ struct Outbox: ~Copyable {
     runCount &+= 1
   }
 
-  /// Sends everything; what the network does not take is lost, as it may be.
+  /// Sends everything. Records that the network rejects are lost, which the protocol allows.
   mutating func flush() {
     var first = 0
     while first < runCount {
@@ -162,7 +162,7 @@ struct Outbox: ~Copyable {
       }
       let reason = errno
       if runs[next].count > 1, [EIO, EINVAL, EMSGSIZE, EOPNOTSUPP].contains(reason) {
-        // A device that cannot do checksums (EIO), for good; or a path that is narrower than a record, for a while.
+        // Permanent: a device that cannot compute checksums (EIO). Temporary: a path whose MTU is smaller than a record.
         if reason == EIO || reason == EOPNOTSUPP { segments = false } else { pause = 1024 }
         sendSingly(next, on: socket)
       }
@@ -170,7 +170,7 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// Without segmentation: a message for each record.
+  /// Sends without segmentation: one message per record.
   private mutating func sendSingly(_ index: Int, on socket: Int32) {
     let run = runs[index]
     var offset = 0

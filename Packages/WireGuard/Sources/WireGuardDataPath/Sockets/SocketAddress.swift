@@ -4,20 +4,20 @@ internal import NetworkTypes
 internal import WireGuardEngine
 
 extension DatagramAddress.LocalAddress {
-  /// As the kernel tells it.
+  /// Converts from the kernel's form.
   @inline(__always)
   init(_ address: borrowing cwg_local, link: UInt32, family: IPAddress.Family) {
     let (first, second) = withUnsafeBytes(of: address.bytes) {
       ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
-    // IPv4 lies in the lowest four bytes of `low`, as in `IPAddress`.
+    // IPv4 is in the lowest four bytes of `low`, as in `IPAddress`.
     self =
       family == .v4
       ? Self(high: 0, low: UInt64(UInt32(truncatingIfNeeded: UInt64(littleEndian: first)).byteSwapped), link: link)
       : Self(high: UInt64(bigEndian: first), low: UInt64(bigEndian: second), link: link)
   }
 
-  /// As the kernel wants it.
+  /// Converts to the kernel's form.
   @inline(__always)
   func address(_ family: IPAddress.Family) -> cwg_local {
     var result = cwg_local()
@@ -34,14 +34,14 @@ extension DatagramAddress.LocalAddress {
 }
 
 extension DatagramAddress {
-  /// Where a message came from, and our end.
+  /// The source of a message, with the local address.
   @inline(__always)
   init?(_ message: borrowing cwg_incoming) {
     self.init(message.from)
     local = LocalAddress(message.to, link: message.link, family: address.family)
   }
 
-  /// As the kernel tells it; `nil` for another family.
+  /// Converts from the kernel's form; `nil` for another family.
   @inline(__always)
   init?(_ address: borrowing cwg_address) {
     switch Int32(address.generic.sa_family) {
@@ -58,7 +58,7 @@ extension DatagramAddress {
     }
   }
 
-  /// As the kernel wants it.
+  /// Converts to the kernel's form.
   @inline(__always)
   var socketAddress: cwg_address {
     var result = cwg_address()

@@ -1,5 +1,5 @@
-/// The descriptor numbers of an interface's two sockets. They stay the same while the interface lives: another port is put in their
-/// places (dup2(2)), so the threads that use them need not be told.
+/// The descriptor numbers of an interface's two sockets. They stay the same for the interface's lifetime. Another port is put in their
+/// place (dup2(2)), so the threads that use them need no update.
 struct SocketNumbers {
   let v4: Int32
   let v6: Int32

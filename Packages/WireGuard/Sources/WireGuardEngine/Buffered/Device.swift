@@ -3,16 +3,16 @@ internal import NetworkTypes
 /// A WireGuard interface without sockets, clocks or threads: datagrams, packets and the time go in, datagrams and packets come out.
 ///
 /// The caller owns the UDP socket, the TUN device or the network stack, and the clock. It does the following, on one thread:
-/// * `send` for each inner packet, `receive` for each datagram, `advance` when `nextDeadline` has come;
-/// * after each call it does what the outputs say, in their order;
-/// * after each call it sets its timer to `nextDeadline`.
+/// * `send` for each inner packet, `receive` for each datagram, `advance` at `nextDeadline`;
+/// * after each call, perform the outputs in their order;
+/// * after each call, set its timer to `nextDeadline`.
 ///
-/// The device begins up. Handshakes, rekeying, keepalives, cookies, roaming and the wiping of keys follow the WireGuard paper
-/// (<https://www.wireguard.com/papers/wireguard.pdf>), sections 5 and 6, and the kernel's timers where the paper leaves them open.
-/// Packets for a peer without a session wait: 128 for each peer, 4 MiB in all; of more the oldest are dropped. Nothing here throws: input
-/// of any kind is carried, answered or counted in `drops`.
+/// The device starts up. Handshakes, rekeys, keepalives, cookies, roaming and the wiping of keys follow sections 5 and 6 of the WireGuard
+/// paper (<https://www.wireguard.com/papers/wireguard.pdf>). They follow the kernel's timers where the paper leaves them open. Packets for
+/// a peer without a session are staged: 128 for each peer, 4 MiB in all. Beyond that the oldest are dropped. Nothing here throws: any input
+/// is carried, answered or counted in `drops`.
 public final class Device {
-  /// What the caller has to do.
+  /// An action for the caller.
   public enum Output: Hashable, Sendable {
     /// Send this datagram over UDP.
     case datagram([UInt8], to: DatagramAddress)
@@ -23,11 +23,11 @@ public final class Device {
   private let engine: Engine
   private let mtu: Int
   private var staged = StagedPackets()
-  /// Filled anew for each packet; kept, so that a packet allocates nothing but its output.
+  /// The buffer of a record, reused so that a packet allocates only its output.
   private var record: [UInt8] = []
   private var plaintext: [UInt8] = []
 
-  /// `mtu`: of the inner interface, in bytes. Packets are padded to multiples of 16, but not beyond it; 0 sets no bound.
+  /// `mtu`: the MTU of the inner interface, in bytes. Packets are padded to multiples of 16, but not beyond it; 0 sets no limit.
   public init(privateKey: PrivateKey, mtu: Int = 1420, at time: EngineTime) {
     engine = Engine()
     self.mtu = mtu
@@ -38,13 +38,13 @@ public final class Device {
 
   // MARK: - Configuration
 
-  /// Adds the peers, or changes those that there are already (by public key). Sessions of the others go on. A peer with a persistent
-  /// keepalive and an endpoint begins a handshake at once.
+  /// Adds peers or changes existing ones, by public key. The sessions of other peers continue. A peer with a persistent keepalive and an
+  /// endpoint starts a handshake at once.
   public func setPeers(_ peers: [PeerSettings], at time: EngineTime) -> [Output] {
     apply(EngineChange(peers: peers.map(\.change)), at: time)
   }
 
-  /// Removes the peers, with their sessions and what waits for them. Keys of unknown peers are ignored.
+  /// Removes the peers, with their sessions and staged packets. Unknown keys are ignored.
   public func removePeers(_ keys: [PublicKey], at time: EngineTime) -> [Output] {
     let changes = keys.map { key in
       var change = PeerChange(key)
@@ -54,15 +54,15 @@ public final class Device {
     return apply(EngineChange(peers: changes), at: time)
   }
 
-  /// Every peer, as `wg show` would tell.
+  /// The state of every peer, as `wg show` prints it.
   public var peers: [PeerStatus] { engine.state.peers.map { PeerStatus($0) } }
 
-  /// Why packets and messages went no further, since the device was made.
+  /// Counters of dropped packets and messages, since the device was created.
   public var drops: EngineDrops { engine.drops }
 
   // MARK: - Packets and time
 
-  /// Takes an IPv4 or IPv6 packet that is to be carried to the peer whose allowed IPs hold its destination.
+  /// Sends an IPv4 or IPv6 packet to the peer whose allowed IPs contain its destination.
   public func send(_ packet: [UInt8], at time: EngineTime) -> [Output] {
     var outputs: [Output] = []
     let outcome = engine.send(at: time.moment, mtu: mtu) { batch in
@@ -73,8 +73,7 @@ public final class Device {
     return outputs
   }
 
-  /// Takes the payload of a UDP datagram. `source`: where it came from, which is where the peer is answered once the datagram is found
-  /// authentic.
+  /// Takes the payload of a UDP datagram. `source`: its sender. It becomes the peer's endpoint after the datagram is authenticated.
   public func receive(_ datagram: [UInt8], from source: DatagramAddress, at time: EngineTime) -> [Output] {
     var outputs: [Output] = []
     var opened = Opened.dropped
@@ -95,14 +94,14 @@ public final class Device {
     return outputs
   }
 
-  /// Does what is due: retransmissions, keepalives, new handshakes, the wiping of keys. Too early a call does nothing.
+  /// Performs due actions: retransmissions, keepalives, new handshakes, the wiping of keys. A call before the deadline does nothing.
   public func advance(to time: EngineTime) -> [Output] {
     var outputs: [Output] = []
     advance(to: time, &outputs)
     return outputs
   }
 
-  /// When next to `advance`; `nil` where nothing will happen by itself.
+  /// The time of the next `advance`; `nil` if no timer is pending.
   public var nextDeadline: EngineDeadline? { engine.nextDeadline }
 
   // MARK: - The engine
@@ -131,8 +130,8 @@ public final class Device {
     }
   }
 
-  /// The peer has a session: what waited for it goes. Where nothing is left of it, an empty packet, as the other side waits to hear from
-  /// us.
+  /// The peer has a session: sends its staged packets. If none are left, sends an empty packet, because the other side waits for a first
+  /// packet.
   private func flush(_ peer: PeerIndex, at time: EngineTime, _ outputs: inout [Output]) {
     let packets = staged.take(peer)
     if packets.isEmpty {

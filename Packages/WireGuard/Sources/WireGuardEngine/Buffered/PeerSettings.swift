@@ -1,16 +1,15 @@
 public import NetworkTypes
 
-/// What a peer is to be.
+/// The settings of a peer.
 public struct PeerSettings: Sendable {
   public var publicKey: PublicKey
-  /// Mixed into every handshake; `nil`: none. Both sides need the same.
+  /// A preshared key, mixed into every handshake; `nil`: none. Both sides need the same.
   public var presharedKey: PresharedKey?
-  /// Where handshakes are sent until the peer is heard from elsewhere. `nil`: the peer has to begin, and a known endpoint stays.
+  /// The destination of handshakes, until the peer roams. `nil`: the peer has to initiate, and a known endpoint stays.
   public var endpoint: DatagramAddress?
-  /// The inner addresses that are this peer's, all of them: packets to them go to it, and it may send from them. A prefix that another
-  /// peer has moves here.
+  /// All inner addresses of this peer: packets to them go to it, and it may send from them. A prefix of another peer moves here.
   public var allowedIPs: [IPPrefix]
-  /// Seconds of silence after which an empty packet is sent, 1 to 65535; 0 is off.
+  /// The persistent keepalive interval in seconds, 1 to 65535; 0 is off.
   public var persistentKeepalive: UInt16
 
   public init(
@@ -35,17 +34,17 @@ public struct PeerSettings: Sendable {
   }
 }
 
-/// What is known of a peer.
+/// The state of a peer.
 public struct PeerStatus: Sendable {
   public let publicKey: PublicKey
-  /// Where the last authentic datagram came from, or what was set.
+  /// The source of the last authentic datagram, or the configured endpoint.
   public let endpoint: DatagramAddress?
-  /// On the wall's clock, seconds since 1970; `nil`: no handshake has been completed yet.
+  /// Wall-clock time in seconds since 1970; `nil`: no handshake has been completed yet.
   public let lastHandshake: Int64?
-  /// Bytes of whole transport and handshake messages, as the kernel counts.
+  /// Bytes of whole transport and handshake messages, as the kernel counts them.
   public let receivedBytes: UInt64
   public let sentBytes: UInt64
-  /// In the order of addresses.
+  /// Sorted by address.
   public let allowedIPs: [IPPrefix]
 
   init(_ state: PeerState) {

@@ -1,7 +1,7 @@
-/// Packets that wait for their peer's session: at most 128 for each peer, of more the oldest go first; and 4 MiB in all. Where that is
-/// used up, the peer that takes the most gives half of it, so that peers that never answer leave room for others.
+/// Packets that wait for their peer's session: at most 128 for each peer and 4 MiB in all. Beyond 128 the oldest are dropped. If the memory
+/// is full, the peer that uses most drops half of it, so that silent peers leave room for others.
 ///
-/// Used inside the engine's sending section only, so that no packet is staged after its peer's were sent for.
+/// It is used only inside the engine's sending section, so no packet is staged after its peer's flush.
 package struct StagedPackets {
   package static let mostBytes = 4 << 20
 
@@ -31,7 +31,7 @@ package struct StagedPackets {
     }
   }
 
-  /// Takes all that wait for a peer.
+  /// Removes and returns all packets of a peer.
   package mutating func take(_ peer: PeerIndex) -> [[UInt8]] {
     guard let queue = queues.removeValue(forKey: peer) else { return [] }
     bytes -= queue.bytes

@@ -2,11 +2,11 @@ internal import CBlake2
 internal import CSodium
 internal import KeyMemory
 
-/// BLAKE2s (RFC 7693), plain, keyed, and in the HMAC and HKDF forms that Noise builds of it. Nothing allocates.
+/// BLAKE2s (RFC 7693): plain, keyed, and in the HMAC and HKDF forms that Noise builds from it. Nothing allocates.
 enum BLAKE2s {
   static let length = 32
 
-  /// Writes the 32-byte hash of two parts, one after the other.
+  /// Writes the 32-byte hash of the concatenation of two parts.
   static func hash(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
     into result: UnsafeMutableRawPointer
@@ -30,7 +30,7 @@ enum BLAKE2s {
     finish(&state, into: result, count: 16)
   }
 
-  /// HMAC (RFC 2104) with a key of 32 bytes over two parts.
+  /// HMAC (RFC 2104) with a key of 32 bytes over the concatenation of two parts.
   static func hmac(
     key: UnsafeRawPointer, _ first: UnsafeRawBufferPointer,
     _ second: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), into result: UnsafeMutableRawPointer
@@ -55,7 +55,7 @@ enum BLAKE2s {
     }
   }
 
-  /// The HKDF of Noise: from a chaining key and input, one to three keys of 32 bytes. An output may be the chaining key itself.
+  /// The HKDF of Noise: derives one to three keys of 32 bytes from a chaining key and input. An output may be the chaining key itself.
   static func derive(
     from chainingKey: SecretBytes, _ input: UnsafeRawBufferPointer, _ first: SecretBytes, _ second: SecretBytes? = nil,
     _ third: SecretBytes? = nil

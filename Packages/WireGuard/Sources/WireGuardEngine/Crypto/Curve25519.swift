@@ -10,14 +10,14 @@ enum Curve25519 {
     return result
   }
 
-  /// `nil` where the point is of low order, so that the result would be zero whatever the secret.
+  /// The shared secret; `nil` if the point has low order, so that the result would be zero for every secret.
   static func sharedSecret(_ secret: SecretBytes, _ point: PublicKey) -> SecretBytes? {
     let result = SecretBytes()
     let status = point.withUnsafeBytes { crypto_scalarmult(result.bound, secret.bound, $0.octets) }
     return status == 0 ? result : nil
   }
 
-  /// A secret with the bits set that RFC 7748 asks for: some implementations compare or show them so.
+  /// Clamps a secret, as RFC 7748 requires: some implementations compare or print clamped keys.
   static func clamp(_ secret: SecretBytes) {
     secret.bound[0] &= 248
     secret.bound[31] = secret.bound[31] & 127 | 64
@@ -29,7 +29,7 @@ extension SecretBytes {
   var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: pointer, count: 32) }
 }
 
-// For C, which takes bytes. An empty buffer may have no address; the others here have one.
+// Byte pointers, as C takes them. An empty buffer may have no address; the others here have one.
 
 extension UnsafeMutableRawBufferPointer {
   var octets: UnsafeMutablePointer<UInt8> { baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self) }

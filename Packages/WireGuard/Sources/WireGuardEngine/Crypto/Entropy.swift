@@ -1,7 +1,7 @@
 internal import CSodium
 internal import KeyMemory
 
-/// Where random bytes come from: the system's generator, or what a test says.
+/// A source of random bytes: the system's generator, or a test's values.
 package struct Entropy: Sendable {
   let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
@@ -15,10 +15,10 @@ package struct Entropy: Sendable {
     return word
   }
 
-  /// At most `ProtocolConstants.maximumJitter`.
+  /// A random delay of at most `ProtocolConstants.maximumJitter`.
   func jitter() -> UInt64 { UInt64(word()) % ProtocolConstants.maximumJitter }
 
-  /// A private key for one handshake.
+  /// An ephemeral private key for one handshake.
   func ephemeral() -> SecretBytes {
     let secret = SecretBytes()
     fill(UnsafeMutableRawBufferPointer(start: secret.pointer, count: 32))

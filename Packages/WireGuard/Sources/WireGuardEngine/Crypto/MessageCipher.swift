@@ -1,11 +1,11 @@
 internal import CSodium
 internal import KeyMemory
 
-/// The AEADs of the handshake and the cookie, one call of libsodium each. Transport messages have their own: `TransportCipher`.
+/// The AEADs of the handshake and the cookie, each one call of libsodium. Transport messages use `TransportCipher`.
 enum MessageCipher {
   static let tag = 16
 
-  /// ChaCha20-Poly1305 with the nonce 0, as each key of the handshake is used once. Writes `plaintext.count + 16` bytes.
+  /// ChaCha20-Poly1305 with the nonce 0, because each key of the handshake is used once. Writes `plaintext.count + 16` bytes.
   static func seal(
     _ plaintext: UnsafeRawBufferPointer, key: SecretBytes, authenticating data: UnsafeRawBufferPointer,
     into ciphertext: UnsafeMutableRawPointer
@@ -17,7 +17,7 @@ enum MessageCipher {
     }
   }
 
-  /// Writes `ciphertext.count - 16` bytes, or gives false and writes zeros.
+  /// Writes `ciphertext.count - 16` bytes. If the tag is wrong, returns false and writes zeros.
   static func open(
     _ ciphertext: UnsafeRawBufferPointer, key: SecretBytes, authenticating data: UnsafeRawBufferPointer,
     into plaintext: UnsafeMutableRawPointer
@@ -29,7 +29,7 @@ enum MessageCipher {
     }
   }
 
-  /// XChaCha20-Poly1305 with a random nonce of 24 bytes: a cookie of 16 bytes makes 32.
+  /// XChaCha20-Poly1305 with a random nonce of 24 bytes: a cookie of 16 bytes becomes 32 bytes.
   static func sealCookie(
     _ cookie: UnsafeRawPointer, key: UnsafeRawPointer, nonce: UnsafeRawPointer, authenticating data: UnsafeRawBufferPointer,
     into ciphertext: UnsafeMutableRawPointer

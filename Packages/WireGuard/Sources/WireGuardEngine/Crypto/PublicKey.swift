@@ -1,10 +1,10 @@
-/// A Curve25519 point, 32 bytes, in four words: compared and hashed without an array.
+/// A Curve25519 point, 32 bytes, stored in four words to compare and hash it without an array.
 public struct PublicKey: Hashable, Sendable {
   private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   init() {}
 
-  /// `nil` unless there are 32 bytes. Not every point makes a key: with one of low order every handshake fails.
+  /// `nil` unless there are 32 bytes. Not every point is a usable key: with a point of low order every handshake fails.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     Swift.withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
@@ -14,12 +14,12 @@ public struct PublicKey: Hashable, Sendable {
     Swift.withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: UnsafeRawBufferPointer(start: source, count: 32)) }
   }
 
-  /// As on the wire.
+  /// The bytes as on the wire.
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try Swift.withUnsafeBytes(of: words, body) }
 
-  /// 32 bytes, writable.
+  /// Passes the 32 bytes to the body, writable.
   mutating func withUnsafeMutableBytes<R>(_ body: (UnsafeMutableRawBufferPointer) throws -> R) rethrows -> R {
     try Swift.withUnsafeMutableBytes(of: &words, body)
   }

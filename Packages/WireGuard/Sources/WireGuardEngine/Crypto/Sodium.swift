@@ -1,6 +1,6 @@
 internal import CSodium
 
-/// libsodium chooses its fastest code for this processor once, before anything else of it is called.
+/// The initialization of libsodium, once before any other call. It selects the fastest code for this processor.
 enum Sodium {
   private static let isReady = sodium_init() >= 0
 

@@ -1,19 +1,19 @@
 internal import CSodium
 
-/// ChaCha20-Poly1305 (RFC 8439) as transport messages use it, without additional data, made of two calls of libsodium instead of one.
+/// ChaCha20-Poly1305 (RFC 8439) for transport messages, without additional data, as two calls of libsodium instead of one.
 ///
-/// libsodium's ChaCha20 works on 512 bytes at a time, and is slow with what is left over. One call over a block of zeros (which becomes
-/// the Poly1305 key) and the payload, rounded up to 512, with the counter at 0, and one call of Poly1305 take two thirds of the time of
-/// the AEAD call, and make the same bytes. Decision 10.
+/// libsodium's ChaCha20 works on 512 bytes at a time, and is slow with the remainder. Here one call encrypts a block of zeros and the
+/// payload, rounded up to 512, with the counter at 0. The block becomes the Poly1305 key. A second call computes Poly1305. Both take two
+/// thirds of the time of the AEAD call and give the same bytes. See decision 10.
 enum TransportCipher {
-  /// Bytes before the payload that are used and put back.
+  /// Bytes before the payload that are used temporarily and restored.
   static let headroom = 64
-  /// Bytes behind the payload that are written to, at most: the tag, and what rounding up to 512 makes.
+  /// The maximum number of bytes behind the payload that are overwritten: the tag, and the round-up to 512.
   static let tailroom = 528
   static let tag = 16
   private static let stride = 512
 
-  /// How far from the payload's beginning the cipher reads and writes: `headroom` before, this many behind, at least `count`.
+  /// The range that the cipher reads and writes: `headroom` before the payload, this many bytes behind it, at least `count`.
   @inline(__always)
   private static func reach(_ count: Int) -> Int { (headroom + count + stride - 1) & ~(stride - 1) }
 
@@ -29,8 +29,8 @@ enum TransportCipher {
     tag.store(to: payload + count)
   }
 
-  /// Verifies the tag behind the `count` bytes at `ciphertext` and writes the plaintext; false, with the plaintext's place zeroed, where
-  /// it is not authentic. The ciphertext and all around it is afterwards what it was; so are the 64 bytes before the plaintext.
+  /// Verifies the tag behind the `count` bytes at `ciphertext` and writes the plaintext. If it is not authentic, returns false and zeroes
+  /// the plaintext's place. The ciphertext and its surroundings are restored afterwards, and so are the 64 bytes before the plaintext.
   @inline(__always)
   static func open(
     _ ciphertext: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer, into plaintext: UnsafeMutableRawPointer
@@ -42,7 +42,7 @@ enum TransportCipher {
     Block().store(to: source)
     xor(target, source, count: reach(count), counter: counter, key: key)
     keptSource.store(to: source)
-    // Padding and lengths take the place of the tag and of up to 15 bytes behind it for a moment.
+    // Padding and lengths temporarily replace the tag and up to 15 bytes behind it.
     let end = ciphertext + count
     let keptTag = Half(end)
     let keptBehind = Half(end + 16)
@@ -50,13 +50,14 @@ enum TransportCipher {
     keptTag.store(to: end)
     keptBehind.store(to: end + 16)
     keptTarget.store(to: target)
-    // In constant time: no branch depends on where the two differ.
+    // In constant time: no branch depends on the position of a difference.
     if (computed.low ^ keptTag.low) | (computed.high ^ keptTag.high) == 0 { return true }
     sodium_memzero(plaintext, reach(count) - headroom)
     return false
   }
 
-  /// Poly1305 over the ciphertext, zeros up to 16, and the lengths (RFC 8439, 2.8): contiguous, because both are written behind it.
+  /// Poly1305 over the ciphertext, zeros up to 16, and the lengths (RFC 8439, 2.8). The input is contiguous, because padding and lengths
+  /// are written behind the ciphertext.
   @inline(__always)
   private static func authenticate(_ ciphertext: UnsafeMutableRawPointer, count: Int, key: UnsafeRawPointer) -> Half {
     let padded = (count + 15) & ~15
@@ -75,7 +76,7 @@ enum TransportCipher {
   private static func xor(
     _ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer
   ) {
-    // 32 zero bits, then the counter of the session's messages.
+    // The nonce: 32 zero bits, then the message counter of the session.
     var nonce: (UInt32, UInt32, UInt32) = (
       0, UInt32(truncatingIfNeeded: counter).littleEndian, UInt32(truncatingIfNeeded: counter >> 32).littleEndian
     )

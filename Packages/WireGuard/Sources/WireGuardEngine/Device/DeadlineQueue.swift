@@ -1,4 +1,4 @@
-/// Peers by when control has to look at them: a binary heap. An entry that its peer has outdated is passed over when it comes up.
+/// Peers by the time of their next deadline: a binary heap. Outdated entries are skipped when they reach the top.
 struct DeadlineQueue {
   struct Entry {
     let at: UInt64

@@ -3,22 +3,23 @@ internal import Synchronization
 
 /// The WireGuard protocol of one interface, without sockets, clocks or threads of its own.
 ///
-/// Three parts, each used by one thread at a time, each at the same time as the others:
-/// * `send` holds the *sending section*: routing inner packets to peers and sealing them. No allocation, no lock but the section's own.
-/// * `receive` holds the *receiving section*: opening datagrams. The same.
-/// * everything else is *control*, any thread, one at a time by a lock: handshakes, timers, configuration. It computes outside the two
-///   sections and enters them only to publish what it made. Never call it from inside a section.
+/// It has three parts. Each is used by one thread at a time, concurrently with the others:
+/// * `send` holds the *sending section*: it routes inner packets to peers and seals them. It allocates nothing and takes only the section's
+///   own lock.
+/// * `receive` holds the *receiving section*: it opens datagrams, under the same conditions.
+/// * *Control* is all else: handshakes, timers, configuration. Any thread may call it; a lock serializes the calls. It computes outside the
+///   two sections and enters them only to publish results. Never call it from inside a section.
 ///
-/// A thread of the data path does, for each batch: `send` or `receive`; where the outcome says `needsControl`, `advance`; then it performs
-/// the effects, and sets its timer to `nextDeadline`.
+/// For each batch, a thread of the data path calls `send` or `receive`, then `advance` if the outcome says `needsControl`. Then it performs
+/// the effects and sets its timer to `nextDeadline`.
 package final class Engine: @unchecked Sendable {
-  // Sound: `shared`, `sending` and `receiving` are reached only in the sections that own them, all else that is not constant or atomic only
-  // in control's. Whoever enters more than one enters control's first, then the sending one, then the receiving one.
+  // Sound: `shared`, `sending` and `receiving` are accessed only in the sections that own them. All else is constant, atomic, or accessed
+  // only by control. The lock order is control, sending, receiving.
   private let controlSection = Section()
   private let sendingSection = Section()
   private let receivingSection = Section()
-  /// Batches have left something to settle. Told without a section: a thread that works holds its own nearly always, and who waits for one
-  /// holds the thread up in turn, as the lock is handed over.
+  /// Batches have left work for control. The flag is set outside the sections: a working thread holds its own section nearly always. A
+  /// thread that waits for it delays that thread in turn, because the lock is handed over.
   private let pending = Atomic<Bool>(false)
 
   let shared: UnsafeMutablePointer<SharedState>
@@ -27,24 +28,24 @@ package final class Engine: @unchecked Sendable {
 
   let entropy: Entropy
   var identity: Identity?
-  /// Of our own key.
+  /// The MACs for our own key.
   var macs: MessageMACs?
   var isUp = false
   var peers: [PublicKey: Peer] = [:]
   var places: [Peer?] = []
   var freePlaces: [Int] = []
-  /// What was sent last to peers that were taken away: where one comes back, as it does when its sessions are to begin anew, its
-  /// first initiation has to be later.
+  /// The last messages to removed peers. If a peer is added again, for example to restart its sessions, its first initiation has to be
+  /// later.
   var removedPeers: [PublicKey: RemovedPeer] = [:]
-  /// Whose each local index is, of initiations and sessions.
+  /// The owners of the local indices of initiations and sessions.
   var owners: [UInt32: PeerIndex] = [:]
   var queue = DeadlineQueue()
   var cookies = CookieSecret()
   var admission = HandshakeAdmission()
   var counted = EngineDrops()
 
-  /// `wayBack` tells how to send to where a datagram came from: with its local address, or without, where the routing table has another way
-  /// there. It is asked when a peer has moved, not for a packet, from inside the sending section.
+  /// `replyRoute` returns how to send to a datagram's source: with the local address, or without it if the routing table has another route.
+  /// It is called when a peer has moved, not per packet, from inside the sending section.
   package init(entropy: Entropy = .system, replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
     Sodium.start()
     self.entropy = entropy
@@ -67,7 +68,7 @@ package final class Engine: @unchecked Sendable {
 
   // MARK: - Packets
 
-  /// Sealing of one batch at `now`. `mtu` bounds the padding (the inner interface's; 0 for no bound).
+  /// Seals the packets of one batch at `now`. `mtu`, the inner interface's, limits the padding; 0 sets no limit.
   package func send(at now: Moment, mtu: Int, _ body: (inout SendBatch) -> Void) -> BatchOutcome {
     var outcome = BatchOutcome()
     inSendingSection {
@@ -79,7 +80,7 @@ package final class Engine: @unchecked Sendable {
     return outcome
   }
 
-  /// Opening of one batch.
+  /// Opens the datagrams of one batch.
   package func receive(at now: Moment, _ body: (inout ReceiveBatch) -> Void) -> BatchOutcome {
     var outcome = BatchOutcome()
     inReceivingSection {
@@ -105,8 +106,8 @@ package final class Engine: @unchecked Sendable {
 
   // MARK: - Control
 
-  /// A datagram that `ReceiveBatch.open` called a handshake message. True where it is a peer's, and may have
-  /// changed when next to `advance`.
+  /// Handles a datagram that `ReceiveBatch.open` classified as a handshake message. True if it comes from a peer and may have changed
+  /// `nextDeadline`.
   @discardableResult
   package func receiveHandshake(
     _ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]
@@ -114,16 +115,16 @@ package final class Engine: @unchecked Sendable {
     control { take(message, from: source, at: time, effects: &effects) }
   }
 
-  /// Whether a batch has left something for `advance` to do.
+  /// True if a batch has left work for `advance`.
   package var hasPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
-  /// Whether so many handshake messages come that their senders have to prove where they are.
+  /// True if handshake messages are so many that their senders have to prove their address.
   package func isUnderLoad(at now: Moment) -> Bool { control { admission.isUnderLoad(at: now.nanoseconds) } }
 
-  /// Whose place that is; `nil` where the peer is gone.
+  /// The public key of the peer at that index; `nil` if the peer was removed.
   func publicKey(of index: PeerIndex) -> PublicKey? { control { peer(at: index)?.identity.publicKey } }
 
-  /// Does everything that is due at `time`, and settles what batches left.
+  /// Performs everything that is due at `time`, and the work that batches left.
   package func advance(to time: EngineTime, effects: inout [EngineEffect]) {
     control {
       if pending.exchange(false, ordering: .acquiringAndReleasing) { settle(at: time, effects: &effects) }
@@ -131,7 +132,7 @@ package final class Engine: @unchecked Sendable {
     }
   }
 
-  /// After a `flush` for which nothing was left to send: a session begins with a packet all the same, as its responder waits for one.
+  /// Call after a `flush` without packets to send: a new session starts with a packet, because the responder waits for one.
   package func keepalive(_ index: PeerIndex, at time: EngineTime, effects: inout [EngineEffect]) {
     control {
       guard isUp, let peer = peer(at: index), peer.current != nil else { return }
@@ -140,16 +141,16 @@ package final class Engine: @unchecked Sendable {
     }
   }
 
-  /// When next to `advance`; `nil` where nothing will happen by itself.
+  /// The time of the next `advance`; `nil` if no timer is pending.
   package var nextDeadline: EngineDeadline? { control { firstDeadline() } }
 
-  /// The interface goes up or down: down drops all sessions and stops all timers; up begins persistent keepalives. It begins down.
+  /// Sets the interface up or down. Down drops all sessions and stops all timers; up starts persistent keepalives. It starts down.
   package func setUp(_ isUp: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
     control { bring(up: isUp, at: time, effects: &effects) }
   }
 
-  /// Our addresses or routes have changed: asks again how to send to each peer that has been heard. Gives how many are sent to from an
-  /// address that is not the routing table's choice.
+  /// Call after a change of our addresses or routes: recomputes the reply route of each peer with a known source. Returns the number of
+  /// peers whose source address is not the routing table's choice.
   package func reconsiderWays() -> Int {
     control {
       var count = 0
@@ -163,7 +164,7 @@ package final class Engine: @unchecked Sendable {
         let way = shared.pointee.replyRoute(source)
         if way.local != .any { count += 1 }
         if way != ways.endpoint {
-          // Unless it has moved meanwhile.
+          // Unless the peer has moved meanwhile.
           inSendingSection { if peer.send.pointee.endpoint == ways.endpoint { peer.send.pointee.endpoint = way } }
         }
       }

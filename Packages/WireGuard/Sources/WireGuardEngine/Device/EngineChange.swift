@@ -1,10 +1,10 @@
 package import KeyMemory
 package import NetworkTypes
 
-/// What a `set=1` of the userspace protocol asks for, but for the port and the mark, which are the sockets' matter.
+/// The changes of a `set=1` of the userspace protocol, except the port and the mark, which belong to the sockets.
 /// https://www.wireguard.com/xplatform/
 package struct EngineChange: Sendable {
-  /// `.some(nil)` takes the key away.
+  /// `.some(nil)` removes the key.
   package var privateKey: SecretBytes??
   package var replacesPeers = false
   package var peers: [PeerChange] = []
@@ -16,21 +16,21 @@ package struct EngineChange: Sendable {
   }
 }
 
-/// What is asked of one peer. What is `nil` stays as it is.
+/// The changes of one peer. `nil` leaves a setting as it is.
 package struct PeerChange: Sendable {
   package var publicKey: PublicKey
   package var removes = false
-  /// Nothing happens where the peer does not exist.
+  /// Ignore the change if the peer does not exist.
   package var updatesOnly = false
-  /// `.some(nil)`, or all zeros, is none.
+  /// `.some(nil)`, or all zeros, removes the key.
   package var presharedKey: SecretBytes??
   package var endpoint: DatagramAddress?
   /// Seconds; 0 is off.
   package var persistentKeepalive: UInt16?
   package var replacesAllowedIPs = false
-  /// Each moves here from the peer that has it.
+  /// Prefixes to add. Each moves here from the peer that has it.
   package var allowedIPs: [IPPrefix] = []
-  /// Each is taken away where this peer has it (`allowed_ip=-…`).
+  /// Prefixes to remove, if this peer has them (`allowed_ip=-…`).
   package var removedAllowedIPs: [IPPrefix] = []
 
   package init(_ publicKey: PublicKey) { self.publicKey = publicKey }

@@ -1,17 +1,17 @@
 public import NetworkTypes
 
-/// When the engine next has something to do without being asked, and what.
+/// The time of the engine's next action, and its reason.
 public struct EngineDeadline: Hashable, Sendable {
   public enum Reason: String, Hashable, Sendable {
-    /// No answer to an initiation yet: send another, or give up.
+    /// No answer to an initiation yet: resend it or give up.
     case retransmit
-    /// Data came in, and nothing went out since.
+    /// Data was received, and nothing was sent since.
     case keepalive
-    /// Data went out, and nothing came in since.
+    /// Data was sent, and nothing was received since.
     case unanswered
-    /// Nothing has been sent or received for as long as was asked for.
+    /// The persistent keepalive interval has passed without traffic.
     case persistentKeepalive = "persistent-keepalive"
-    /// Keys that nobody may use any more are wiped.
+    /// Expired keys are wiped.
     case forgetKeys = "forget-keys"
   }
 

@@ -1,11 +1,11 @@
-/// What the data path has to do for the engine, in order. Effects come from the control side alone, never from a packet's path.
+/// An action that the data path performs for the engine, in order. Only control creates effects; no packet does.
 package enum EngineEffect: Hashable, Sendable {
-  /// Send this datagram, a handshake message or a keepalive, as it is.
+  /// Send this datagram unchanged; it is a handshake message or a keepalive.
   case transmit([UInt8], to: DatagramAddress, peer: PeerIndex?)
-  /// The peer has a session: send what is staged for it. Where nothing is left of that, `Engine.keepalive`.
+  /// The peer has a session: send its staged packets. If none are left, call `Engine.keepalive`.
   case flush(PeerIndex)
-  /// The peer does not answer: drop what is staged for it.
+  /// The peer does not respond: drop its staged packets.
   case dropStaged(PeerIndex)
-  /// The peer is gone: drop what is staged for it; its place may be used again.
+  /// The peer was removed: drop its staged packets. Its index may be reused.
   case removed(PeerIndex)
 }

@@ -1,15 +1,15 @@
 internal import NetworkTypes
 
-/// Control: handshake messages, in and out.
+/// Control: incoming and outgoing handshake messages.
 extension Engine {
   // MARK: - Out
 
-  /// Sends an initiation, unless one or a response went out within the last five seconds.
+  /// Sends an initiation, unless an initiation or a response was sent within the last five seconds.
   func initiate(_ peer: Peer, isRetry: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
     let now = time.moment.nanoseconds
     if !isRetry { peer.attempts = 0 }
     if let last = peer.lastHandshakeMessage, elapsed(since: last, at: now) < ProtocolConstants.rekeyTimeout {
-      // What waits must not wait for the next packet to ask again: the response that went out may never be confirmed.
+      // Staged packets must not depend on the next packet to retry: the response that was sent may never be confirmed.
       if peer.retransmitAt == nil, hasStaged(peer) { peer.retransmitAt = last + ProtocolConstants.rekeyTimeout + entropy.jitter() }
       return
     }
@@ -46,7 +46,7 @@ extension Engine {
     transmit(message, to: endpoint, peer, at: now, effects: &effects)
   }
 
-  /// An empty packet in the session; where there is none, an initiation.
+  /// Sends an empty packet in the session, or an initiation if there is none.
   func sendKeepalive(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     let now = time.moment.nanoseconds
     var record: [UInt8] = []
@@ -66,7 +66,7 @@ extension Engine {
     if wantsRekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
   }
 
-  /// An authentic message of ours: it counts, and it acknowledges.
+  /// Sends an authentic message of ours: it is counted, and it acknowledges received data.
   private func transmit(_ message: [UInt8], to endpoint: DatagramAddress, _ peer: Peer, at now: UInt64, effects: inout [EngineEffect]) {
     inSendingSection {
       peer.send.pointee.noteSent(at: now, peer.receive)
@@ -92,7 +92,7 @@ extension Engine {
 
   // MARK: - In
 
-  /// From the cheapest check to the dearest: length and type, first MAC, load, and only then X25519. True where it is a peer's.
+  /// Checks in the order of their cost: length and type, first MAC, load, and only then X25519. True if the message is a peer's.
   func take(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]) -> Bool {
     let now = time.moment.nanoseconds
     guard let kind = HandshakeKind(message) else {
@@ -105,7 +105,7 @@ extension Engine {
       counted.wrongMAC &+= 1
       return false
     }
-    // A response to nobody is not worth a cookie either.
+    // A response without a matching initiation does not deserve a cookie either.
     if kind == .response, owners[message.word(at: ResponseLayout.receiver)] == nil {
       counted.unknownIndex &+= 1
       return false
@@ -152,7 +152,7 @@ extension Engine {
       owners[index] = nil
       return false
     }
-    // Data that came in the same batch may have confirmed the session before, which this one would take the place of.
+    // Data in the same batch may have confirmed the previous session, which this one would replace.
     takeConfirmation(of: peer, at: time, effects: &effects)
     heard(from: source, message.count, peer, at: now)
     peer.lastHandshakeMessage = now
@@ -173,14 +173,14 @@ extension Engine {
     guard let owner = owners[index], let peer = peer(at: owner), let initiation = peer.initiation, initiation.localIndex == index,
       let (keys, remoteIndex) = initiation.keys(from: message, peer: peer.identity, ours: identity)
     else { return false }
-    // The index goes on as the session's.
+    // The session takes over the index.
     peer.initiation = nil
     heard(from: source, message.count, peer, at: now)
     beginAsInitiator(
       Session(keys, localIndex: index, remoteIndex: remoteIndex, peer: peer.index, at: now, isInitiator: true), peer)
     peer.forgetAt = now + ProtocolConstants.forgetKeysAfter
     complete(peer, at: time)
-    // The responder may not send before it has heard from us in the new session.
+    // The responder must not send before it has received a packet in the new session.
     if !flush(peer, effects: &effects) { sendKeepalive(peer, at: time, effects: &effects) }
     rearm(peer)
     return true
@@ -192,12 +192,12 @@ extension Engine {
       counted.unknownIndex &+= 1
       return false
     }
-    // Nothing of the peer moves by it: a cookie reply proves that its sender saw our message, not who it is.
+    // No state of the peer changes: a cookie reply proves that its sender saw our message, not the sender's identity.
     guard peer.cookieState.take(message, macs: peer.macs, at: now) else {
       counted.refusedHandshakes &+= 1
       return false
     }
-    // The initiation goes out again with the cookie, at once, but not more than once between two by the timer.
+    // Resend the initiation with the cookie at once, but at most once between two retransmissions by the timer.
     if peer.initiation != nil, !peer.hasHurried {
       peer.hasHurried = true
       sendInitiation(peer, at: time, effects: &effects)
@@ -206,7 +206,7 @@ extension Engine {
     return true
   }
 
-  /// An authentic handshake message came in: the peer is where it came from.
+  /// An authentic handshake message arrived: its source becomes the peer's endpoint.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
     inReceivingSection {
       let lane = peer.receive
@@ -219,14 +219,14 @@ extension Engine {
     }
   }
 
-  /// Both sides have the session.
+  /// The handshake is complete: both sides have the session.
   func complete(_ peer: Peer, at time: EngineTime) {
     peer.retransmitAt = nil
     peer.attempts = 0
     peer.lastHandshake = (time.wallSeconds, time.wallNanoseconds)
   }
 
-  /// Tells the data path to send what it keeps, if it does.
+  /// Tells the data path to send staged packets. False if there are none.
   func flush(_ peer: Peer, effects: inout [EngineEffect]) -> Bool {
     var hasStaged = false
     inSendingSection {

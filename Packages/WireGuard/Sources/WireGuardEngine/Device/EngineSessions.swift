@@ -1,10 +1,10 @@
-/// Control: which session a peer sends and receives with (section 6.3 of the paper, and the kernel's noise.c).
+/// Control: the sessions with which a peer sends and receives (section 6.3 of the paper, and the kernel's noise.c).
 extension Engine {
   func peer(at index: PeerIndex) -> Peer? {
     index.slot >= 0 && index.slot < places.count ? places[Int(index.slot)] : nil
   }
 
-  /// An index that nobody can guess and that tells nothing of how many there are.
+  /// A random local index: it cannot be guessed and does not reveal the number of sessions.
   func newIndex(for peer: Peer) -> UInt32 {
     while true {
       let index = entropy.word()
@@ -15,7 +15,7 @@ extension Engine {
     }
   }
 
-  /// The response came: the session is used at once.
+  /// The response arrived: the session is used at once.
   func beginAsInitiator(_ session: Session, _ peer: Peer) {
     let retired: [Session?]
     if let next = peer.next {
@@ -30,7 +30,7 @@ extension Engine {
     publish(peer, adding: session, retiring: retired)
   }
 
-  /// We have responded: the session receives, and is used for sending when its first packet has come in.
+  /// We have responded: the session receives. It is used for sending after its first packet has arrived.
   func beginAsResponder(_ session: Session, _ peer: Peer) {
     let retired = [peer.next, peer.previous]
     peer.previous = nil
@@ -38,7 +38,7 @@ extension Engine {
     publish(peer, adding: session, retiring: retired)
   }
 
-  /// The first packet of the session has come in.
+  /// The first packet of the session has arrived.
   func confirm(_ index: UInt32, _ peer: Peer) -> Bool {
     guard let session = peer.next, session.localIndex == index else { return false }
     let retired = [peer.previous]
@@ -62,7 +62,7 @@ extension Engine {
     peer.initiation = nil
   }
 
-  /// Makes the peer's sessions what both threads use. The retired ones' keys are wiped when the last reference goes, after the sections.
+  /// Publishes the peer's sessions to both threads. The keys of retired sessions are wiped with the last reference, after the sections.
   private func publish(_ peer: Peer, adding session: Session?, retiring retired: [Session?]) {
     for session in retired { if let session { owners[session.localIndex] = nil } }
     inSendingSection {

@@ -18,7 +18,7 @@ extension Engine {
     }
   }
 
-  /// Forgets everything that is not configuration.
+  /// Discards all state that is not configuration.
   private func stop(_ peer: Peer) {
     forgetKeys(peer)
     peer.retransmitAt = nil
@@ -40,7 +40,7 @@ extension Engine {
     rearm(peer)
   }
 
-  /// What was to be sent before waits for a session: begins one.
+  /// Staged packets wait for a session: starts a handshake.
   private func sendStaged(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     guard isUp, peer.initiation == nil, peer.current?.maySend != true, hasStaged(peer) else { return }
     initiate(peer, isRetry: false, at: time, effects: &effects)
@@ -54,7 +54,7 @@ extension Engine {
       for case let peer? in places { remove(peer, effects: &effects) }
     }
     for change in change.peers { configure(change, at: time, effects: &effects) }
-    // What waited for a key.
+    // Work that waited for a key.
     guard isNewKey else { return }
     for case let peer? in places {
       if !hadKey { startPersistentKeepalive(peer, at: time, effects: &effects) }
@@ -62,7 +62,7 @@ extension Engine {
     }
   }
 
-  /// True where it is another key than before.
+  /// True if the key is different from the current one.
   private func setPrivateKey(_ key: SecretBytes?, effects: inout [EngineEffect]) -> Bool {
     let new = key.flatMap { key in
       if key.isZero { return nil as Identity? }
@@ -70,15 +70,15 @@ extension Engine {
       Curve25519.clamp(copy)
       return Identity(copy)
     }
-    // Said again, it changes nothing.
+    // Setting the same key again changes nothing.
     if let new, let identity, new.secret == identity.secret { return false }
     identity = new
     macs = identity.map { MessageMACs(receiver: $0.publicKey) }
-    // Nobody is a peer of itself.
+    // A peer with our own key is removed.
     if let identity, let own = peers[identity.publicKey] { remove(own, effects: &effects) }
     for case let peer? in places {
       peer.identity = PeerIdentity(peer.identity, ours: identity)
-      // Sessions of the old key receive to their end, but send no more: the next packet begins a handshake with the new one.
+      // Sessions of the old key receive until they expire, but send no more: the next packet starts a handshake with the new key.
       forgetInitiation(peer)
       peer.lastHandshakeMessage = nil
       for session in [peer.current, peer.next] { session?.maySend = false }
@@ -107,7 +107,7 @@ extension Engine {
       inBothSections {
         peer.send.pointee.endpoint = endpoint
         shared.forgetMove(of: peer.send)
-        // The next authentic packet moves it again, wherever it comes from.
+        // The next authentic packet moves the endpoint again, whatever its source.
         peer.receive.pointee.source = nil
       }
     }
@@ -117,7 +117,7 @@ extension Engine {
       peer.persistentKeepalive = interval
       if wasOff { startPersistentKeepalive(peer, at: time, effects: &effects) }
     }
-    // What waited for an endpoint.
+    // Work that waited for an endpoint.
     if isFirstEndpoint { startPersistentKeepalive(peer, at: time, effects: &effects) }
     rearm(peer)
   }
@@ -172,7 +172,7 @@ extension Engine {
     effects.append(.removed(peer.index))
   }
 
-  /// Takes a peer that goes out of the lists of those that want something.
+  /// Removes a deleted peer from the lists of peers with pending work.
   private func unlinkPending(_ peer: Peer) {
     var slot = sending.pointee.firstPending
     if slot == peer.index.slot { sending.pointee.firstPending = peer.send.pointee.nextPending }

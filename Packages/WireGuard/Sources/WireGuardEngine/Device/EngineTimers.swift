@@ -1,7 +1,7 @@
 internal import NetworkTypes
 internal import Synchronization
 
-/// Control: what batches left, and what is due (section 6 of the paper, and the kernel's timers.c).
+/// Control: work that batches left, and due timers (section 6 of the paper, and the kernel's timers.c).
 extension Engine {
   // MARK: - After batches
 
@@ -30,7 +30,7 @@ extension Engine {
     rearm(peer)
   }
 
-  /// Where data has come in by the session that waited for it: the session is used from now on.
+  /// If data has confirmed the next session, it becomes the current one.
   func takeConfirmation(of peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var confirmed: UInt32?
     inReceivingSection { confirmed = peer.receive.pointee.confirmed.take() }
@@ -67,7 +67,7 @@ extension Engine {
 
   // MARK: - Deadlines
 
-  /// Sees to it that control looks at the peer when its first timer is due. A look that is already planned, and comes before, is enough.
+  /// Makes sure that control runs when the peer's first timer is due. An earlier planned run is enough.
   func rearm(_ peer: Peer) {
     let planned = peer.send.pointee.armed.exchange(.max, ordering: .sequentiallyConsistent)
     let deadline = isUp ? peer.deadline(hasEndpoint: endpoint(of: peer) != nil) : nil
@@ -93,7 +93,7 @@ extension Engine {
       if let deadline, deadline.at <= entry.at {
         return EngineDeadline(moment: Moment(nanoseconds: deadline.at), reason: deadline.reason)
       }
-      // What was planned is no longer needed, or not so soon.
+      // The planned run is no longer needed, or not so soon.
       queue.removeFirst()
       peer.send.pointee.armed.store(.max, ordering: .sequentiallyConsistent)
       rearm(peer)
@@ -122,7 +122,7 @@ extension Engine {
     if isDue(.forgetKeys) { forgetKeys(peer) }
     if isDue(.retransmit) { retransmit(peer, at: time, effects: &effects) }
     if isDue(.unanswered) {
-      // One handshake for each silence: the next data sent begins to wait anew.
+      // One handshake for each silence: the next data that is sent starts a new wait.
       inSendingSection { peer.send.pointee.unansweredSince.store(0, ordering: .sequentiallyConsistent) }
       peer.unansweredJitter = entropy.jitter()
       initiate(peer, isRetry: false, at: time, effects: &effects)
@@ -143,7 +143,7 @@ extension Engine {
     }
     sendKeepalive(peer, at: time, effects: &effects)
     guard receivedMore else { return }
-    // More came in meanwhile: it is acknowledged ten seconds from now.
+    // More data arrived meanwhile: it is acknowledged in ten seconds.
     inReceivingSection {
       let sent = peer.send.pointee.lastSent.load(ordering: .sequentiallyConsistent)
       peer.receive.pointee.unacknowledgedSince.store(max(time.moment.nanoseconds, sent + 1), ordering: .sequentiallyConsistent)
@@ -158,7 +158,7 @@ extension Engine {
     initiate(peer, isRetry: true, at: time, effects: &effects)
   }
 
-  /// 90 seconds without an answer: what waits is dropped, and there is silence until something is to be sent again.
+  /// 90 seconds without an answer: drops staged packets. Nothing more is sent until there is a new packet.
   private func giveUp(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     inBothSections {
       peer.send.pointee.hasStaged = false

@@ -1,16 +1,16 @@
 internal import NetworkTypes
 internal import Synchronization
 
-/// Of a peer that was taken away: the timestamp of the last initiation that it was sent, and when that was.
+/// The memory of a removed peer: the timestamp of the last initiation to it, and the time when it was sent.
 struct RemovedPeer {
-  /// More are not kept: a stranger is no reason to.
+  /// The maximum number of such entries.
   static let most = 1024
 
   let timestamp: Timestamp
   let at: UInt64
 }
 
-/// A peer as control sees it. Its lanes are freed with it: take them out of the shared state first.
+/// A peer as control sees it. Its send and receive states are freed with it: remove them from the shared state first.
 final class Peer {
   let index: PeerIndex
   let send: UnsafeMutablePointer<SendState>
@@ -23,33 +23,33 @@ final class Peer {
   /// Seconds; 0 is off.
   var persistentKeepalive: UInt16 = 0
 
-  // The handshake.
+  // Handshake state.
   var initiation: Initiation?
-  /// An initiation or a response: the next initiation keeps its distance.
+  /// The time of the last initiation or response: the next initiation keeps a distance from it.
   var lastHandshakeMessage: UInt64?
   var retransmitAt: UInt64?
   var attempts: UInt64 = 0
-  /// A cookie has already led to an initiation before its time.
+  /// A cookie has already caused an early initiation.
   var hasHurried = false
-  /// Of the peer's initiations: only a later one counts.
+  /// The timestamp of the peer's last initiation: only later ones are accepted.
   var latestTimestamp = Timestamp.zero
   var lastConsumed: UInt64?
-  /// Of ours.
+  /// The timestamp of our last initiation.
   var lastTimestampSent = Timestamp.zero
   var lastInitiationSent: UInt64 = 0
-  /// The peer would drop an initiation that is sent earlier, for it comes too soon after one before.
+  /// The earliest time of the next initiation: the peer would drop an earlier one, because it follows the last one too soon.
   var initiatesFrom: UInt64 = 0
 
-  // Sessions: what we send with, the one before it, and, as responder, the one that the initiator has not confirmed yet.
+  // Sessions: the current one for sending, the previous one, and, as responder, the next one, which the initiator has not confirmed yet.
   var current: Session?
   var previous: Session?
   var next: Session?
   var forgetAt: UInt64?
   var lastHandshake: (seconds: Int64, nanoseconds: UInt32) = (0, 0)
 
-  // Timers that are not marks of the lanes.
+  // Timers that do not depend on the marks of the send and receive states.
   var unansweredJitter: UInt64
-  /// The persistent keepalive counts from here where there was no traffic since.
+  /// The start of the persistent keepalive interval, if there was no traffic since.
   var persistentFrom: UInt64 = 0
 
   init(_ identity: PeerIdentity, index: PeerIndex, jitter: UInt64) {
@@ -80,12 +80,12 @@ final class Peer {
     return since > send.pointee.lastSent.load(ordering: .sequentiallyConsistent) ? since : nil
   }
 
-  /// The last authentic packet, either way.
+  /// The time of the last authentic packet in either direction.
   private var lastTraversal: UInt64 {
     max(send.pointee.lastSent.load(ordering: .relaxed), receive.pointee.lastReceived.load(ordering: .relaxed))
   }
 
-  /// When each of its timers is due, of those that are armed.
+  /// The time at which a timer is due; `nil` if it is not armed.
   func due(_ reason: EngineDeadline.Reason, hasEndpoint: Bool) -> UInt64? {
     switch reason {
     case .retransmit: retransmitAt

@@ -2,33 +2,33 @@ internal import Synchronization
 
 /// A peer as the sending section sees it.
 ///
-/// The two threads tell each other of their traffic by marks: moments, each written by one of them and read by both, in the order of a
-/// logical clock (a mark that follows another is never the same). The timers of data are computed of the marks, so a packet arms none:
-/// * something sent is unanswered while `unansweredSince` is after the peer's `lastReceived`;
-/// * something received is unacknowledged while `unacknowledgedSince` is after `lastSent`.
+/// The two threads inform each other of their traffic by marks. A mark is a time, written by one thread and read by both. Marks follow a
+/// logical clock: a later mark is never equal to an earlier one. The timers of data are computed from the marks, so a packet arms none:
+/// * sent data is unanswered while `unansweredSince` is after the peer's `lastReceived`;
+/// * received data is unacknowledged while `unacknowledgedSince` is after `lastSent`.
 struct SendState: ~Copyable {
-  /// Of the session that sends; `nil` without one.
+  /// The session for sending; `nil` if there is none.
   var session: UnsafeMutablePointer<SendingSession>?
-  /// Of the responder's session that its initiator has not confirmed yet.
+  /// The responder's session that its initiator has not confirmed yet.
   var next: UnsafeMutablePointer<SendingSession>?
   var endpoint: DatagramAddress?
-  /// What the receiving section has learned of the peer, until the sending section follows.
+  /// The changes that the receiving section has seen, until the sending section applies them.
   var news = PeerNews()
   let hasNews = Atomic<Bool>(false)
   var sentBytes: UInt64 = 0
-  /// Packets wait in the data path.
+  /// The data path has staged packets.
   var hasStaged = false
-  /// Control is not asked for a handshake before this moment again.
+  /// Control is not asked for another handshake before this time.
   var askAgainAt: UInt64 = 0
   var pendingWork = PendingWork()
-  /// The next lane that wants something of control.
+  /// The next send state in the list of peers with work for control.
   var nextPending = PrefixTrie.none
 
-  /// Any authentic packet sent.
+  /// The time of the last authentic packet sent.
   let lastSent = Atomic<UInt64>(0)
-  /// The first data sent since something came in.
+  /// The time of the first data sent since something was received.
   let unansweredSince = Atomic<UInt64>(0)
-  /// When control will look at the peer by itself. Written by control.
+  /// The time of control's next planned run for the peer. Written by control.
   let armed = Atomic<UInt64>(.max)
 
   struct PendingWork {
@@ -37,29 +37,29 @@ struct SendState: ~Copyable {
   }
 }
 
-/// What an authentic packet tells of where and in which session to answer. See `move(_:to:)`.
+/// The endpoint and session for answers, as the last authentic packet shows them. See `move(_:to:)`.
 struct PeerNews {
-  /// Where the peer has moved to.
+  /// The new source address of a peer that has moved.
   var source: DatagramAddress?
-  /// The local index of the session that its initiator has confirmed. It means nothing once that session is no longer the next one.
+  /// The local index of the session that its initiator has confirmed. It is ignored if that session is no longer the next one.
   var confirmed: UInt32?
 }
 
 /// A peer as the receiving section sees it.
 struct ReceiveState: ~Copyable {
-  /// Where the last authentic packet came from.
+  /// The source of the last authentic packet.
   var source: DatagramAddress?
   var receivedBytes: UInt64 = 0
-  /// More data came in after `unacknowledgedSince`.
+  /// More data arrived after `unacknowledgedSince`.
   var receivedMore = false
-  /// The session that its initiator has confirmed, until control has seen it.
+  /// The session that its initiator has confirmed, until control has processed it.
   var confirmed: UInt32?
   var pendingWork = PendingWork()
   var nextPending = PrefixTrie.none
 
-  /// Any authentic packet received.
+  /// The time of the last authentic packet received.
   let lastReceived = Atomic<UInt64>(0)
-  /// The first data received since something was sent.
+  /// The time of the first data received since something was sent.
   let unacknowledgedSince = Atomic<UInt64>(0)
 
   struct PendingWork {
@@ -68,20 +68,20 @@ struct ReceiveState: ~Copyable {
   }
 }
 
-/// Both lanes of a peer's place, or none where the place is free.
+/// The send and receive states in a peer's slot, or neither if the slot is free.
 struct PeerStates {
   var send: UnsafeMutablePointer<SendState>?
   var receive: UnsafeMutablePointer<ReceiveState>?
 }
 
-/// What both sections read. Control changes it while it holds both.
+/// State that both sections read. Control changes it while it holds both.
 struct SharedState {
   var states: UnsafeMutablePointer<PeerStates>
   var capacity: Int32
   var allowedIPs = AllowedIPs()
-  /// How to send to where a datagram came from. Asked when a peer has moved, not for a packet.
+  /// Returns how to send to a datagram's source. Called when a peer has moved, not per packet.
   let replyRoute: @Sendable (DatagramAddress) -> DatagramAddress
-  /// Guards every lane's `news`. Entered last, by either section, and only where a peer moves or confirms a session.
+  /// Guards the `news` of every send state. It is entered last, by either section, and only if a peer moves or confirms a session.
   fileprivate let news = Section()
 
   init(replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
@@ -109,13 +109,13 @@ struct SharedState {
   subscript(peer: PeerIndex) -> PeerStates { peer.slot >= 0 && peer.slot < capacity ? states[Int(peer.slot)] : PeerStates() }
 }
 
-/// A peer that has moved, or has confirmed a session. The answer to a packet can be sent as soon as the packet is delivered, before control
-/// looks at the peer. So the receiving section notes both when it authenticates the packet, and the sending section follows before it sends
-/// the next one. An answer to the old address is lost, and so is one in the old session where the peer has restarted.
+/// The handling of a peer that has moved, or has confirmed a session. The answer to a packet can be sent as soon as the packet is
+/// delivered, before control runs. So the receiving section records both when it authenticates the packet. The sending section applies them
+/// before it sends the next one. An answer to the old address is lost, and so is one in the old session if the peer has restarted.
 ///
-/// Of the pointer, and never inlined: else each packet would copy the state, and count references.
+/// It extends the pointer and is never inlined. Otherwise each packet would copy the state and count references.
 extension UnsafeMutablePointer<SharedState> {
-  /// From the receiving section.
+  /// Call it from the receiving section.
   @inline(never)
   func move(_ lane: UnsafeMutablePointer<SendState>, to source: DatagramAddress) {
     pointee.news.enter {
@@ -124,7 +124,7 @@ extension UnsafeMutablePointer<SharedState> {
     }
   }
 
-  /// From the receiving section: the first packet of the responder's session with this local index has come in.
+  /// Call it from the receiving section: the first packet of the responder's session with this local index has arrived.
   @inline(never)
   func confirm(_ lane: UnsafeMutablePointer<SendState>, _ index: UInt32) {
     pointee.news.enter {
@@ -133,7 +133,7 @@ extension UnsafeMutablePointer<SharedState> {
     }
   }
 
-  /// From the sending section, before it reads `endpoint` or `session`.
+  /// Call it from the sending section, before it reads `endpoint` or `session`.
   @inline(__always)
   func follow(_ lane: UnsafeMutablePointer<SendState>) {
     if lane.pointee.hasNews.load(ordering: .acquiring) { followNews(of: lane) }
@@ -152,13 +152,13 @@ extension UnsafeMutablePointer<SharedState> {
     lane.pointee.next = nil
   }
 
-  /// The peer's endpoint has been set by hand since it moved.
+  /// The peer's endpoint has been configured since the peer moved: discards the move.
   func forgetMove(of lane: UnsafeMutablePointer<SendState>) {
     pointee.news.enter { lane.pointee.news.source = nil }
   }
 }
 
-/// What the sending section alone changes.
+/// State that only the sending section changes.
 struct SendingState {
   var firstPending = PrefixTrie.none
   var noPeer: UInt64 = 0
@@ -167,7 +167,7 @@ struct SendingState {
   var expired: UInt64 = 0
 }
 
-/// What the receiving section alone changes.
+/// State that only the receiving section changes.
 struct ReceivingState {
   var sessions = IndexTable()
   var firstPending = PrefixTrie.none

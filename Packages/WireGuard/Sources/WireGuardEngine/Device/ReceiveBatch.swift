@@ -1,12 +1,12 @@
 package import NetworkTypes
 internal import Synchronization
 
-/// What a datagram turned out to be.
+/// The classification of a datagram.
 package enum Opened: Hashable, Sendable {
-  /// An IP packet of `length` bytes, authentic and from an address that is this peer's; the padding is not counted.
+  /// An authentic IP packet of `length` bytes without padding, from an address of this peer.
   case packet(length: Int, from: PeerIndex)
   case keepalive(from: PeerIndex)
-  /// Give it to `Engine.receiveHandshake`, after the section.
+  /// A handshake message: pass it to `Engine.receiveHandshake`, after the section.
   case handshake
   case dropped
 }
@@ -14,12 +14,12 @@ package enum Opened: Hashable, Sendable {
 /// The receiving section, while it is held.
 ///
 /// Buffer contract of `open`: for a record at `r` of `n` bytes, `r - 48 ..< r + n + 512` must be readable and writable memory of the
-/// caller; all of it is as before when `open` returns (records of one GRO datagram may lie one after another). The plaintext is written at
-/// `plaintext`; `plaintext - 64 ..< plaintext + n + 512` must be the caller's; the 64 before are kept, what lies behind the packet is
-/// overwritten with noise. The two ranges must not overlap. Unless it says `packet`, what is at `plaintext` is nothing to read: a forged
-/// packet's text is wiped.
+/// caller. All of it is restored when `open` returns, so records of one GRO datagram may lie one after another. The plaintext is written at
+/// `plaintext`; `plaintext - 64 ..< plaintext + n + 512` must belong to the caller. The 64 bytes before it are preserved; the bytes behind
+/// the packet are overwritten with noise. The two ranges must not overlap. Read `plaintext` only if the result is `packet`: the text of a
+/// forged packet is wiped.
 package struct ReceiveBatch: ~Copyable {
-  // First, because the thread sanitizer takes a value's first word for the address of what is reached through it.
+  // This is first, because the thread sanitizer takes a value's first word for the address of memory that is accessed through it.
   private let state: UnsafeMutablePointer<ReceivingState>
   private let shared: UnsafeMutablePointer<SharedState>
   package let now: Moment
@@ -65,7 +65,7 @@ package struct ReceiveBatch: ~Copyable {
     return accept(session, count: length, at: plaintext, from: source, recordLength: count)
   }
 
-  /// What is done with an authentic packet.
+  /// Handles an authentic packet.
   @inline(__always)
   private func accept(
     _ session: UnsafeMutablePointer<ReceivingSession>, count: Int, at plaintext: UnsafeMutableRawPointer, from source: DatagramAddress,
@@ -118,12 +118,12 @@ package struct ReceiveBatch: ~Copyable {
 }
 
 extension ReceiveState {
-  /// Any authentic packet comes in.
+  /// Records an authentic received packet.
   func noteReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) {
     lastReceived.store(max(now, send.pointee.unansweredSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
-  /// Data comes in. True where control has to be told, because it would look at the peer too late to acknowledge it.
+  /// Records received data. True if control must be told, because its next planned run is too late to acknowledge the data.
   mutating func noteDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) -> Bool {
     let sent = send.pointee.lastSent.load(ordering: .relaxed)
     guard unacknowledgedSince.load(ordering: .relaxed) <= sent else {
@@ -131,7 +131,7 @@ extension ReceiveState {
       return false
     }
     receivedMore = false
-    // As in `SendLane.noteDataSent`.
+    // As in `SendState.noteDataSent`.
     unacknowledgedSince.store(max(now, sent + 1), ordering: .sequentiallyConsistent)
     return send.pointee.armed.load(ordering: .sequentiallyConsistent) > now + ProtocolConstants.keepaliveTimeout
   }

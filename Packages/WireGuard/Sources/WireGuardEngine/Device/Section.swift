@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A stretch of work that one thread does at a time.
+/// A critical section, for one thread at a time.
 ///
-/// The standard library's mutex is invisible to the thread sanitizer, which would take each hand-over for a race; the order of the atomic
-/// word is what it sees. Nothing else needs it.
+/// The thread sanitizer does not see the standard library's mutex and would report each hand-over as a race. It does see the ordering of
+/// the atomic word, which exists only for it.
 final class Section: Sendable {
   private let lock = Mutex(())
   private let order = Atomic<UInt>(0)

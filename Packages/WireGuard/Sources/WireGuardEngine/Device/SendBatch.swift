@@ -1,28 +1,28 @@
 package import NetworkTypes
 internal import Synchronization
 
-/// What a `send` or `receive` leaves to do.
+/// The work that a `send` or `receive` leaves.
 package struct BatchOutcome: Hashable, Sendable {
   /// Call `Engine.advance` now: a handshake is wanted, a timer has to be set, or a peer has moved or confirmed a session.
   package var needsControl = false
 }
 
-/// Whether and where packets of a peer can go now.
+/// The possible destinations of a peer's packets now.
 package enum SendVerdict: Hashable, Sendable {
   case ready(DatagramAddress)
-  /// No session yet; a handshake is asked for. Keep the packet (at most `maximumStaged`, dropping the oldest), *before the section ends*.
+  /// No session yet; a handshake is requested. Stage the packet (at most `maximumStaged`, dropping the oldest) *before the section ends*.
   case stage
-  /// Drop it: the peer is gone, has no endpoint, or the packet would go into the tunnel that carries it.
+  /// Drop the packet: the peer was removed, has no endpoint, or the packet would enter the tunnel that carries it.
   case drop
 }
 
 /// The sending section, while it is held.
 ///
-/// Buffer contract of `seal`: records may lie one after another in one slab, and are sealed in ascending order. For a payload at `p` of
-/// `n` bytes, `p - 64 ..< p` must be the caller's memory (header at `p - 16`; the 48 before it are kept as they were) and so must
-/// `p ..< p + n + 15 + 528` (what lies behind the tag is overwritten with noise).
+/// Buffer contract of `seal`: records may lie one after another in one slab, and are sealed in ascending order. For a payload at `p` of `n`
+/// bytes, `p - 64 ..< p` must be the caller's memory (header at `p - 16`; the 48 bytes before it are preserved). So must `p ..< p + n + 15
+/// + 528`; the bytes behind the tag are overwritten with noise.
 package struct SendBatch: ~Copyable {
-  // First, because the thread sanitizer takes a value's first word for the address of what is reached through it.
+  // This is first, because the thread sanitizer takes a value's first word for the address of memory that is accessed through it.
   private let state: UnsafeMutablePointer<SendingState>
   private let shared: UnsafeMutablePointer<SharedState>
   package let now: Moment
@@ -35,7 +35,8 @@ package struct SendBatch: ~Copyable {
     self.state = state
   }
 
-  /// The peer whose allowed IPs hold the packet's destination. The packet begins with its IP header; a superpacket's first counts.
+  /// The peer whose allowed IPs contain the packet's destination. The packet begins with its IP header; the first header of a superpacket
+  /// counts.
   package mutating func route(_ packet: UnsafeRawBufferPointer) -> PeerIndex? {
     guard let base = packet.baseAddress else { return nil }
     let slot = shared.pointee.allowedIPs.slot(of: base, count: packet.count, isDestination: true)
@@ -44,7 +45,8 @@ package struct SendBatch: ~Copyable {
     return nil
   }
 
-  /// Whether `packet` (or superpacket) can go to the peer; once for each, before its `seal`s. Counts as sending for all timers.
+  /// Decides if `packet`, which may be a superpacket, can go to the peer. Call it once for each, before its `seal`s. It counts as sending
+  /// for all timers.
   package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
     let states = shared.pointee[peer]
     guard let lane = states.send, let receive = states.receive else { return .drop }
@@ -69,9 +71,9 @@ package struct SendBatch: ~Copyable {
     return .ready(endpoint)
   }
 
-  /// Pads and seals the `count` bytes at `payload` in place, in the session of a peer for which `prepare` said `ready` in this batch, and
-  /// writes the header before and the tag behind them. Gives the length of the record, which begins at `payload - 16`; 0 where the session
-  /// is used up and the packet has to be staged.
+  /// Pads and seals the `count` bytes at `payload` in place, and writes the header before and the tag behind them. The peer is one for
+  /// which `prepare` said `ready` in this batch. Returns the length of the record, which begins at `payload - 16`; 0 if the session is used
+  /// up and the packet has to be staged.
   package mutating func seal(_ count: Int, at payload: UnsafeMutableRawPointer, for peer: PeerIndex) -> Int {
     guard let lane = shared.pointee[peer].send, let session = lane.pointee.session else { return 0 }
     let length = session.seal(count, at: payload, mtu: mtu)
@@ -83,7 +85,7 @@ package struct SendBatch: ~Copyable {
     return length
   }
 
-  /// Puts the peer on control's list. A handshake is asked for once a second at most.
+  /// Adds the peer to control's list. Requests at most one handshake per second.
   private func ask(_ lane: UnsafeMutablePointer<SendState>, _ peer: PeerIndex, forHandshake: Bool) {
     if forHandshake {
       guard now.nanoseconds >= lane.pointee.askAgainAt else { return }
@@ -98,13 +100,13 @@ package struct SendBatch: ~Copyable {
 }
 
 extension UnsafeMutablePointer<SendingSession> {
-  /// Pads, writes the header, seals. 0 where the counter is used up.
+  /// Pads, writes the header and seals. 0 if the counter is used up.
   @inline(__always)
   func seal(_ count: Int, at payload: UnsafeMutableRawPointer, mtu: Int) -> Int {
     let counter = pointee.counter
     guard counter < ProtocolConstants.rejectAfterMessages else { return 0 }
     pointee.counter = counter + 1
-    // Padding hides the length a little, but must not make a packet longer than the MTU.
+    // Padding hides the length to some degree, but must not make a packet longer than the MTU.
     let rounded = (count + ProtocolConstants.paddingMultiple - 1) & ~(ProtocolConstants.paddingMultiple - 1)
     let padded = mtu > 0 ? Swift.max(count, Swift.min(rounded, mtu)) : rounded
     if padded > count { (payload + count).initializeMemory(as: UInt8.self, repeating: 0, count: padded - count) }
@@ -118,16 +120,16 @@ extension UnsafeMutablePointer<SendingSession> {
 }
 
 extension SendState {
-  /// Any authentic packet goes out.
+  /// Records an authentic sent packet.
   func noteSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) {
     lastSent.store(max(now, receive.pointee.unacknowledgedSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
-  /// Data goes out. True where control has to be told, because it would look at the peer too late for an answer that does not come.
+  /// Records sent data. True if control must be told, because its next planned run is too late for a missing answer.
   func noteDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) -> Bool {
     let received = receive.pointee.lastReceived.load(ordering: .relaxed)
     guard unansweredSince.load(ordering: .relaxed) <= received else { return false }
-    // In one order with control, which stores `armed` and then loads the marks: one of the two sees the other.
+    // Sequentially consistent with control, which stores `armed` and then loads the marks: at least one of the two sees the other.
     unansweredSince.store(max(now, received + 1), ordering: .sequentiallyConsistent)
     return armed.load(ordering: .sequentiallyConsistent) > now + ProtocolConstants.unansweredTimeout + ProtocolConstants.maximumJitter
   }

@@ -1,12 +1,12 @@
 internal import KeyMemory
 internal import NetworkTypes
 
-/// The secret under which this interface makes cookies; a new one every two minutes.
+/// The secret with which this interface creates cookies; it changes every two minutes.
 struct CookieSecret {
   private var secret = SecretBytes()
   private var createdAt: UInt64?
 
-  /// The cookie of an address *and port*: without the port, all behind one NAT would share it.
+  /// The cookie of an address *and port*: without the port, all hosts behind one NAT would share it.
   mutating func cookie(for source: DatagramAddress, at now: UInt64, entropy: Entropy) -> Cookie {
     if createdAt.map({ elapsed(since: $0, at: now) >= ProtocolConstants.cookieLifetime }) ?? true {
       secret = SecretBytes()
@@ -21,14 +21,14 @@ struct CookieSecret {
     return Cookie(mac)
   }
 
-  /// Whether the message's second MAC is made with the cookie of where it came from.
+  /// True if the second MAC was made with the cookie of the message's source.
   mutating func isSecondRight(_ message: UnsafeRawBufferPointer, from source: DatagramAddress, at now: UInt64, entropy: Entropy) -> Bool {
     let mac = MAC(message.address(message.count - 16))
     if createdAt == nil || mac == MAC() { return false }
     return cookie(for: source, at: now, entropy: entropy).mac(message.part(0, message.count - 16)) == mac
   }
 
-  /// The answer to a message that has to prove its address first; `macs` are those of our key.
+  /// The cookie reply to a message whose sender has to prove its address; `macs` are those of our key.
   mutating func reply(
     to message: UnsafeRawBufferPointer, from source: DatagramAddress, macs: MessageMACs, at now: UInt64, entropy: Entropy
   ) -> [UInt8] {
@@ -36,7 +36,7 @@ struct CookieSecret {
     var reply = [UInt8](repeating: 0, count: CookieReplyLayout.length)
     reply.withUnsafeMutableBytes { reply in
       reply.setWord(MessageType.cookieReply, at: 0)
-      // The sender's index is at the same place in both kinds.
+      // The sender's index has the same position in both types.
       reply.setWord(message.word(at: InitiationLayout.sender), at: CookieReplyLayout.receiver)
       entropy.fill(UnsafeMutableRawBufferPointer(rebasing: reply[CookieReplyLayout.nonce..<CookieReplyLayout.cookie]))
       macs.cookieKey.withUnsafeBytes { key in
@@ -51,21 +51,21 @@ struct CookieSecret {
   }
 }
 
-/// The cookie that a peer gave us.
+/// The cookie that a peer sent us.
 struct CookieState {
   private var cookie: Cookie?
   private var received: UInt64 = 0
-  /// The first MAC of the last message to the peer, while no cookie has come for it: a reply must answer it.
+  /// The first MAC of the last message to the peer, until a cookie for it arrives: a reply must answer that message.
   private var asked: MAC?
 
-  /// Signs a message for the peer.
+  /// Writes the MACs of a message to the peer.
   mutating func sign(_ message: UnsafeMutableRawBufferPointer, macs: MessageMACs, at now: UInt64) {
     let life = ProtocolConstants.cookieLifetime - ProtocolConstants.cookieLatency
     if elapsed(since: received, at: now) >= life { cookie = nil }
     asked = macs.sign(message, cookie: cookie)
   }
 
-  /// Takes a cookie reply; false where it is not the peer's answer to our last message.
+  /// Takes a cookie reply; false if it is not the peer's answer to our last message.
   mutating func take(_ reply: UnsafeRawBufferPointer, macs: MessageMACs, at now: UInt64) -> Bool {
     guard let asked else { return false }
     var value = MAC()

@@ -1,12 +1,12 @@
 internal import KeyMemory
 internal import NetworkTypes
 
-/// Which handshake messages are worth their four X25519, when there may be ten thousand a second.
+/// Decides which handshake messages are worth their four X25519 operations, at rates of up to ten thousand a second.
 ///
-/// Each source has a share: 20 a second, five at once, as in the kernel. What is within its sender's share counts towards the load; when
-/// that is used up, every sender has to prove its address by a cookie, until for a second no more have come than the share. What is beyond
-/// its sender's share uses idle time only, and never makes the load: one address, however loud, forces cookies on nobody but itself.
-/// Messages that prove their address have a share of their own, which senders of forged addresses cannot use up.
+/// Each source has a share: 20 a second, 5 at once, as in the kernel. Messages within their source's share count towards the load. When the
+/// capacity is used up, every sender has to prove its address by a cookie. That ends after a second in which no more messages came than the
+/// capacity. Messages beyond their source's share use idle time only and never count towards the load: a single address can force cookies
+/// only on itself. Messages with a proof have a separate share, which senders of forged addresses cannot use up.
 struct HandshakeAdmission {
   enum Verdict {
     case accept
@@ -15,7 +15,7 @@ struct HandshakeAdmission {
     case drop
   }
 
-  /// Messages a second that are answered without a cookie: 256 take some 4 % of a processor.
+  /// The number of messages per second that are answered without a cookie: 256 take about 4 % of a processor.
   static let capacity: UInt64 = 256
   static let sourceRate: UInt64 = 20
   static let sourceBurst: UInt64 = 5
@@ -24,7 +24,7 @@ struct HandshakeAdmission {
   private var loadedUntil: UInt64 = 0
   private var sources = SourceTable()
 
-  /// Whether cookies are asked of everybody.
+  /// True while all senders have to prove their address.
   func isUnderLoad(at now: UInt64) -> Bool { now < loadedUntil }
 
   mutating func judge(_ source: IPAddress, hasProof: Bool, at now: UInt64, entropy: Entropy) -> Verdict {
@@ -33,7 +33,8 @@ struct HandshakeAdmission {
       return !isUnderLoad(at: now) && device.take(at: now, leaving: Self.capacity / 2) ? .accept : .drop
     }
     if isUnderLoad(at: now) {
-      // While more come than could be answered the load goes on: who forges addresses is not to get each new second's share.
+      // While more messages arrive than the capacity, the load continues. Otherwise a sender of forged addresses would get the capacity of
+      // each new second.
       if sources.take(source, proven: false, at: now, entropy: entropy), !device.take(at: now, leaving: 0) {
         loadedUntil = now + ProtocolConstants.second
       }
@@ -48,12 +49,12 @@ struct HandshakeAdmission {
   }
 }
 
-/// So many at once, so many a second.
+/// A token bucket: a burst, and a rate per second.
 struct TokenBucket {
   /// Nanoseconds for each token.
   private let cost: UInt64
   private let full: UInt64
-  /// In nanoseconds of refilling.
+  /// The level, in nanoseconds of refilling.
   private var level: UInt64
   private var updated: UInt64 = 0
 
@@ -72,8 +73,8 @@ struct TokenBucket {
   }
 }
 
-/// Buckets of the sources seen last: 256 sets of four, found by a keyed hash; the one least recently used makes way. A source is an IPv4
-/// address or an IPv6 /64. Bounded, whoever sends. 96 kB, when it is first needed.
+/// Token buckets of the most recent sources: 256 sets of four, found by a keyed hash, with replacement of the least recently used. A source
+/// is an IPv4 address or an IPv6 /64. The size is fixed, whatever the senders do: 96 kB, allocated on first use.
 private struct SourceTable {
   private static let sets = 256
   private static let ways = 4
@@ -94,7 +95,7 @@ private struct SourceTable {
       entries = Array(repeating: Entry(), count: Self.sets * Self.ways)
       key = entropy.ephemeral()
     }
-    // The family tells ::/64 from an IPv4 address.
+    // The family distinguishes ::/64 from an IPv4 address.
     let high = source.family == .v4 ? UInt64(4) : source.high
     let low = source.family == .v4 ? source.low : 1 << 63
     var digest = MAC()

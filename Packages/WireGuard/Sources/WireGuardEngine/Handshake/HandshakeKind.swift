@@ -1,4 +1,4 @@
-/// The three messages of a handshake, told by type and length alone.
+/// The three messages of a handshake, identified by type and length alone.
 enum HandshakeKind {
   case initiation
   case response

@@ -11,12 +11,12 @@ struct Identity: Sendable {
   }
 }
 
-/// What two parties share before any handshake.
+/// The values that two parties share before any handshake.
 struct PeerIdentity: Sendable {
   let publicKey: PublicKey
-  /// X25519 of both static keys, computed once; `nil` where the peer's point is of low order, so that no handshake can succeed.
+  /// X25519 of both static keys, computed once; `nil` if the peer's point has low order, so that no handshake can succeed.
   let sharedSecret: SecretBytes?
-  /// All zeros is none.
+  /// All zeros mean no key.
   var presharedKey: SecretBytes
 
   init(_ publicKey: PublicKey, presharedKey: SecretBytes, ours: Identity?) {
@@ -28,7 +28,7 @@ struct PeerIdentity: Sendable {
   init(_ other: PeerIdentity, ours: Identity?) { self.init(other.publicKey, presharedKey: other.presharedKey, ours: ours) }
 }
 
-/// The keys of a session, seen from this side.
+/// The keys of a session, from the point of view of this side.
 struct TransportKeys {
   let sending: SecretBytes
   let receiving: SecretBytes

@@ -6,7 +6,7 @@ final class Initiation {
   private let state: SymmetricState
   private let ephemeral: SecretBytes
 
-  /// Writes all of the message but its MACs. `nil` where the peer's key cannot be used.
+  /// Writes the message without its MACs. `nil` if the peer's key is not usable.
   init?(
     to peer: PeerIdentity, from ours: Identity, localIndex: UInt32, timestamp: Timestamp, entropy: Entropy,
     into message: UnsafeMutableRawBufferPointer
@@ -30,7 +30,7 @@ final class Initiation {
     }
   }
 
-  /// The session's keys and the responder's index, of an authentic response. Another one changes nothing.
+  /// The session's keys and the responder's index, from an authentic response. A response that is not authentic changes nothing.
   func keys(
     from response: UnsafeRawBufferPointer, peer: PeerIdentity, ours: Identity
   ) -> (keys: TransportKeys, remoteIndex: UInt32)? {

@@ -1,11 +1,11 @@
 internal import CSodium
 
-/// The MACs at the end of handshake messages, for one receiver's public key: the first proves that the sender knows it, the second that the
-/// sender receives at the address that it sends from (section 5.4.4 and 5.4.7 of the paper).
+/// The MACs at the end of handshake messages, for one receiver's public key. The first proves that the sender knows the key. The second
+/// proves that the sender receives at its source address (sections 5.4.4 and 5.4.7 of the paper).
 package struct MessageMACs: Sendable {
-  /// Keys the first MAC.
+  /// The key of the first MAC.
   private let macKey: PublicKey
-  /// Encrypts cookie replies of the key's owner.
+  /// The key that encrypts cookie replies of the key's owner.
   let cookieKey: PublicKey
 
   package init(receiver: PublicKey) {
@@ -21,7 +21,7 @@ package struct MessageMACs: Sendable {
     return result
   }
 
-  /// Writes both; the second is zeros where there is no cookie. Gives the first, which a cookie reply answers to.
+  /// Writes both MACs; the second is zeros if there is no cookie. Returns the first, which a cookie reply answers.
   func sign(_ message: UnsafeMutableRawBufferPointer, cookie: Cookie?) -> MAC {
     let first = mac1(message.readable)
     first.store(to: message.address(message.count - 32))
@@ -30,10 +30,10 @@ package struct MessageMACs: Sendable {
     return first
   }
 
-  /// Writes the first, and no proof of an address.
+  /// Writes only the first MAC, without a proof of the address.
   package func sign(_ message: UnsafeMutableRawBufferPointer) { _ = sign(message, cookie: nil) }
 
-  /// In constant time.
+  /// Compares in constant time.
   func isFirstRight(_ message: UnsafeRawBufferPointer) -> Bool { mac1(message) == MAC(message.address(message.count - 32)) }
 
   private func mac1(_ message: UnsafeRawBufferPointer) -> MAC {
@@ -45,7 +45,7 @@ package struct MessageMACs: Sendable {
   }
 }
 
-/// 16 bytes. Compared in constant time.
+/// A MAC of 16 bytes. Compared in constant time.
 struct MAC: Equatable, Sendable {
   private var words: (UInt64, UInt64) = (0, 0)
 
@@ -63,13 +63,13 @@ struct MAC: Equatable, Sendable {
   static func == (a: MAC, b: MAC) -> Bool { (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) == 0 }
 }
 
-/// What proves an address: a MAC of it under a secret of the receiver.
+/// The proof of an address: a MAC of it under a secret of the receiver.
 struct Cookie: Sendable {
   private(set) var value: MAC
 
   init(_ value: MAC) { self.value = value }
 
-  /// The second MAC, over all before it.
+  /// The second MAC, over all bytes before it.
   func mac(_ signed: UnsafeRawBufferPointer) -> MAC {
     var mac = MAC()
     withUnsafeBytes(of: value) { key in withUnsafeMutableBytes(of: &mac) { BLAKE2s.mac(key: key, signed, into: $0.address(0)) } }

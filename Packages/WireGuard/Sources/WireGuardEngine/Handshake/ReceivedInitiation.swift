@@ -1,11 +1,11 @@
-/// The responder's side of the handshake: an initiation is read in two steps, because whose it is is known after the first.
+/// The responder's side of the handshake. An initiation is read in two steps, because the sender is known only after the first.
 final class ReceivedInitiation {
   let remoteIndex: UInt32
   let initiator: PublicKey
   private let state: SymmetricState
   private let ephemeral: PublicKey
 
-  /// Decrypts who sent it: one X25519. `nil` where it was not made for our key.
+  /// Decrypts the sender's public key, with one X25519. `nil` if the message was not made for our key.
   init?(_ message: UnsafeRawBufferPointer, ours: Identity) {
     remoteIndex = message.word(at: InitiationLayout.sender)
     ephemeral = PublicKey(message.address(InitiationLayout.ephemeral))
@@ -22,7 +22,7 @@ final class ReceivedInitiation {
     initiator = sender
   }
 
-  /// Decrypts when it was made, which only the peer itself can have written. `nil` where it is forged.
+  /// Decrypts the timestamp, which only the peer itself can have written. `nil` if it is forged.
   func timestamp(_ message: UnsafeRawBufferPointer, peer: PeerIdentity) -> Timestamp? {
     guard let sharedSecret = peer.sharedSecret else { return nil }
     let key = state.key(mixing: sharedSecret)
@@ -32,7 +32,7 @@ final class ReceivedInitiation {
     }
   }
 
-  /// Writes all of the response but its MACs, and gives the session's keys. Once, after `timestamp`.
+  /// Writes the response without its MACs, and returns the session's keys. Call it once, after `timestamp`.
   func respond(
     to peer: PeerIdentity, localIndex: UInt32, entropy: Entropy, into response: UnsafeMutableRawBufferPointer
   ) -> TransportKeys? {

@@ -2,12 +2,12 @@ internal import KeyMemory
 
 /// Noise's chaining key and transcript hash (https://noiseprotocol.org/noise.html, section 5.2), for Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s.
 ///
-/// The key that encrypts is derived anew before each use, so its nonce is always 0.
+/// A new encryption key is derived before each use, so its nonce is always 0.
 final class SymmetricState {
   private let chainingKey: SecretBytes
   private var hash: PublicKey
 
-  /// The state that every handshake begins with, up to its prologue, which is WireGuard's identifier.
+  /// The initial state of every handshake, up to its prologue, which is WireGuard's identifier.
   private static let start: (chainingKey: PublicKey, hash: PublicKey) = {
     Sodium.start()
     var chainingKey = PublicKey()
@@ -22,7 +22,7 @@ final class SymmetricState {
     return (chainingKey, hash)
   }()
 
-  /// The responder's static key is known to both sides before they begin.
+  /// Both sides know the responder's static key in advance.
   init(responder: PublicKey) {
     chainingKey = Self.start.chainingKey.withUnsafeBytes { SecretBytes(copying: $0.address(0)) }
     hash = Self.start.hash
@@ -34,7 +34,7 @@ final class SymmetricState {
     hash = other.hash
   }
 
-  /// A message is tried on a copy: a forged one must leave no trace.
+  /// Each message is tried on a copy: a forged one must not change the state.
   func copy() -> SymmetricState { SymmetricState(copying: self) }
 
   func mix(hash data: UnsafeRawBufferPointer) {
@@ -43,7 +43,7 @@ final class SymmetricState {
     hash = next
   }
 
-  /// What an ephemeral key does with a preshared key in the pattern: it goes into both.
+  /// Mixes an ephemeral key into the hash and the chaining key, as patterns with a preshared key require.
   func mix(ephemeral key: PublicKey) {
     key.withUnsafeBytes {
       mix(hash: $0)
@@ -51,17 +51,17 @@ final class SymmetricState {
     }
   }
 
-  /// Mixes a secret in without a message after it.
+  /// Mixes a secret in, without a field that uses the key.
   func mix(_ secret: SecretBytes) { BLAKE2s.derive(from: chainingKey, secret.buffer, chainingKey) }
 
-  /// Mixes a secret in, and gives the key for the field after it.
+  /// Mixes a secret in and returns the key for the next field.
   func key(mixing secret: SecretBytes) -> SecretBytes {
     let key = SecretBytes()
     BLAKE2s.derive(from: chainingKey, secret.buffer, chainingKey, key)
     return key
   }
 
-  /// The same for the preshared key, which also goes into the transcript.
+  /// The same for the preshared key, which is mixed into the transcript too.
   func key(mixingPreshared secret: SecretBytes) -> SecretBytes {
     let extra = SecretBytes()
     let key = SecretBytes()
@@ -81,7 +81,7 @@ final class SymmetricState {
     return true
   }
 
-  /// The two transport keys: the initiator's to send with, then the responder's.
+  /// The two transport keys: first the initiator's sending key, then the responder's.
   func split() -> (SecretBytes, SecretBytes) {
     let first = SecretBytes()
     let second = SecretBytes()

@@ -1,10 +1,10 @@
 /// A TAI64N label, 12 bytes that sort as numbers: big-endian seconds, offset by 2^62 and ten leap seconds, and nanoseconds.
 ///
-/// https://cr.yp.to/libtai/tai64.html. Only its growing matters to the receiver.
+/// https://cr.yp.to/libtai/tai64.html. The receiver only checks that it increases.
 struct Timestamp: Hashable, Comparable, Sendable {
   static let length = 12
   static let zero = Timestamp(seconds: 0, nanoseconds: 0)
-  /// A little under 17 ms, as in the kernel: finer would tell an observer of this machine's clock and load.
+  /// A little less than 17 ms, as in the kernel: a finer one would reveal this machine's clock and load to an observer.
   static let granularity: UInt32 = 1 << 24
 
   let seconds: UInt64
@@ -15,8 +15,8 @@ struct Timestamp: Hashable, Comparable, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The next one to send: of the wall clock, whitened; but where that has gone backwards, just after the last one sent, because
-  /// the peer refuses what is not later.
+  /// The next timestamp to send, from the rounded wall clock. If the clock has gone backwards, it is just after the last one sent, because
+  /// the peer rejects timestamps that are not later.
   init(_ time: EngineTime, after last: Timestamp) {
     let seconds = (1 << 62) &+ 10 &+ UInt64(bitPattern: time.wallSeconds)
     let now = Timestamp(seconds: seconds, nanoseconds: time.wallNanoseconds / Self.granularity * Self.granularity)

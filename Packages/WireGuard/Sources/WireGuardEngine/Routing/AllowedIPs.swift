@@ -1,11 +1,12 @@
 internal import NetworkTypes
 
-/// Whose inner addresses are whose: where a packet goes, and who may send from an address. The longest prefix decides.
+/// The allowed IPs of all peers: the destination peer of a packet, and the permitted source addresses of each peer. The longest prefix
+/// decides.
 struct AllowedIPs {
   private var v4 = FamilyTable()
   private var v6 = FamilyTable()
 
-  /// One family. A single address is the longest prefix there is, so the hash table is asked first.
+  /// The table of one family. A single address is the longest possible prefix, so the hash table is searched first.
   private struct FamilyTable {
     var hosts = HostTable()
     var nets = PrefixTrie()
@@ -61,7 +62,7 @@ struct AllowedIPs {
 
   private func found(_ slot: Int32) -> PeerIndex? { slot < 0 ? nil : PeerIndex(slot: slot) }
 
-  /// The peer's slot for a source (`isDestination` false) or destination of the packet that begins here; `none` too where it is not an IP
+  /// The peer's slot for the source (`isDestination` false) or destination of the packet that begins here. Also `none` if it is not an IP
   /// packet with a whole header.
   @inline(__always)
   func slot(of packet: UnsafeRawPointer, count: Int, isDestination: Bool) -> Int32 {
@@ -79,7 +80,7 @@ struct AllowedIPs {
     }
   }
 
-  /// Entries of all tables, for tests.
+  /// The number of entries in all tables, for tests.
   var nodeCount: Int { v4.nets.nodeCount + v6.nets.nodeCount + v4.hosts.count + v6.hosts.count }
 }
 

@@ -1,5 +1,5 @@
-/// Prefixes of a single address, most of what a hub with many peers has: a hash table, which the trie is asked after. Open addressing, at
-/// most half full. What is in it is the administrator's choice, not the senders'. Its owner frees it.
+/// A hash table of single-address prefixes, the most common kind on a hub with many peers. The trie is searched after it. Open addressing,
+/// at most half full. The administrator chooses its contents, not the senders. Its owner frees it.
 struct HostTable {
   private struct Entry {
     var high: UInt64 = 0
@@ -42,7 +42,7 @@ struct HostTable {
     while entries[place].value >= 0, entries[place].high != high || entries[place].low != low { place = next(place) }
     guard entries[place].value >= 0 else { return }
     count -= 1
-    // What follows moves up, so that no search ends at the gap.
+    // Move the following entries up, so that no search ends at the gap.
     var gap = place
     var probe = next(gap)
     while entries[probe].value >= 0 {

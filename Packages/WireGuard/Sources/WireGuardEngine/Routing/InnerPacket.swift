@@ -1,8 +1,8 @@
 internal import NetworkTypes
 
 enum InnerPacket {
-  /// The length that the IP header of a decrypted packet tells; `nil` where that is no IP packet, or longer than what came: what is
-  /// behind it is padding.
+  /// The length in the IP header of a decrypted packet. `nil` if it is not an IP packet, or if the length exceeds the data. Bytes behind it
+  /// are padding.
   @inline(__always)
   static func length(_ packet: UnsafeRawPointer, count: Int) -> Int? {
     guard count >= 20 else { return nil }
@@ -17,8 +17,8 @@ enum InnerPacket {
     }
   }
 
-  /// Whether the packet is a datagram of this very session on its way to the peer, led back into the tunnel that it came out of. A message
-  /// of another tunnel to the same peer, which somebody behind us may have, is none.
+  /// True if the packet is a datagram of this session on its way to the peer, routed back into its own tunnel. A message of another tunnel
+  /// to the same peer, which a host behind us may have, does not count.
   static func isOwnDatagram(_ packet: UnsafeRawBufferPointer, to endpoint: DatagramAddress, index: UInt32) -> Bool {
     guard packet.count >= 20 else { return false }
     let address: IPAddress

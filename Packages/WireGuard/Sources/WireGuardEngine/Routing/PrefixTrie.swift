@@ -1,6 +1,6 @@
 internal import NetworkTypes
 
-/// Longest-prefix match of one family: a binary trie without nodes of one child, in one piece of memory. An address is 128 bits, IPv4 in
+/// Longest-prefix match of one family: a binary trie without nodes of one child, in one allocation. An address is 128 bits, with IPv4 in
 /// the uppermost. Both sections read it; control changes it while it holds both. Its owner frees it.
 struct PrefixTrie {
   static let none: Int32 = -1
@@ -10,7 +10,7 @@ struct PrefixTrie {
     var low: UInt64
     var maskHigh: UInt64
     var maskLow: UInt64
-    /// What bit decides between the children; the prefix's length.
+    /// The prefix's length, which is also the bit that selects a child.
     var length: Int32
     var value: Int32
     var children: (Int32, Int32) = (none, none)
@@ -27,7 +27,7 @@ struct PrefixTrie {
   private var nodes: UnsafeMutablePointer<Node>
   private var capacity: Int32 = 8
   private var used: Int32 = 0
-  /// Nodes given back, linked by their first child.
+  /// A free list of nodes, linked by their first child.
   private var free: Int32 = none
   private var root: Int32 = none
 
@@ -35,7 +35,7 @@ struct PrefixTrie {
 
   func deallocate() { nodes.deallocate() }
 
-  /// The value of the longest prefix that holds the address; `none` where no prefix does.
+  /// The value of the longest prefix that contains the address; `none` if no prefix does.
   @inline(__always)
   func lookUp(_ high: UInt64, _ low: UInt64) -> Int32 {
     var best = Self.none
@@ -119,13 +119,13 @@ struct PrefixTrie {
     let only = children.0 >= 0 ? children.0 : children.1
     link(parent.place, parent.side, only)
     release(place)
-    // A fork that is left with one child goes too.
+    // Also remove a fork that is left with one child.
     guard only < 0, parent.place >= 0, nodes[Int(parent.place)].value < 0 else { return }
     link(grandparent.place, grandparent.side, nodes[Int(parent.place)].child(!parent.side))
     release(parent.place)
   }
 
-  /// Nodes in use.
+  /// The number of nodes in use.
   var nodeCount: Int {
     var count = Int(used)
     var place = free

@@ -1,5 +1,5 @@
-/// Local indices to sessions: open addressing, at most half full. The indices are random, so they are their own hash; a message's index
-/// is anybody's choice, but the table is not. Owned by the receiving section.
+/// A table from local indices to sessions: open addressing, at most half full. The indices are random, so they are their own hash. A sender
+/// can choose the index of a message, but not the contents of the table. The receiving section owns it.
 struct IndexTable {
   private var slots: UnsafeMutablePointer<Slot>
   private var capacity: Int
@@ -41,7 +41,7 @@ struct IndexTable {
     while slots[place].session != nil, slots[place].index != index { place = next(place) }
     guard slots[place].session != nil else { return }
     count -= 1
-    // What follows moves up, so that no search ends at the gap.
+    // Move the following entries up, so that no search ends at the gap.
     var gap = place
     var probe = next(gap)
     while slots[probe].session != nil {

@@ -1,4 +1,4 @@
-/// Which of the last 8128 counters have come in (RFC 6479): a ring of bits that moves a word at a time. Its owner frees it.
+/// A window of the last 8128 received counters (RFC 6479): a ring of bits that moves by whole words. Its owner frees it.
 struct ReplayWindow {
   static let size: UInt64 = (words - 1) * 64
   private static let words: UInt64 = 128
@@ -13,7 +13,7 @@ struct ReplayWindow {
 
   func deallocate() { ring.deallocate() }
 
-  /// Whether the counter is new; asked before the packet is known to be authentic, so nothing changes.
+  /// True if the counter is new. It is called before authentication, so it changes nothing.
   @inline(__always)
   func admits(_ counter: UInt64) -> Bool {
     if counter > highest { return true }
@@ -21,7 +21,7 @@ struct ReplayWindow {
     return ring[Int(counter >> 6 & (Self.words - 1))] & (1 << (counter & 63)) == 0
   }
 
-  /// Notes the counter of an authentic packet; call only where `admits` is true.
+  /// Records the counter of an authentic packet; call it only if `admits` is true.
   @inline(__always)
   mutating func note(_ counter: UInt64) {
     let block = counter >> 6

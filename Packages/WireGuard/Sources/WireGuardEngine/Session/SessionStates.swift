@@ -1,11 +1,11 @@
 internal import KeyMemory
 
-/// A session as the sending section sees it. In memory of its own, so that the two threads do not share a cache line.
+/// A session as the sending section sees it. It has separate memory, so that the two threads do not share a cache line.
 struct SendingSession {
   let key: UnsafeRawPointer
   let localIndex: UInt32
   let remoteIndex: UInt32
-  /// Of the next message. Only the sending section counts, so no number is used twice.
+  /// The counter of the next message. Only the sending section increments it, so no number is used twice.
   var counter: UInt64 = 0
   let createdAt: UInt64
   let isInitiator: Bool
@@ -29,17 +29,18 @@ struct ReceivingSession {
   let createdAt: UInt64
   let isInitiator: Bool
   var window = ReplayWindow()
-  /// A responder's session is used for sending only after the initiator has proven, by a first message, that it has it.
+  /// A responder's session is used for sending only after the initiator's first message proves that it has the session.
   var awaitsConfirmation: Bool
   var askedForRekey = false
 }
 
-/// A session as control sees it: what owns the keys, and the memory of both lanes. Retire it from both sections before letting go of it.
+/// A session as control sees it. It owns the keys and the memory of the send and receive states. Retire it from both sections before you
+/// release it.
 final class Session {
   let localIndex: UInt32
   let sending: UnsafeMutablePointer<SendingSession>
   let receiving: UnsafeMutablePointer<ReceivingSession>
-  /// False after our key was changed: such a session only receives, to its end.
+  /// False after our key was changed: such a session only receives, until it expires.
   var maySend = true
   private let keys: TransportKeys
 

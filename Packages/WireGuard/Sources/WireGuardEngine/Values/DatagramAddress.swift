@@ -1,18 +1,18 @@
 public import NetworkTypes
 
-/// Where a datagram came from or goes to: an address, a port, and for a link-local IPv6 address the index of its link (0 elsewhere); and
-/// which of our own addresses it came to or is to leave from.
+/// The remote end of a datagram: an address, a port, and for a link-local IPv6 address the index of its link (0 otherwise). It also has the
+/// local address at which the datagram arrived or from which it is sent.
 ///
-/// Trivially copied, unlike `Endpoint`, which may be a name: it is compared for every packet.
+/// It is trivially copied, unlike `Endpoint`, which may be a name: it is compared for every packet.
 public struct DatagramAddress: Hashable, Sendable, LosslessStringConvertible {
   public let address: IPAddress
   /// 0 to 65535.
   public let port: UInt16
-  /// The index of the link of a link-local IPv6 address; 0 elsewhere.
+  /// The index of the link of a link-local IPv6 address; 0 otherwise.
   public let scope: UInt32
   package var local = LocalAddress.any
 
-  /// Our end, of the same family: the address in two words as in `IPAddress`, and the link by which the datagram came.
+  /// The local end, of the same family: the address in two words as in `IPAddress`, and the link on which the datagram arrived.
   package struct LocalAddress: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64
@@ -24,7 +24,7 @@ public struct DatagramAddress: Hashable, Sendable, LosslessStringConvertible {
       self.link = link
     }
 
-    /// The routing table's choice.
+    /// The routing table chooses.
     package static let any = LocalAddress(high: 0, low: 0, link: 0)
   }
 
@@ -34,13 +34,13 @@ public struct DatagramAddress: Hashable, Sendable, LosslessStringConvertible {
     self.scope = scope
   }
 
-  /// `192.0.2.1:51820` or `[2001:db8::1]:51820`; a zone is not read.
+  /// Parses `192.0.2.1:51820` or `[2001:db8::1]:51820`; a zone is not accepted.
   public init?(_ text: String) {
     guard let endpoint = Endpoint(text), let address = endpoint.address else { return nil }
     self.init(address, port: endpoint.port)
   }
 
-  /// Without our end.
+  /// The address without the local end.
   package var remote: DatagramAddress {
     var copy = self
     copy.local = .any

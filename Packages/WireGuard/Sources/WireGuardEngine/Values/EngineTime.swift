@@ -1,11 +1,11 @@
 public import NetworkTypes
 
-/// The two clocks that the engine is told of: one that never steps, for every timer; and the wall's, for the timestamp in an initiation
-/// and the time of the last handshake that wg(8) shows.
+/// The two clocks of the engine: a monotonic clock for every timer, and the wall clock for the timestamp in an initiation and the time of
+/// the last handshake in wg(8).
 public struct EngineTime: Hashable, Sendable {
-  /// Of the clock that never steps, and that goes on while the machine sleeps.
+  /// The monotonic clock, which continues while the machine sleeps.
   public let moment: Moment
-  /// Since 1970, without leap seconds.
+  /// Seconds since 1970, without leap seconds.
   public let wallSeconds: Int64
   /// 0 to 999,999,999.
   public let wallNanoseconds: UInt32
@@ -17,6 +17,6 @@ public struct EngineTime: Hashable, Sendable {
   }
 }
 
-/// Of a clock that may be read by two threads in the other order: never negative.
+/// The time between two readings of a clock. Two threads may read it in the opposite order: the result is never negative.
 @inline(__always)
 func elapsed(since then: UInt64, at now: UInt64) -> UInt64 { now > then ? now - then : 0 }

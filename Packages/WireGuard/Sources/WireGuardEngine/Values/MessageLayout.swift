@@ -1,4 +1,4 @@
-/// Where the fields of the messages are (section 5.4 of the paper). All numbers are little-endian.
+/// The layout of the messages (section 5.4 of the paper). All numbers are little-endian.
 enum MessageType {
   /// The first word of a message: its type, and three zero bytes.
   static let initiation: UInt32 = 1

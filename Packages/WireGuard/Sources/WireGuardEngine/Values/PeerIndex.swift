@@ -1,4 +1,4 @@
-/// A peer's place in the engine. Places are used again after a peer is removed; `EngineEffect.removed` says so first.
+/// A peer's slot in the engine. Slots are reused after a peer is removed; `EngineEffect.removed` reports that first.
 package struct PeerIndex: Hashable, Sendable {
   package let slot: Int32
 
