@@ -150,7 +150,7 @@ package final class SimulatedMachine {
       },
       resolveNeighbour: { [unowned self] address, link in
         neighbours.requests.append("\(address) on \(link.name)")
-        whenNeighbourIsAsked(address)
+        neighbours.whenAsked(address)
       })
   }
 
@@ -309,7 +309,7 @@ package final class SimulatedMachine {
 
 extension LocalTime {
   /// Seconds since Monday's midnight.
-  fileprivate var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
+  var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
 }
 
 /// A pending probe: its sender keeps it, and releasing it cancels it.

@@ -1,4 +1,5 @@
 package import AgentCore
+package import KernelModel
 package import NetworkTypes
 package import RoamwardCore
 
