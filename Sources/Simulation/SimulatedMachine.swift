@@ -216,7 +216,8 @@ package final class SimulatedMachine {
       noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = disk.unfinishedLinks.insert(link) } },
       forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = disk.unfinishedLinks.remove(link) } },
       startedCommands: { [unowned self] in disk.startedCommands },
-      noteCommand: { [unowned self] tunnel, command in pass("note the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = command }
+      noteCommand: { [unowned self] tunnel, command in
+        pass("note the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = command }
       },
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = nil } },
       overrides: { [unowned self] in disk.overrides },

@@ -80,7 +80,8 @@ import Testing
       life.machine.run(for: .milliseconds(100))
     }
     #expect(
-      (2...12).contains(life.machine.resolver.changes.count - before), "\(life.machine.resolver.changes.count - before) changes in a minute")
+      (2...12).contains(life.machine.resolver.changes.count - before), "\(life.machine.resolver.changes.count - before) changes in a minute"
+    )
     #expect(life.status.notes.contains { $0.text.contains("taken away") && $0.text.contains("dns: none") })
     #expect(try life.tunnel().state == "connected")
     life.machine.run(for: .seconds(61))

@@ -49,7 +49,8 @@ struct LastGoodTests {
       """, limit: 120)
     #expect(
       seen.lines.prefix(11) == [
-        "[watched]", "corp.yaml: broken at line 16; its last known good version of 20", "1", "[as it was]", "[1,1]", "2", "0", "[for root alone]",
+        "[watched]", "corp.yaml: broken at line 16; its last known good version of 20", "1", "[as it was]", "[1,1]", "2", "0",
+        "[for root alone]",
         "[open]", "[guarded]", "0",
       ], "\(seen)")
   }
