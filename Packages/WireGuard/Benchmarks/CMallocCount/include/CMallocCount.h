@@ -5,4 +5,7 @@
 /// How often memory was allocated, or a piece made larger or smaller, since the program began.
 unsigned long cmalloc_count(void);
 
+/// Counts at another place from now on, such as memory that other processes read.
+void cmalloc_count_in(unsigned long *place);
+
 #endif
