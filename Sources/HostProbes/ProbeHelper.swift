@@ -103,6 +103,23 @@ package final class ProbeHelper {
     return ErrandRun(id, self)
   }
 
+  /// Ends the process, because the machine has left the network that it spoke to: if it was taken over there, it must not answer for the
+  /// next one. Tasks that are still wanted go to a new process.
+  package func renew() {
+    guard helper != nil else { return }
+    stop()
+    for id in open.keys.sorted() where open[id]?.isSent == true {
+      if let task = open[id], task.handler != nil {
+        open[id] = Open(errand: task.errand, passage: task.passage, handler: task.handler)
+        waiting.append(id)
+      } else {
+        open[id] = nil
+      }
+    }
+    waiting.sort()
+    if waiting.isEmpty { idleSince = .now } else { start() }
+  }
+
   fileprivate func isWaiting(_ id: UInt32) -> Bool { open[id]?.isSent == false }
 
   fileprivate func cancel(_ id: UInt32) {

@@ -151,7 +151,7 @@ package final class SimulatedMachine {
       resolveNeighbour: { [unowned self] address, link in
         neighbours.requests.append("\(address) on \(link.name)")
         neighbours.whenAsked(address)
-      })
+      }, leave: { [unowned self] in probing.departures += 1 })
   }
 
   /// Begins a step of another program, which takes some time.

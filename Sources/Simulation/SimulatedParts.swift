@@ -21,6 +21,8 @@ package struct SimulatedProbing {
   package var time = Duration.milliseconds(100)
   /// Each request: URL and link.
   package var requests: [String] = []
+  /// How often the agent has ended the process that speaks to strangers, because it left their network.
+  package var departures = 0
 }
 
 /// Neighbours on the links.

@@ -48,6 +48,23 @@ import Testing
     #expect(life.status.probes.map(\.answer) == ["ok"] && life.status.probes.map(\.reason) == ["answered 200"])
   }
 
+  @Test("the process that speaks to strangers ends with each network and each sleep, not while the network stays")
+  func departures() throws {
+    let life = WatchedAgent(Sample.tunnel(rules: rules), on: office)
+    answers(life, .response(status: 200))
+    life.start()
+    life.machine.run(for: .seconds(100))
+    #expect(life.machine.probing.departures == 0)
+    life.move(to: cafe)
+    #expect(life.machine.probing.departures == 1)
+    life.move(to: office)
+    #expect(life.machine.probing.departures == 2)
+    life.machine.sleep(for: .seconds(3600))
+    life.agent.woke()
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.probing.departures == 3)
+  }
+
   @Test("back in the office the tunnel stays until the beacon has proven it anew")
   func proof() throws {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: office)

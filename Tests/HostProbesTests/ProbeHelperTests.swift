@@ -141,6 +141,37 @@ struct ProbeHelperTests {
     #expect(isGone)
   }
 
+  @Test("on another network it is another process, which gets what is still wanted")
+  func renewed() throws {
+    let seen: [String] = try inNamespaces {
+      try onLoop { loop, done in
+        var answers = [TinyHTTPServer.Answer.stay(""), .stay(""), .text(fine)]
+        let server = try TinyHTTPServer(on: loop) { _ in answers.count > 1 ? answers.removeFirst() : answers[0] }
+        let helper = ProbeHelper(on: loop)
+        helper.renew()
+        #expect(helper.process == nil, "nothing is started for a network without tasks")
+        var kept: [Any?] = [server, helper]
+        var obsolete: ProbeRun? = probe(server, by: helper, on: loop) { _ in Issue.record("an answer to an obsolete probe") }
+        var first: Int32?
+        kept.append(
+          probe(server, by: helper, on: loop) { reply in
+            let process = helper.process
+            helper.renew()
+            done(["\(reply)", "gone \(first.map(exists) == false)", "another \(process != first)", "idle \(helper.process == nil)"])
+          })
+        kept.append(
+          try loop.at(.now + .milliseconds(700)) {
+            first = helper.process
+            withExtendedLifetime(obsolete) {}
+            obsolete = nil
+            helper.renew()
+          })
+        return (kept, { kept })
+      }
+    }
+    #expect(seen == ["\(ProbeReply.response(status: 200))", "gone true", "another true", "idle true"])
+  }
+
   @Test("it is ended when there has been no errand for a while, not while there is one, and is started for the next")
   func idle() throws {
     var patience = ProbeHelper.Patience()

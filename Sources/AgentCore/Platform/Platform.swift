@@ -101,15 +101,18 @@ package struct NetworkPlatform {
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?
   /// Makes the kernel resolve a neighbour's hardware address on this link; the result arrives as an event.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void
+  /// Ends the process that read this network's answers. If it was taken over there, it must not answer for the next network.
+  package var leave: () -> Void
 
   package init(
     resolve: @escaping (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> Cancellation?,
     probe: @escaping (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?,
-    resolveNeighbour: @escaping (IPAddress, LinkFacts) -> Void
+    resolveNeighbour: @escaping (IPAddress, LinkFacts) -> Void, leave: @escaping () -> Void
   ) {
     self.resolve = resolve
     self.probe = probe
     self.resolveNeighbour = resolveNeighbour
+    self.leave = leave
   }
 }
 

@@ -20,11 +20,17 @@ final class Prober {
   /// Sets the network as the host's own sources report it, before results of probes are added.
   func attach(to network: NetworkSnapshot) {
     link = network.primaryLink
-    perform(machine.attach(to: network, at: platform.clock.now()))
+    follow { $0.attach(to: network, at: platform.clock.now()) }
   }
 
   /// Handles wake-up: earlier answers count only after a new query confirms them.
-  func wake() { perform(machine.wake(at: platform.clock.now())) }
+  func wake() { follow { $0.wake(at: platform.clock.now()) } }
+
+  private func follow(_ change: (inout ProbeMachine) -> [ProbeMachine.Effect]) {
+    let attachment = machine.attachment
+    perform(change(&machine))
+    if machine.attachment != attachment { platform.network.leave() }
+  }
 
   func want(_ evidence: Set<Evidence>) { perform(machine.want(evidence, at: platform.clock.now())) }
 

@@ -68,7 +68,7 @@ extension NetworkPlatform {
       probe: { request, link, done in
         Cancellation(probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done))
       },
-      resolveNeighbour: machine.resolveNeighbour)
+      resolveNeighbour: machine.resolveNeighbour, leave: helper.renew)
   }
 }
 

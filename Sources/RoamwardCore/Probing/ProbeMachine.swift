@@ -36,7 +36,7 @@ package struct ProbeMachine: Hashable, Sendable {
 
   let check: ConnectivityCheck?
   private(set) var records: [Inquiry: Record] = [:]
-  private var attachment = 0
+  package private(set) var attachment = 0
   private var serial = 0
   /// All identities of this network since the machine attached to it. A network that does not fit all of them is another one.
   private var identities: [NetworkIdentity] = []
