@@ -17,7 +17,7 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 # Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one
 # Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
-  -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
+  -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
 release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)

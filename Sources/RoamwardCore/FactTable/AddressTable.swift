@@ -34,7 +34,7 @@ extension FactTable {
     "gateway", kind: nil, fact: gateways.key, "The default gateway.", example: "192.168.7.1",
     reading: .list(.gatewayAddress) { $0.compactMap { IPAddress($0) } }, write: { .list($0.map(\.description)) },
     constants: { $0.map { .address($0) } },
-    holds: { wanted in { context in Truth(context.link.gateways.contains(where: wanted.contains)) } },
+    holds: { wanted in { context in Truth(context.link.gateways.contains { wanted.contains($0) }) } },
     found: { context, wanted, holds in
       let found = context.link.gateways
       return found.isEmpty ? "no gateway" : "gateway \(list(found)) \(relation(holds, to: wanted.map(\.description)))"

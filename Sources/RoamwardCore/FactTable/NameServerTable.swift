@@ -28,7 +28,7 @@ extension FactTable {
     example: "corp.example", reading: .list(.domainPattern) { DomainList($0.compactMap { DomainPattern($0) }) },
     write: { .list($0.map(\.description)) },
     constants: { $0.compactMap { if case .within(let name) = $0 { .domain(name) } else { nil } } },
-    holds: { domains in { context in context.link.searchDomains.truth { $0.contains(where: domains.holds) } } },
+    holds: { domains in { context in context.link.searchDomains.truth { $0.contains { domains.holds($0) } } } },
     found: { context, domains, holds in
       describe(context.link.searchDomains, as: "dns-domain") { found in
         guard !found.isEmpty else { return "no dns-domain" }
