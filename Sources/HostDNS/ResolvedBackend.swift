@@ -21,28 +21,35 @@ package final class ResolvedBackend {
   private var bus: SystemBus?
   /// Whether the service answers.
   private(set) package var answer: Answer<Bool> = .pending(reason: "it has not answered yet")
-  /// Its settings of a link, by the link's index.
-  private var links: [UInt32: LinkResolver] = [:]
-  /// Links to read, by index.
-  private var watched: [UInt32: String] = [:]
-  /// Links of other programs that claim every name too (`~.`), by index.
-  private var rivals: Set<UInt32> = []
-  /// Links that were configured, by index.
-  private var touched: Set<UInt32> = []
-  /// The completion of the present change.
-  private var whenChanged: ((String?) -> Void)?
+  private var links = ResolvedLinks()
   /// Servers set here at any time: its list of all servers may still include them.
   private(set) var lastServers: Set<IPAddress> = []
-  private var isAsking = false
-  private var isStale = false
+  private var pending = PendingChange()
+  private var query = Query()
   private var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
-  private var timer: EventSource?
+  /// The next query of a service that has not answered.
+  private var retry: EventSource?
   private var notice: EventSource?
-  /// The time limits of the pending query and change.
-  private var limit: EventSource?
-  private var changeLimit: EventSource?
-  private var round = 0
-  private var changeNumber = 0
+
+  /// The present change; at most one at a time.
+  private struct PendingChange {
+    /// How many there were: an answer to an earlier one is recognised by it.
+    var number = 0
+    var completion: ((String?) -> Void)?
+    var limit: EventSource?
+  }
+
+  /// The present query of all links; at most one at a time.
+  private struct Query {
+    /// How many there were: an answer to an earlier one is recognised by it.
+    var number = 0
+    var isOpen = false
+    /// Whether the state may have changed since it was sent.
+    var isStale = false
+    var limit: EventSource?
+    /// Called when it has ended.
+    var completions: [() -> Void] = []
+  }
 
   /// `changed`: called when its state differs from before.
   package init(on loop: EventLoop, busAddress: String? = nil, changed: @escaping () -> Void) {
@@ -56,10 +63,10 @@ package final class ResolvedBackend {
     guard let links else {
       bus?.disconnect()
       bus = nil
-      timer = nil
-      (isAsking, isStale) = (false, false)
+      retry = nil
+      (query.isOpen, query.isStale) = (false, false)
       answer = .pending(reason: "it has not answered yet")
-      (self.links, watched, touched) = ([:], [:], [])
+      self.links = ResolvedLinks()
       finishReading()
       return finishChange("it is not needed any more")
     }
@@ -67,28 +74,18 @@ package final class ResolvedBackend {
       answer = .unavailable(reason: "it speaks for another network namespace than this one")
       return
     }
-    let isMore = !Set(links.keys).isSubset(of: watched.keys)
-    watched = links
-    self.links = self.links.filter { links[$0.key] != nil }
-    touched.formIntersection(links.keys)
+    let isMore = self.links.watch(links)
     if bus == nil { open() } else if isMore { refresh() }
   }
 
   /// Its last known settings of the links, by name.
-  package var known: [String: LinkResolver] {
-    Dictionary(links.compactMap { index, resolver in watched[index].map { ($0, resolver) } }) { first, _ in first }
-  }
+  package var known: [String: LinkResolver] { links.known }
 
   /// Names of links that this agent has configured.
-  package var touchedLinks: Set<String> { Set(touched.compactMap { watched[$0] }) }
+  package var touchedLinks: Set<String> { links.touchedNames }
 
   /// Names of other links that claim every name.
-  package var rivalLinks: [String] {
-    rivals.subtracting(watched.keys).sorted().compactMap { index in
-      var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
-      return if_indextoname(index, &name).map { String(cString: $0) }
-    }
-  }
+  package var rivalLinks: [String] { links.rivalNames }
 
   /// Whether it has answered, or will not.
   package var isSettled: Bool { if case .pending = answer { false } else { true } }
@@ -99,8 +96,7 @@ package final class ResolvedBackend {
   package func set(_ resolver: LinkResolver, link: String, then done: @escaping (String?) -> Void) {
     let index = if_nametoindex(link)
     guard index > 0 else { return done("there is no link \(link)") }
-    touched.insert(index)
-    watched[index] = link
+    links.touch(index, link)
     lastServers.formUnion(resolver.servers)
     let number = BusArgument.int32(Int32(bitPattern: index))
     let servers = resolver.servers.map { server -> BusArgument in
@@ -124,7 +120,7 @@ package final class ResolvedBackend {
     let index = if_nametoindex(link)
     guard index > 0 else { return done(nil) }
     change([("RevertLink", [.int32(Int32(bitPattern: index))]), ("FlushCaches", [])], of: link) { [weak self] problem in
-      if problem == nil { self?.touched.remove(index) }
+      if problem == nil { self?.links.forget(index) }
       done(problem)
     }
   }
@@ -134,11 +130,11 @@ package final class ResolvedBackend {
     guard let bus, case .value = answer else { return done("systemd-resolved does not answer") }
     var open = calls.count
     var problem: String?
-    whenChanged = done
-    changeNumber += 1
-    let changeNumber = changeNumber
+    pending.number += 1
+    pending.completion = done
+    let number = pending.number
     // The limit includes the read that follows.
-    changeLimit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
+    pending.limit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
     for (method, arguments) in calls {
       bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
         if case .failure(let error) = result, !(error.isUnknownMethod && !method.hasPrefix("SetLinkDNS") && method != "SetLinkDomains") {
@@ -147,7 +143,7 @@ package final class ResolvedBackend {
         open -= 1
         guard open == 0, let self else { return }
         // The state that it then shows is the result.
-        whenRead.append { [weak self] in if let self, self.changeNumber == changeNumber { finishChange(problem) } }
+        query.completions.append { [weak self] in if let self, pending.number == number { finishChange(problem) } }
         refresh()
       }
     }
@@ -155,21 +151,17 @@ package final class ResolvedBackend {
 
   /// Ends the change, only once.
   private func finishChange(_ problem: String?) {
-    let done = whenChanged
-    whenChanged = nil
-    changeLimit = nil
+    let done = pending.completion
+    (pending.completion, pending.limit) = (nil, nil)
     done?(problem)
   }
 
   // MARK: Reading
 
-  /// Called when the present read has ended.
-  private var whenRead: [() -> Void] = []
-
   /// Reads again, because the known state may be outdated.
   package func refresh() {
     guard bus != nil else { return finishReading() }
-    if isAsking { isStale = true } else { ask() }
+    if query.isOpen { query.isStale = true } else { ask() }
   }
 
   private func open() {
@@ -184,8 +176,8 @@ package final class ResolvedBackend {
       self?.refresh()
     }
     bus.closed = { [weak self] reason in
-      self?.isAsking = false
-      self?.round += 1
+      self?.query.isOpen = false
+      self?.query.number += 1
       self?.fell(silent: reason)
     }
     bus.connect()
@@ -209,34 +201,33 @@ package final class ResolvedBackend {
   /// Sends one query for each link, and one that shows whether the service runs.
   private func ask() {
     guard let bus else { return finishReading() }
-    timer = nil
-    isAsking = true
-    isStale = false
-    round += 1
-    let round = round
+    retry = nil
+    (query.isOpen, query.isStale) = (true, false)
+    query.number += 1
+    let number = query.number
     // A bus that accepts a connection and then stays silent has no time limits of its own.
-    limit = try? loop.at(.now + Self.patience * 1.5) { [weak self] in
-      guard let self, isAsking, self.round == round else { return }
-      self.round += 1
+    query.limit = try? loop.at(.now + Self.patience * 1.5) { [weak self] in
+      guard let self, query.isOpen, query.number == number else { return }
+      query.number += 1
       heard([:], BusError(name: "org.freedesktop.DBus.Error.Timeout", message: ""))
     }
     var found: [UInt32: LinkResolver] = [:]
     var failure: BusError?
-    var open = watched.count + 1
+    var open = links.watched.count + 1
     let answered = { [weak self] in
       open -= 1
-      if let self, open == 0, self.round == round { heard(found, failure) }
+      if let self, open == 0, query.number == number { heard(found, failure) }
     }
     bus.call(
       Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("Domains")], within: Self.patience
     ) { [weak self] result in
       switch result {
       case .failure(let error): failure = error
-      case .success(let values): self?.rivals = claimsOfRoot(values.first)
+      case .success(let values): self?.links.claimants = claimsOfRoot(values.first)
       }
       answered()
     }
-    for index in watched.keys {
+    for index in links.watched.keys {
       bus.call(
         Self.service, "\(Self.path)/link/_3\(index)", "org.freedesktop.DBus.Properties", "GetAll",
         [.string("org.freedesktop.resolve1.Link")], within: Self.patience
@@ -249,33 +240,33 @@ package final class ResolvedBackend {
   }
 
   private func heard(_ found: [UInt32: LinkResolver], _ failure: BusError?) {
-    isAsking = false
-    limit = nil
+    query.isOpen = false
+    query.limit = nil
     if let failure {
       take(.unavailable(reason: failure.isAbsence ? "it does not run" : failure.description), [:])
       // A running service that does not answer is queried again; the start of one is announced by a signal.
       if !failure.isAbsence {
-        timer = try? loop.at(.now + backoff.fail()) { [weak self] in self?.refresh() }
+        retry = try? loop.at(.now + backoff.fail()) { [weak self] in self?.refresh() }
       }
     } else {
       bus?.isWell()
       backoff.reset()
       take(.value(true), found)
     }
-    if isStale { ask() } else { finishReading() }
+    if query.isStale { ask() } else { finishReading() }
   }
 
   private func take(_ new: Answer<Bool>, _ found: [UInt32: LinkResolver]) {
-    guard new != answer || found != links else { return }
+    let isNew = links.take(found)
+    guard isNew || new != answer else { return }
     answer = new
-    links = found
     // The notification waits until a query in progress has returned.
     notice = try? loop.at(.now) { [changed] in changed() }
   }
 
   private func finishReading() {
-    let waiting = whenRead
-    whenRead = []
+    let waiting = query.completions
+    query.completions = []
     for done in waiting { done() }
   }
 }
