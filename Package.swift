@@ -70,6 +70,11 @@ let package = Package(
       name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"],
       path: "Packages/WireGuard/Sources/CWireGuardConfinement",
       cSettings: strictC),
+    .target(name: "CTransportCipher", path: "Packages/WireGuard/Sources/CTransportCipher", cSettings: strictC),
+    // Loads Intel's and OpenSSL's ChaCha20-Poly1305 where they are installed.
+    .target(
+      name: "CCipherLibraries", dependencies: ["CTransportCipher"], path: "Packages/WireGuard/Sources/CCipherLibraries",
+      cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CBlake2", path: "Packages/WireGuard/Sources/CBlake2", providers: [.apt(["libb2-dev"])]),
@@ -104,13 +109,14 @@ let package = Package(
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
     // is needed is linked in: the shared library brings libgomp.
-    engine("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
+    engine(
+      "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")]),
     engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
     engine(
       "WireGuardDataPath",
       uses: [
         "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
-        "CWireGuardIO",
+        "CWireGuardIO", "CCipherLibraries", "CTransportCipher", "CSodium",
       ]),
 
     // Text in, values out; and the words of the local socket.
@@ -271,12 +277,16 @@ let package = Package(
         "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
-    engineTests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+    .target(
+      name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Packages/WireGuard/Tests/CFaultyCipher", cSettings: strictC),
+    engineTests(
+      "WireGuardEngineTests",
+      uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     engineTests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
     engineTests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),

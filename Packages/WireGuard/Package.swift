@@ -41,17 +41,21 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
 
+    .target(name: "CTransportCipher", cSettings: strictC),
+    // Loads Intel's and OpenSSL's ChaCha20-Poly1305 where they are installed.
+    .target(name: "CCipherLibraries", dependencies: ["CTransportCipher"], cSettings: strictC),
     .systemLibrary(name: "CBlake2", providers: [.apt(["libb2-dev"])]),
     .target(name: "CWireGuardIO", cSettings: strictC),
     .target(name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"], cSettings: strictC),
     // Of libb2 what is needed is linked in: the shared library brings libgomp.
-    target("WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2"], links: [.linkedLibrary(":libb2.a")]),
+    target(
+      "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")]),
     target("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
     target(
       "WireGuardDataPath",
       uses: [
         "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
-        "CWireGuardIO",
+        "CWireGuardIO", "CCipherLibraries", "CTransportCipher", "CSodium",
       ]),
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"], swiftSettings: strict),
@@ -69,12 +73,13 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "LinuxIO", "NetworkTypes", "CNamespace"], path: "Tests/TestSupport",
       swiftSettings: strict),
 
+    .target(name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Tests/CFaultyCipher", cSettings: strictC),
     tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
     tests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
     tests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
   ]

@@ -25,6 +25,7 @@ struct UserspaceWireGuardTests {
         try wireGuard.configure("rw0", device, observed: nil)
         let state = try #require(try wireGuard.read("rw0"))
         #expect(device.isSatisfied(by: state))
+        #expect(state.cipher?.hasPrefix("lib") == true)
         #expect(state.peers.first { $0.endpoint != nil }?.endpoint == Endpoint("192.0.2.1:51820"))
         #expect(try dump("rw0") == expectedDump(device))
 

@@ -62,6 +62,7 @@ extension Agent {
       failure: supervisor.machine.failure?.description, failureCode: supervisor.machine.failure?.code,
       notes: announcer.problems.filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
+    report.cipher = device?.cipher
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds
     }

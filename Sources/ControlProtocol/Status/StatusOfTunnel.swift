@@ -36,6 +36,8 @@ extension StatusReport {
     package var timers: [Timer]
     package var link: String?
     package var engine: String?
+    /// The library that encrypts its packets, and its version.
+    package var cipher: String?
     package var endpoint: String?
     /// The last handshake, in whole seconds.
     package var lastHandshake: Timestamp?
@@ -101,7 +103,7 @@ extension StatusReport {
       case overrideReason = "override-reason"
       case overrideLifetime = "override-lifetime"
       case isWanted = "wanted"
-      case table, timers, link, engine, endpoint
+      case table, timers, link, engine, cipher, endpoint
       case lastHandshake = "last-handshake"
       case receivedBytes = "received-bytes"
       case sentBytes = "sent-bytes"
@@ -131,6 +133,7 @@ extension StatusReport {
         case .timers: "Timers, the next first."
         case .link: "Its link; null: it has none."
         case .engine: "The engine that runs it."
+        case .cipher: "The library that encrypts its packets, and its version; null: the engine does not say."
         case .endpoint: "Address and port of its peer."
         case .lastHandshake: "The newest handshake with any peer, in whole seconds."
         case .receivedBytes: "Received from its peers."

@@ -42,6 +42,8 @@ package struct WireGuardState: Hashable, Sendable {
   package var listenPort: UInt16
   package var firewallMark: UInt32
   package var peers: [Peer]
+  /// The library that encrypts packets, and its version; `nil`: the kernel does, or the engine does not say.
+  package var cipher: String?
 
   package init(
     engine: WireGuardEngine, publicKey: WireGuardKey? = nil, listenPort: UInt16 = 0, firewallMark: UInt32 = 0, peers: [Peer] = []

@@ -75,6 +75,7 @@ extension WireGuardState {
       publicKey = secret.isZero ? nil : secret.publicKey
     case "listen_port": listenPort = try read(key, number(value, UInt16.self))
     case "fwmark": firewallMark = try read(key, number(value, UInt32.self))
+    case "cipher": cipher = String(value.prefix(64))
     default: break
     }
   }

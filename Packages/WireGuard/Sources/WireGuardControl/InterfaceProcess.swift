@@ -22,9 +22,9 @@ package struct InterfaceProcess {
   private let end: FileDescriptor
 
   /// Creates the link (down) and the configuration socket, and starts the program. `isAttached`: the interface ends when this value is
-  /// released.
+  /// released. `cipher`: the name of the library for transport messages; `nil`: the fastest.
   package init(
-    _ name: String, program: String, socketDirectory: String, offloads: Offloads = .all, isAttached: Bool = false
+    _ name: String, program: String, socketDirectory: String, offloads: Offloads = .all, cipher: String? = nil, isAttached: Bool = false
   ) throws(SystemError) {
     try Folder.make(socketDirectory, mode: 0o755)
     let path = "\(socketDirectory)/\(name).sock"
@@ -38,6 +38,7 @@ package struct InterfaceProcess {
       guard folder.number >= 0 else { throw .last("watch \(socketDirectory)") }
       let (ours, theirs) = try SocketSource.channel()
       var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
+      if let cipher { arguments += ["--cipher", cipher] }
       if isAttached { arguments.append("--attached") }
       FaultPoint.pass("before starting \(program) \(name)")
       // The environment contains only the owner's mark (`MarkedProcess`).

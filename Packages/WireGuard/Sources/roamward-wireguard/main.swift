@@ -5,13 +5,16 @@ import WireGuardDataPath
 
 // No argument parser: it would double this program's memory use.
 private let usage = """
-  usage: roamward-wireguard [--no-offload] LINK
+  usage: roamward-wireguard [--no-offload] [--cipher LIBRARY] LINK
 
   Run a WireGuard interface in user space. Creates the link and runs in the foreground until the link, or its socket in
   /var/run/wireguard, is removed. Configure it with wg(8). The agent starts it when a policy needs it.
   Needs CAP_NET_ADMIN; the process that handles packets has no privileges.
 
     --no-offload               Disable the kernel's offloads: one system call per packet.
+    --cipher LIBRARY           Encrypt packets with this library: libipsec-mb, libcrypto or libsodium. Without it, the
+                               fastest that is installed is chosen soon after the start, by a measurement.
+    --version                  Show the version, and the library that would be chosen now.
     --socket-directory FOLDER  Create the link's socket in this folder.
     -h, --help                 Show this help.
 
@@ -21,6 +24,7 @@ private struct Arguments {
   var link: String?
   var offloads = Offloads.all
   var socketDirectory = "/var/run/wireguard"
+  var cipher: CipherLibrary?
   /// Internal mode, started by the program itself or by the agent: without privileges, on passed descriptors.
   var isAtWork = false
   var isAttached = false
@@ -33,6 +37,9 @@ private struct Arguments {
       case "--socket-directory":
         guard let folder = rest.popFirst() else { return nil }
         socketDirectory = folder
+      case "--cipher":
+        guard let library = rest.popFirst().flatMap({ CipherLibrary(rawValue: $0) }) else { return nil }
+        cipher = library
       case "--at-work": isAtWork = true
       case "--attached": isAttached = true
       case "--offloads":
@@ -50,7 +57,8 @@ private struct Arguments {
 private func host(_ link: String, _ arguments: Arguments) throws(SystemError) -> Int32 {
   let loop = try DescriptorLoop()
   let interface = try InterfaceProcess(
-    link, program: "/proc/self/exe", socketDirectory: arguments.socketDirectory, offloads: arguments.offloads, isAttached: true)
+    link, program: "/proc/self/exe", socketDirectory: arguments.socketDirectory, offloads: arguments.offloads,
+    cipher: arguments.cipher?.rawValue, isAttached: true)
   var serving: DescriptorLoop.Source?
   serving = try loop.whenReadable(interface.socketsDescriptor) { if !interface.sockets.serve() { serving?.cancel() } }
   let sources = [
@@ -68,8 +76,22 @@ private func say(_ text: String, on descriptor: Int32) {
   try? FileDescriptor(owning: dup(descriptor)).writeAll(Array(text.utf8))
 }
 
+/// The version, and what a tunnel that starts now would use.
+private func version() -> String {
+  let choice = LoadedCiphers().choose()
+  func microseconds(_ duration: Duration) -> String { "\((duration / .nanoseconds(10)).rounded() / 100) µs" }
+  let measured = choice.durations.sorted { $0.value < $1.value }
+    .map { "  \($0.key.rawValue): \(microseconds($0.value)) to seal and open 1,424 bytes\n" }
+  let rejected = choice.rejections.map { "  not \($0.library.rawValue): \($0.reason)\n" }
+  return "roamward-wireguard 0.1.0\ncipher: \(choice.description)\n" + (measured + rejected).joined()
+}
+
 private func run() -> Int32 {
   let words = CommandLine.arguments.dropFirst()
+  if words.contains("--version") {
+    say(version(), on: 1)
+    return 0
+  }
   if words.contains("-h") || words.contains("--help") {
     say(usage, on: 1)
     return 0
@@ -81,7 +103,7 @@ private func run() -> Int32 {
   do throws(SystemError) {
     // In the internal mode, the link's name is only for process lists.
     if let link = arguments.link, !arguments.isAtWork { return try host(link, arguments) }
-    try InterfaceAtWork.run(offloads: arguments.offloads, isAttached: arguments.isAttached)
+    try InterfaceAtWork.run(offloads: arguments.offloads, cipher: arguments.cipher, isAttached: arguments.isAttached)
     return 0
   } catch {
     say("roamward-wireguard: \(error)\n", on: 2)

@@ -2,6 +2,7 @@ import Glibc
 import LinuxIO
 import TestSupport
 import Testing
+import WireGuardDataPath
 
 private let script = "\(#filePath)".replacingLastComponent(by: "interoperation.bash")
 private let canRun =
@@ -23,15 +24,22 @@ struct InteroperationTests {
     ])
   func together(cases: String) throws { try run(with: "wireguard-go", cases) }
 
+  @Test("speak to one another, with each library that may encrypt", arguments: CipherLibrary.allCases.map(\.rawValue))
+  func ciphers(cipher: String) throws {
+    let isThere = cipher == CipherLibrary.libsodium.rawValue || LoadedCiphers(only: CipherLibrary(rawValue: cipher)).rejections.isEmpty
+    guard isThere else { return print("not run: \(cipher) does not work on this machine") }
+    try run(with: "wireguard-go", "datagrams rekey_under_load", cipher: cipher)
+  }
+
   @Test("two of ours: the inner ECN bits are shown outside, DSCP is not, and a mark on the way is seen inside")
   func marks() throws { try run(with: "roamward-wireguard", "marks") }
 
-  private func run(with peer: String, _ cases: String) throws {
+  private func run(with peer: String, _ cases: String, cipher: String = "") throws {
     // Whatever is started ends with the script, however that ends.
     let outcome = try TestSupport.run(
       ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer]
         + cases.split(separator: " ").map(String.init),
-      environment: ["ROAMWARD_BIN": Self.programs], limit: .seconds(580))
+      environment: ["ROAMWARD_BIN": Self.programs, "INTEROPERATION_CIPHER": cipher], limit: .seconds(580))
     #expect(outcome.code == 0, "\(outcome.output)")
   }
 

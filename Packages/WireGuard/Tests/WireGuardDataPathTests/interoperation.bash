@@ -8,8 +8,8 @@
 #          before
 #
 # Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our program;
-# $INTEROPERATION_BYTES is how much a TCP connection carries (8 MiB; fewer for a machine in software). Ends with status 0 where everything
-# held; otherwise says what did not.
+# $INTEROPERATION_CIPHER is the library that encrypts (none: the fastest), and $INTEROPERATION_BYTES how much a TCP connection carries (8
+# MiB; fewer for a machine in software). Ends with status 0 where everything held; otherwise says what did not.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -83,7 +83,7 @@ start() {
   case $what in
   kernel) ip -n "$end" link add wg0 type wireguard ;;
   wireguard-go) at "$end" env WG_PROCESS_FOREGROUND=1 wireguard-go --foreground wg0 >"$work/$end.log" 2>&1 & ;;
-  *) at "$end" "$ROAMWARD_BIN/roamward-wireguard" "${options[@]}" wg0 >"$work/$end.log" 2>&1 & ;;
+  *) at "$end" "$ROAMWARD_BIN/roamward-wireguard" ${INTEROPERATION_CIPHER:+--cipher "$INTEROPERATION_CIPHER"} "${options[@]}" wg0 >"$work/$end.log" 2>&1 & ;;
   esac
   [[ $what == kernel ]] || programs+=($!)
   program[$end]=${programs[-1]:-}

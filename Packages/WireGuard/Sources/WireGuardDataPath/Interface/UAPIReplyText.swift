@@ -9,13 +9,14 @@ struct UAPIReplyText {
   /// Only the result: 0, or an `errno` value.
   init(code: Int32) { line("errno", code == 0 ? "0" : "-\(code)", isLast: true) }
 
-  /// The complete state, for `get=1`.
-  init(_ state: EngineState, port: UInt16, mark: UInt32) {
+  /// The complete state, for `get=1`. `cipher` is no part of the protocol; wg(8) and others skip keys that they do not know.
+  init(_ state: EngineState, port: UInt16, mark: UInt32, cipher: String) {
     // The buffer must never move while it grows: the old copy would not be wiped.
     bytes.reserveCapacity(512 + state.peers.reduce(0) { $0 + 640 + $1.allowedIPs.count * 64 })
     if let key = state.privateKey { line("private_key", key) }
     if port != 0 { line("listen_port", "\(port)") }
     if mark != 0 { line("fwmark", "\(mark)") }
+    line("cipher", cipher)
     for peer in state.peers { describe(peer) }
     line("errno", "0", isLast: true)
   }

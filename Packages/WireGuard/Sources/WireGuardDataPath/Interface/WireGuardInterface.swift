@@ -1,19 +1,20 @@
 internal import CWireGuardIO
 internal import Glibc
-package import LinuxIO
+internal import LinuxIO
 internal import NetworkTypes
-package import WireGuardControl
+internal import WireGuardControl
 internal import WireGuardEngine
 
 /// A running WireGuard interface: the engine, its data path and their control, on an event loop of its own.
 ///
 /// All descriptors are opened for it in advance: it needs no privilege.
-package final class WireGuardInterface {
+final class WireGuardInterface {
   private let loop: DescriptorLoop
   private let engine: Engine
   private let replyRoute: ReplyRoute
   private let path: DataPath
   private let sockets: SocketSource
+  private let ciphers: CipherSelection
   private var server: UAPIServer?
   private var link: LinkWatch?
   private var sources: [DescriptorLoop.Source] = []
@@ -34,11 +35,13 @@ package final class WireGuardInterface {
 
   /// Starts at once. `listener` is a listening unix socket. `sockets` is asked when the interface comes up, or when another port or mark is
   /// set.
-  package init(
-    _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, on loop: DescriptorLoop
+  init(
+    _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, ciphers: CipherSelection,
+    on loop: DescriptorLoop
   ) throws(SystemError) {
     self.loop = loop
     self.sockets = sockets
+    self.ciphers = ciphers
     let replyRoute = try ReplyRoute()
     self.replyRoute = replyRoute
     engine = Engine { replyRoute($0) }
@@ -215,7 +218,9 @@ package final class WireGuardInterface {
   // MARK: Configuration
 
   private func answer(_ call: UAPICall, _ bytes: [UInt8]) -> UAPIReplyText {
-    guard case .set(let change) = call else { return UAPIReplyText(engine.state, port: port, mark: mark) }
+    guard case .set(let change) = call else {
+      return UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description)
+    }
     let newPort = change.listenPort ?? port
     let newMark = change.firewallMark ?? mark
     if newPort != port || newMark != mark || change.listenPort == 0 && port != 0 {

@@ -6,3 +6,11 @@ enum Sodium {
 
   static func start() { precondition(isReady, "libsodium does not start") }
 }
+
+extension UnsafeMutableRawPointer {
+  package var octets: UnsafeMutablePointer<UInt8> { assumingMemoryBound(to: UInt8.self) }
+}
+
+extension UnsafeRawPointer {
+  package var octets: UnsafePointer<UInt8> { assumingMemoryBound(to: UInt8.self) }
+}

@@ -1,16 +1,19 @@
 internal import CSodium
+internal import CTransportCipher
 
-/// ChaCha20-Poly1305 (RFC 8439) for transport messages, without additional data, as two calls of libsodium instead of one.
+/// ChaCha20-Poly1305 (RFC 8439) for transport messages, without additional data: by the library that the process has chosen
+/// (CTransportCipher), otherwise as two calls of libsodium instead of one.
 ///
 /// libsodium's ChaCha20 works on 512 bytes at a time, and is slow with the remainder. Here one call encrypts a block of zeros and the
 /// payload, rounded up to 512, with the counter at 0. The block becomes the Poly1305 key. A second call computes Poly1305. Both take two
 /// thirds of the time of the AEAD call and give the same bytes. See decision 10.
-enum TransportCipher {
+package enum TransportCipher {
   /// Bytes before the payload that are used temporarily and restored.
-  static let headroom = 64
+  package static let headroom = 64
   /// The maximum number of bytes behind the payload that are overwritten: the tag, and the round-up to 512.
-  static let tailroom = 528
-  static let tag = 16
+  package static let tailroom = 528
+  /// Bytes of the tag behind the ciphertext.
+  package static let tag = 16
   private static let stride = 512
 
   /// The range that the cipher reads and writes: `headroom` before the payload, this many bytes behind it, at least `count`.
@@ -20,6 +23,12 @@ enum TransportCipher {
   /// Encrypts `count` bytes at `payload` in place and writes the tag behind them.
   @inline(__always)
   static func seal(_ payload: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer) {
+    if ctc_seal(payload.octets, count, counter, key.octets) == CTC_DONE { return }
+    sealBySodium(payload, count: count, counter: counter, key: key)
+  }
+
+  /// Without a chosen library.
+  package static func sealBySodium(_ payload: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer) {
     let block = payload - headroom
     let kept = Block(block)
     Block().store(to: block)
@@ -33,6 +42,15 @@ enum TransportCipher {
   /// the plaintext's place. The ciphertext and its surroundings are restored afterwards, and so are the 64 bytes before the plaintext.
   @inline(__always)
   static func open(
+    _ ciphertext: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer, into plaintext: UnsafeMutableRawPointer
+  ) -> Bool {
+    let result = ctc_open(ciphertext.octets, count, counter, key.octets, plaintext.octets)
+    if result != CTC_UNAVAILABLE { return result == CTC_DONE }
+    return openBySodium(ciphertext, count: count, counter: counter, key: key, into: plaintext)
+  }
+
+  /// Without a chosen library.
+  package static func openBySodium(
     _ ciphertext: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer, into plaintext: UnsafeMutableRawPointer
   ) -> Bool {
     let source = ciphertext - headroom

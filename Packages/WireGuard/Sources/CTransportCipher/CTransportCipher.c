@@ -1,0 +1,69 @@
+#include "CTransportCipher.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static _Atomic(const ctc_library *) chosen;
+
+void ctc_choose(const ctc_library *library) { atomic_store(&chosen, library); }
+
+// A thread's state with each library: made at the first use, ended with the thread.
+struct own {
+  const ctc_library *library;
+  void *state;
+};
+
+static _Thread_local struct own own;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_exit;
+
+static void end(void *unused) {
+  (void)unused;
+  if (own.state) own.library->end(own.state);
+  own = (struct own){NULL, NULL};
+}
+
+static void prepare(void) { pthread_key_create(&at_exit, end); }
+
+static void *state_of(const ctc_library *library) {
+  if (__builtin_expect(own.library == library && own.state, 1)) return own.state;
+  pthread_once(&once, prepare);
+  end(NULL);
+  own.library = library;
+  own.state = library->begin();
+  pthread_setspecific(at_exit, &own);
+  return own.state;
+}
+
+static void make_nonce(uint8_t nonce[12], uint64_t counter) {
+  memset(nonce, 0, 4);
+  for (int i = 0; i < 8; i++) nonce[4 + i] = (uint8_t)(counter >> (8 * i));
+}
+
+int ctc_seal_with(const ctc_library *library, uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
+  void *state = state_of(library);
+  if (!state) return CTC_UNAVAILABLE;
+  uint8_t nonce[12];
+  make_nonce(nonce, counter);
+  return library->seal(state, payload, count, nonce, key) ? CTC_DONE : CTC_UNAVAILABLE;
+}
+
+int ctc_open_with(const ctc_library *library, const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key,
+                  uint8_t *plaintext) {
+  void *state = state_of(library);
+  if (!state) return CTC_UNAVAILABLE;
+  uint8_t nonce[12];
+  make_nonce(nonce, counter);
+  return library->open(state, ciphertext, count, nonce, key, plaintext);
+}
+
+int ctc_seal(uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
+  const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
+  return library ? ctc_seal_with(library, payload, count, counter, key) : CTC_UNAVAILABLE;
+}
+
+int ctc_open(const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key, uint8_t *plaintext) {
+  const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
+  return library ? ctc_open_with(library, ciphertext, count, counter, key, plaintext) : CTC_UNAVAILABLE;
+}

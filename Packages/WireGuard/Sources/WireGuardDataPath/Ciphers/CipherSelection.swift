@@ -1,0 +1,50 @@
+internal import CWireGuardIO
+internal import Glibc
+internal import LinuxIO
+internal import Synchronization
+
+/// Chooses the library for transport messages on a thread of its own, while the interface works with libsodium already: the test and the
+/// measurement take longer than a handshake.
+final class CipherSelection: Sendable {
+  /// The start of a tunnel comes first: on one processor the two would share it.
+  private static let delay = Duration.milliseconds(250)
+
+  private let loaded: LoadedCiphers
+  private let choice = Mutex(CipherChoice.initial)
+
+  /// `loaded` before the process is confined.
+  init(_ loaded: LoadedCiphers) { self.loaded = loaded }
+
+  /// The choice so far.
+  var current: CipherChoice { choice.withLock { $0 } }
+
+  /// Starts the thread, which ends by itself. Call it before the process is confined: that forbids new threads.
+  func start() throws(SystemError) {
+    if !loaded.isEmpty { try begin() }
+  }
+
+  private func begin() throws(SystemError) {
+    let context = Unmanaged.passRetained(self).toOpaque()
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, nil,
+      { context in
+        guard let context else { return nil }
+        Unmanaged<CipherSelection>.fromOpaque(context).takeRetainedValue().choose()
+        return nil
+      }, context)
+    guard result == 0 else {
+      Unmanaged<CipherSelection>.fromOpaque(context).release()
+      throw SystemError(code: result, operation: "start the thread cipher")
+    }
+    pthread_detach(thread)
+    cwg_name_thread(thread, "cipher")
+  }
+
+  private func choose() {
+    var delay = timespec(tv_sec: 0, tv_nsec: Int(Self.delay / .nanoseconds(1)))
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, nil)
+    let chosen = loaded.choose()
+    choice.withLock { $0 = chosen }
+  }
+}

@@ -1,0 +1,36 @@
+import CFaultyCipher
+import Testing
+
+@testable import WireGuardDataPath
+
+/// The libraries that may compute the cipher of transport messages.
+@Suite(.serialized) struct CipherChoiceTests {
+  /// Debian's, which `scripts/setup` installs where there are some for this architecture.
+  static let libraries = CipherLibrary.allCases.filter { $0 != .libsodium && !LoadedCiphers(only: $0).isEmpty }
+
+  @Test("each library gives libsodium's bytes at every length, rejects forged tags and decrypts in place", arguments: libraries)
+  func sameBytes(library: CipherLibrary) {
+    let trial = CipherTrial(count: 2048)
+    for handle in LoadedCiphers(only: library).handles { #expect(trial.firstFault(of: handle) == nil) }
+  }
+
+  @Test("a library with one wrong byte, or that takes a forged message, at one length of 2,049, is found", arguments: [0, 1, 1424, 2048])
+  func faults(length: Int) throws {
+    for accepts: Int32 in [0, 1] {
+      let faulty = CipherHandle(library: .libcrypto, pointer: try #require(faulty_cipher(length, accepts)))
+      #expect(CipherTrial(count: 2048).firstFault(of: faulty) == length)
+    }
+  }
+
+  @Test("one library alone is chosen or rejected with a reason, and named with its version", arguments: libraries)
+  func choice(library: CipherLibrary) {
+    defer { LoadedCiphers.reset() }
+    let choice = LoadedCiphers(only: library).choose()
+    #expect(choice.durations.keys.contains(library))
+    if choice.library == library {
+      #expect(choice.description.hasPrefix(library.rawValue) && choice.rejections.isEmpty)
+    } else {
+      #expect(choice.rejections.map(\.library) == [library])
+    }
+  }
+}
