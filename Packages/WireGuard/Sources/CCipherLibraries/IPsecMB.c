@@ -59,7 +59,7 @@ static bool seal(void *state, uint8_t *payload, size_t count, const uint8_t nonc
 
 static int open_message(void *state, const uint8_t *ciphertext, size_t count, const uint8_t nonce[12], const uint8_t *key,
                         uint8_t *plaintext) {
-  uint8_t tag[16], expected[16];
+  uint8_t tag[16] = {0}, expected[16];
   memcpy(expected, ciphertext + count, sizeof expected);
   if (!run(state, IMB_DIR_DECRYPT, ciphertext, plaintext, count, nonce, key, tag)) return CTC_UNAVAILABLE;
   if (ccl_is_same_tag(tag, expected)) return CTC_DONE;
