@@ -32,8 +32,8 @@ package final class Engine: @unchecked Sendable {
   var macs: MessageMACs?
   var isUp = false
   var peers: [PublicKey: Peer] = [:]
-  var places: [Peer?] = []
-  var freePlaces: [Int] = []
+  var slots: [Peer?] = []
+  var freeSlots: [Int] = []
   /// The last messages to removed peers. If a peer is added again, for example to restart its sessions, its first initiation has to be
   /// later.
   var removedPeers: [PublicKey: RemovedPeer] = [:]
@@ -154,7 +154,7 @@ package final class Engine: @unchecked Sendable {
   package func reconsiderWays() -> Int {
     control {
       var count = 0
-      for case let peer? in places {
+      for case let peer? in slots {
         var ways: (source: DatagramAddress?, endpoint: DatagramAddress?)
         inBothSections {
           shared.follow(peer.send)

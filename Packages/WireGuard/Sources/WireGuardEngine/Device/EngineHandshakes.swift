@@ -209,13 +209,13 @@ extension Engine {
   /// An authentic handshake message arrived: its source becomes the peer's endpoint.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
     inReceivingSection {
-      let lane = peer.receive
-      if lane.pointee.source != source {
-        lane.pointee.source = source
+      let receiveState = peer.receive
+      if receiveState.pointee.source != source {
+        receiveState.pointee.source = source
         shared.move(peer.send, to: source)
       }
-      lane.pointee.receivedBytes &+= UInt64(count)
-      lane.pointee.noteReceived(at: now, peer.send)
+      receiveState.pointee.receivedBytes &+= UInt64(count)
+      receiveState.pointee.noteReceived(at: now, peer.send)
     }
   }
 

@@ -1,7 +1,7 @@
 /// Control: the sessions with which a peer sends and receives (section 6.3 of the paper, and the kernel's noise.c).
 extension Engine {
   func peer(at index: PeerIndex) -> Peer? {
-    index.slot >= 0 && index.slot < places.count ? places[Int(index.slot)] : nil
+    index.slot >= 0 && index.slot < slots.count ? slots[Int(index.slot)] : nil
   }
 
   /// A random local index: it cannot be guessed and does not reveal the number of sessions.

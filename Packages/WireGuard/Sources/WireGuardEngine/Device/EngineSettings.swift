@@ -7,7 +7,7 @@ extension Engine {
   func bring(up: Bool, at time: EngineTime, effects: inout [EngineEffect]) {
     guard up != isUp else { return }
     isUp = up
-    for case let peer? in places {
+    for case let peer? in slots {
       if up {
         startPersistentKeepalive(peer, at: time, effects: &effects)
         sendStaged(peer, at: time, effects: &effects)
@@ -51,12 +51,12 @@ extension Engine {
     let hadKey = identity != nil
     let isNewKey = change.privateKey.map { setPrivateKey($0, effects: &effects) } ?? false
     if change.replacesPeers {
-      for case let peer? in places { remove(peer, effects: &effects) }
+      for case let peer? in slots { remove(peer, effects: &effects) }
     }
     for change in change.peers { configure(change, at: time, effects: &effects) }
     // Work that waited for a key.
     guard isNewKey else { return }
-    for case let peer? in places {
+    for case let peer? in slots {
       if !hadKey { startPersistentKeepalive(peer, at: time, effects: &effects) }
       sendStaged(peer, at: time, effects: &effects)
     }
@@ -76,7 +76,7 @@ extension Engine {
     macs = identity.map { MessageMACs(receiver: $0.publicKey) }
     // A peer with our own key is removed.
     if let identity, let own = peers[identity.publicKey] { remove(own, effects: &effects) }
-    for case let peer? in places {
+    for case let peer? in slots {
       peer.identity = PeerIdentity(peer.identity, ours: identity)
       // Sessions of the old key receive until they expire, but send no more: the next packet starts a handshake with the new key.
       forgetInitiation(peer)
@@ -138,7 +138,7 @@ extension Engine {
   }
 
   private func add(_ key: PublicKey) -> Peer {
-    let slot = freePlaces.popLast() ?? places.count
+    let slot = freeSlots.popLast() ?? slots.count
     let index = PeerIndex(slot: Int32(slot))
     let peer = Peer(PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, jitter: entropy.jitter())
     if let removedPeer = removedPeers.removeValue(forKey: key) {
@@ -146,7 +146,7 @@ extension Engine {
       peer.lastInitiationSent = removedPeer.at
       peer.initiatesFrom = removedPeer.at + ProtocolConstants.initiationDistance
     }
-    if slot == places.count { places.append(peer) } else { places[slot] = peer }
+    if slot == slots.count { slots.append(peer) } else { slots[slot] = peer }
     peers[key] = peer
     inBothSections {
       while slot >= Int(shared.pointee.capacity) { shared.pointee.grow() }
@@ -167,8 +167,8 @@ extension Engine {
       shared.pointee.states[Int(peer.index.slot)] = PeerStates()
     }
     peers[peer.identity.publicKey] = nil
-    places[Int(peer.index.slot)] = nil
-    freePlaces.append(Int(peer.index.slot))
+    slots[Int(peer.index.slot)] = nil
+    freeSlots.append(Int(peer.index.slot))
     effects.append(.removed(peer.index))
   }
 
@@ -176,21 +176,21 @@ extension Engine {
   private func unlinkPending(_ peer: Peer) {
     var slot = sending.pointee.firstPending
     if slot == peer.index.slot { sending.pointee.firstPending = peer.send.pointee.nextPending }
-    while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].send {
-      if lane.pointee.nextPending == peer.index.slot { lane.pointee.nextPending = peer.send.pointee.nextPending }
-      slot = lane.pointee.nextPending
+    while slot >= 0, let sendState = shared.pointee[PeerIndex(slot: slot)].send {
+      if sendState.pointee.nextPending == peer.index.slot { sendState.pointee.nextPending = peer.send.pointee.nextPending }
+      slot = sendState.pointee.nextPending
     }
     slot = receiving.pointee.firstPending
     if slot == peer.index.slot { receiving.pointee.firstPending = peer.receive.pointee.nextPending }
-    while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].receive {
-      if lane.pointee.nextPending == peer.index.slot { lane.pointee.nextPending = peer.receive.pointee.nextPending }
-      slot = lane.pointee.nextPending
+    while slot >= 0, let receiveState = shared.pointee[PeerIndex(slot: slot)].receive {
+      if receiveState.pointee.nextPending == peer.index.slot { receiveState.pointee.nextPending = peer.receive.pointee.nextPending }
+      slot = receiveState.pointee.nextPending
     }
   }
 
   func describe() -> EngineState {
     var state = EngineState(privateKey: identity?.secret, publicKey: identity?.publicKey)
-    for case let peer? in places {
+    for case let peer? in slots {
       let endpoint = endpoint(of: peer)
       var sent: UInt64 = 0
       var received: UInt64 = 0

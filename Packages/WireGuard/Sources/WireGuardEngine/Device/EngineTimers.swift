@@ -44,9 +44,9 @@ extension Engine {
     inReceivingSection {
       var slot = receiving.pointee.firstPending
       receiving.pointee.firstPending = PrefixTrie.none
-      while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].receive {
+      while slot >= 0, let receiveState = shared.pointee[PeerIndex(slot: slot)].receive {
         slots.append(slot)
-        slot = lane.pointee.nextPending
+        slot = receiveState.pointee.nextPending
       }
     }
     return slots.compactMap { peer(at: PeerIndex(slot: $0)) }
@@ -57,9 +57,9 @@ extension Engine {
     inSendingSection {
       var slot = sending.pointee.firstPending
       sending.pointee.firstPending = PrefixTrie.none
-      while slot >= 0, let lane = shared.pointee[PeerIndex(slot: slot)].send {
+      while slot >= 0, let sendState = shared.pointee[PeerIndex(slot: slot)].send {
         slots.append(slot)
-        slot = lane.pointee.nextPending
+        slot = sendState.pointee.nextPending
       }
     }
     return slots.compactMap { peer(at: PeerIndex(slot: $0)) }

@@ -117,44 +117,44 @@ struct SharedState {
 extension UnsafeMutablePointer<SharedState> {
   /// Call it from the receiving section.
   @inline(never)
-  func move(_ lane: UnsafeMutablePointer<SendState>, to source: DatagramAddress) {
+  func move(_ sendState: UnsafeMutablePointer<SendState>, to source: DatagramAddress) {
     pointee.news.enter {
-      lane.pointee.news.source = source
-      lane.pointee.hasNews.store(true, ordering: .releasing)
+      sendState.pointee.news.source = source
+      sendState.pointee.hasNews.store(true, ordering: .releasing)
     }
   }
 
   /// Call it from the receiving section: the first packet of the responder's session with this local index has arrived.
   @inline(never)
-  func confirm(_ lane: UnsafeMutablePointer<SendState>, _ index: UInt32) {
+  func confirm(_ sendState: UnsafeMutablePointer<SendState>, _ index: UInt32) {
     pointee.news.enter {
-      lane.pointee.news.confirmed = index
-      lane.pointee.hasNews.store(true, ordering: .releasing)
+      sendState.pointee.news.confirmed = index
+      sendState.pointee.hasNews.store(true, ordering: .releasing)
     }
   }
 
   /// Call it from the sending section, before it reads `endpoint` or `session`.
   @inline(__always)
-  func follow(_ lane: UnsafeMutablePointer<SendState>) {
-    if lane.pointee.hasNews.load(ordering: .acquiring) { followNews(of: lane) }
+  func follow(_ sendState: UnsafeMutablePointer<SendState>) {
+    if sendState.pointee.hasNews.load(ordering: .acquiring) { followNews(of: sendState) }
   }
 
   @inline(never)
-  private func followNews(of lane: UnsafeMutablePointer<SendState>) {
+  private func followNews(of sendState: UnsafeMutablePointer<SendState>) {
     var news = PeerNews()
     pointee.news.enter {
-      swap(&news, &lane.pointee.news)
-      lane.pointee.hasNews.store(false, ordering: .relaxed)
+      swap(&news, &sendState.pointee.news)
+      sendState.pointee.hasNews.store(false, ordering: .relaxed)
     }
-    if let source = news.source { lane.pointee.endpoint = pointee.replyRoute(source) }
-    guard let next = lane.pointee.next, next.pointee.localIndex == news.confirmed else { return }
-    lane.pointee.session = next
-    lane.pointee.next = nil
+    if let source = news.source { sendState.pointee.endpoint = pointee.replyRoute(source) }
+    guard let next = sendState.pointee.next, next.pointee.localIndex == news.confirmed else { return }
+    sendState.pointee.session = next
+    sendState.pointee.next = nil
   }
 
   /// The peer's endpoint has been configured since the peer moved: discards the move.
-  func forgetMove(of lane: UnsafeMutablePointer<SendState>) {
-    pointee.news.enter { lane.pointee.news.source = nil }
+  func forgetMove(of sendState: UnsafeMutablePointer<SendState>) {
+    pointee.news.enter { sendState.pointee.news.source = nil }
   }
 }
 

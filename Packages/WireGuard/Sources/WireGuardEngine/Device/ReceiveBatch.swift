@@ -73,18 +73,18 @@ package struct ReceiveBatch: ~Copyable {
   ) -> Opened {
     let peer = session.pointee.peer
     let states = shared.pointee[peer]
-    guard let lane = states.receive, let send = states.send else { return .dropped }
-    lane.pointee.receivedBytes &+= UInt64(recordLength)
-    let wasAskedFor = lane.pointee.pendingWork.isPending
+    guard let receiveState = states.receive, let send = states.send else { return .dropped }
+    receiveState.pointee.receivedBytes &+= UInt64(recordLength)
+    let wasAskedFor = receiveState.pointee.pendingWork.isPending
     var asks = false
     if session.pointee.awaitsConfirmation {
       session.pointee.awaitsConfirmation = false
-      lane.pointee.confirmed = session.pointee.localIndex
+      receiveState.pointee.confirmed = session.pointee.localIndex
       shared.confirm(send, session.pointee.localIndex)
       asks = true
     }
-    if lane.pointee.source != source {
-      lane.pointee.source = source
+    if receiveState.pointee.source != source {
+      receiveState.pointee.source = source
       shared.move(send, to: source)
       asks = true
     }
@@ -92,13 +92,13 @@ package struct ReceiveBatch: ~Copyable {
       elapsed(since: session.pointee.createdAt, at: now.nanoseconds) >= ProtocolConstants.rekeyOnReceiveAfter
     {
       session.pointee.askedForRekey = true
-      lane.pointee.pendingWork.rekey = true
+      receiveState.pointee.pendingWork.rekey = true
       asks = true
     }
-    lane.pointee.noteReceived(at: now.nanoseconds, send)
-    defer { if asks, !wasAskedFor { ask(lane, peer) } }
+    receiveState.pointee.noteReceived(at: now.nanoseconds, send)
+    defer { if asks, !wasAskedFor { ask(receiveState, peer) } }
     if count == 0 { return .keepalive(from: peer) }
-    if lane.pointee.noteDataReceived(at: now.nanoseconds, send) { asks = true }
+    if receiveState.pointee.noteDataReceived(at: now.nanoseconds, send) { asks = true }
     guard let length = InnerPacket.length(plaintext, count: count) else {
       state.pointee.badInnerPacket &+= 1
       return .dropped
@@ -110,9 +110,9 @@ package struct ReceiveBatch: ~Copyable {
     return .packet(length: length, from: peer)
   }
 
-  private func ask(_ lane: UnsafeMutablePointer<ReceiveState>, _ peer: PeerIndex) {
-    lane.pointee.pendingWork.isPending = true
-    lane.pointee.nextPending = state.pointee.firstPending
+  private func ask(_ receiveState: UnsafeMutablePointer<ReceiveState>, _ peer: PeerIndex) {
+    receiveState.pointee.pendingWork.isPending = true
+    receiveState.pointee.nextPending = state.pointee.firstPending
     state.pointee.firstPending = peer.slot
   }
 }

@@ -49,25 +49,25 @@ package struct SendBatch: ~Copyable {
   /// for all timers.
   package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
     let states = shared.pointee[peer]
-    guard let lane = states.send, let receive = states.receive else { return .drop }
-    shared.follow(lane)
-    guard let endpoint = lane.pointee.endpoint else {
+    guard let sendState = states.send, let receive = states.receive else { return .drop }
+    shared.follow(sendState)
+    guard let endpoint = sendState.pointee.endpoint else {
       state.pointee.noEndpoint &+= 1
       return .drop
     }
-    guard let session = lane.pointee.session, session.pointee.canSend(at: now.nanoseconds) else {
-      if lane.pointee.session != nil { state.pointee.expired &+= 1 }
-      lane.pointee.hasStaged = true
-      ask(lane, peer, forHandshake: true)
+    guard let session = sendState.pointee.session, session.pointee.canSend(at: now.nanoseconds) else {
+      if sendState.pointee.session != nil { state.pointee.expired &+= 1 }
+      sendState.pointee.hasStaged = true
+      ask(sendState, peer, forHandshake: true)
       return .stage
     }
     if InnerPacket.isOwnDatagram(packet, to: endpoint, index: session.pointee.remoteIndex) {
       state.pointee.loops &+= 1
       return .drop
     }
-    if session.pointee.wantsRekey(at: now.nanoseconds) { ask(lane, peer, forHandshake: true) }
-    lane.pointee.noteSent(at: now.nanoseconds, receive)
-    if lane.pointee.noteDataSent(at: now.nanoseconds, receive) { ask(lane, peer, forHandshake: false) }
+    if session.pointee.wantsRekey(at: now.nanoseconds) { ask(sendState, peer, forHandshake: true) }
+    sendState.pointee.noteSent(at: now.nanoseconds, receive)
+    if sendState.pointee.noteDataSent(at: now.nanoseconds, receive) { ask(sendState, peer, forHandshake: false) }
     return .ready(endpoint)
   }
 
@@ -75,26 +75,26 @@ package struct SendBatch: ~Copyable {
   /// which `prepare` said `ready` in this batch. Returns the length of the record, which begins at `payload - 16`; 0 if the session is used
   /// up and the packet has to be staged.
   package mutating func seal(_ count: Int, at payload: UnsafeMutableRawPointer, for peer: PeerIndex) -> Int {
-    guard let lane = shared.pointee[peer].send, let session = lane.pointee.session else { return 0 }
+    guard let sendState = shared.pointee[peer].send, let session = sendState.pointee.session else { return 0 }
     let length = session.seal(count, at: payload, mtu: mtu)
     if length == 0 {
-      lane.pointee.hasStaged = true
-      ask(lane, peer, forHandshake: true)
+      sendState.pointee.hasStaged = true
+      ask(sendState, peer, forHandshake: true)
     }
-    lane.pointee.sentBytes &+= UInt64(length)
+    sendState.pointee.sentBytes &+= UInt64(length)
     return length
   }
 
   /// Adds the peer to control's list. Requests at most one handshake per second.
-  private func ask(_ lane: UnsafeMutablePointer<SendState>, _ peer: PeerIndex, forHandshake: Bool) {
+  private func ask(_ sendState: UnsafeMutablePointer<SendState>, _ peer: PeerIndex, forHandshake: Bool) {
     if forHandshake {
-      guard now.nanoseconds >= lane.pointee.askAgainAt else { return }
-      lane.pointee.askAgainAt = now.nanoseconds + ProtocolConstants.second
-      lane.pointee.pendingWork.handshake = true
+      guard now.nanoseconds >= sendState.pointee.askAgainAt else { return }
+      sendState.pointee.askAgainAt = now.nanoseconds + ProtocolConstants.second
+      sendState.pointee.pendingWork.handshake = true
     }
-    guard !lane.pointee.pendingWork.isPending else { return }
-    lane.pointee.pendingWork.isPending = true
-    lane.pointee.nextPending = state.pointee.firstPending
+    guard !sendState.pointee.pendingWork.isPending else { return }
+    sendState.pointee.pendingWork.isPending = true
+    sendState.pointee.nextPending = state.pointee.firstPending
     state.pointee.firstPending = peer.slot
   }
 }
