@@ -229,13 +229,27 @@ package final class Daemon {
     // A restart, and so an upgrade, keeps the kill switch; a stop, a shutdown and a manual signal remove it.
     let job = UnitJob(on: loop)
     unitJob = job
-    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: .seconds(1)) { [weak self] type in
+    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: Self.jobLimit) { [weak self] answer in
       guard let self else { return }
-      logger.notice("roamwardd stops", metadata: type.map { ["job": "\($0)"] } ?? [:])
-      agent.stop(keepingBlock: UnitJob.isRestart(type)) { [loop] in loop.stop() }
+      log(answer)
+      agent.stop(keepingBlock: answer.keepsBlock) { [loop] in loop.stop() }
     }
     // A provider that does not end cannot delay the machine's shutdown.
-    if let limit = try? loop.at(.now + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
+    if let limit = try? loop.at(.now + Self.jobLimit + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
+  }
+
+  /// Three answers of systemd, on a machine that is busy with an upgrade.
+  private static let jobLimit = Duration.seconds(5)
+
+  private func log(_ answer: UnitJob.Answer) {
+    switch answer {
+    case .job(let type): logger.notice("roamwardd stops", metadata: ["job": "\(type)"])
+    case .none: logger.notice("roamwardd stops")
+    case .unanswered:
+      logger.warning(
+        "roamwardd stops; systemd did not say in time whether it restarts, so an active kill switch stays; `sudo roamwardd --release` removes it"
+      )
+    }
   }
 
   // MARK: Events to clients

@@ -10,29 +10,47 @@ package final class UnitJob {
   private let bus: SystemBus
   private let loop: EventLoop
   private var timer: EventSource?
-  private var done: ((String?) -> Void)?
+  private var done: ((Answer) -> Void)?
+
+  /// What systemd says of the unit.
+  package enum Answer: Hashable, Sendable {
+    /// The type of the pending job.
+    case job(String)
+    /// The unit has no job, or the process is no unit's.
+    case none
+    /// systemd did not answer in time.
+    case unanswered
+
+    /// Whether what the kill switch blocks stays blocked: a new agent follows this one. A kill switch does not open in doubt.
+    package var keepsBlock: Bool {
+      switch self {
+      case .job(let type): type == "restart" || type == "try-restart"
+      case .none: false
+      case .unanswered: true
+      }
+    }
+  }
 
   package init(on loop: EventLoop, busAddress: String? = nil) {
     self.loop = loop
     bus = SystemBus(on: loop, address: busAddress)
   }
 
-  /// Whether a new agent follows this one: then what the kill switch blocks stays blocked.
-  package static func isRestart(_ type: String?) -> Bool { type == "restart" || type == "try-restart" }
-
-  /// Calls back once, within the limit, with the type of the job; `nil`: the unit has none, or systemd does not answer.
-  package func ask(invocation: String?, within limit: Duration, then done: @escaping (String?) -> Void) {
-    guard let identity = invocation.flatMap(Self.bytes), identity.count == 16 else { return done(nil) }
+  /// Calls back once, within the limit.
+  package func ask(invocation: String?, within limit: Duration, then done: @escaping (Answer) -> Void) {
+    guard let identity = invocation.flatMap(Self.bytes), identity.count == 16 else { return done(.none) }
     self.done = done
-    timer = try? loop.at(.now + limit) { [weak self] in self?.finish(nil) }
-    bus.closed = { [weak self] _ in self?.finish(nil) }
+    timer = try? loop.at(.now + limit) { [weak self] in self?.finish(.unanswered) }
+    bus.closed = { [weak self] _ in self?.finish(.none) }
     bus.opened = { [weak self] in
       let root = "/org/freedesktop/systemd1"
       self?.call(root, "\(Self.manager).Manager", "GetUnitByInvocationID", [.bytes(identity)], limit) { [weak self] in
-        guard let unit = $0.text else { return self?.finish(nil) ?? () }
+        guard let unit = $0.text else { return self?.finish(.none) ?? () }
         self?.get(unit, "Unit", "Job", limit) { [weak self] job in
-          guard let path = job[1]?.text, path != "/" else { return self?.finish(nil) ?? () }
-          self?.get(path, "Job", "JobType", limit) { [weak self] type in self?.finish(type.text) }
+          guard let path = job[1]?.text, path != "/" else { return self?.finish(.none) ?? () }
+          self?.get(path, "Job", "JobType", limit) { [weak self] type in
+            self?.finish(type.text.map { .job($0) } ?? .none)
+          }
         }
       }
     }
@@ -49,19 +67,18 @@ package final class UnitJob {
     then next: @escaping (BusValue) -> Void
   ) {
     bus.call(Self.manager, path, interface, method, arguments, within: limit) { [weak self] result in
-      guard case .success(let values) = result, let value = values.first else {
-        self?.finish(nil)
-        return
+      switch result {
+      case .success(let values): if let value = values.first { next(value) } else { self?.finish(.none) }
+      case .failure(let error): self?.finish(error.isTimeout ? .unanswered : .none)
       }
-      next(value)
     }
   }
 
-  private func finish(_ type: String?) {
+  private func finish(_ answer: Answer) {
     guard let done else { return }
     self.done = nil
     timer = nil
-    done(type)
+    done(answer)
   }
 
   private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

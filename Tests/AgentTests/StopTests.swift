@@ -15,12 +15,15 @@ import Testing
   /// The type of systemd's job for the unit when the signal comes.
   enum End: String, CaseIterable, Sendable {
     case stop, restart, upgrade, powerOff, signal
+    /// systemd is too busy to say which.
+    case unsaid
 
-    var job: String? {
+    var job: UnitJob.Answer {
       switch self {
-      case .stop, .powerOff: "stop"
-      case .restart, .upgrade: "restart"
-      case .signal: nil
+      case .stop, .powerOff: .job("stop")
+      case .restart, .upgrade: .job("restart")
+      case .signal: .none
+      case .unsaid: .unanswered
       }
     }
   }
@@ -48,7 +51,7 @@ import Testing
 
   private func end(_ life: WatchedAgent, _ end: End) -> Bool {
     var isStopped = false
-    life.agent.stop(keepingBlock: UnitJob.isRestart(end.job)) { isStopped = true }
+    life.agent.stop(keepingBlock: end.job.keepsBlock) { isStopped = true }
     life.machine.run(for: .seconds(6))
     return isStopped
   }
@@ -68,7 +71,7 @@ import Testing
     var opened = 0
     life.machine.whenApplied = { if $0 == .removeFirewall { opened += 1 } }
     #expect(end(life, how) && isClean(life.machine))
-    let isKept = killSwitch == .always || killSwitch == .on && UnitJob.isRestart(how.job)
+    let isKept = killSwitch == .always || killSwitch == .on && how.job.keepsBlock
     #expect(guards(life.machine) == isKept && (opened == 0 || !isKept))
     guard isKept else { return }
     // The next one opens nothing before it has judged, and only where the rules want nothing.
@@ -91,7 +94,7 @@ import Testing
     next.agent.start()
     next.machine.run(for: .milliseconds(300))
     #expect(end(next, how) && isClean(next.machine))
-    #expect(guards(next.machine) == (killSwitch == .always || killSwitch == .on && UnitJob.isRestart(how.job)))
+    #expect(guards(next.machine) == (killSwitch == .always || killSwitch == .on && how.job.keepsBlock))
   }
 
   @Test("stopped at home, where nothing is held back, a restart begins with nothing held back that the rules do not want") func atHome() {

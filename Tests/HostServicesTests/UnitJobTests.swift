@@ -12,7 +12,7 @@ import Testing
 struct UnitJobTests {
   static let invocation = "00112233445566778899aabbccddeeff"
 
-  private func job(_ type: String?, asked invocation: String? = invocation, isDeaf: Bool = false) throws -> String? {
+  private func job(_ type: String?, asked invocation: String? = invocation, isDeaf: Bool = false) throws -> UnitJob.Answer {
     let bus = try PrivateBus()
     try bus.start()
     var double: SystemdDouble?
@@ -25,16 +25,20 @@ struct UnitJobTests {
   }
 
   @Test("tells a restart from a stop", arguments: ["restart", "stop", "try-restart"]) func types(type: String) throws {
-    #expect(try job(type) == type)
-    #expect(UnitJob.isRestart(type) == (type != "stop"))
+    #expect(try job(type) == .job(type))
+    #expect(UnitJob.Answer.job(type).keepsBlock == (type != "stop"))
   }
 
-  @Test("is none where a signal came by hand, where systemd has not started the process, and where it does not answer") func none() throws {
-    #expect(try job(nil) == nil)
-    #expect(try job("restart", asked: nil) == nil)
-    #expect(try job("restart", asked: "nonsense") == nil)
-    #expect(try job("restart", isDeaf: true) == nil)
-    #expect(!UnitJob.isRestart(nil))
+  @Test("is none where a signal came by hand, and where systemd has not started the process") func none() throws {
+    #expect(try job(nil) == UnitJob.Answer.none)
+    #expect(try job("restart", asked: nil) == UnitJob.Answer.none)
+    #expect(try job("restart", asked: "nonsense") == UnitJob.Answer.none)
+    #expect(!UnitJob.Answer.none.keepsBlock)
+  }
+
+  @Test("is unknown where systemd does not answer in time; then a kill switch stays") func unanswered() throws {
+    #expect(try job("restart", isDeaf: true) == .unanswered)
+    #expect(UnitJob.Answer.unanswered.keepsBlock)
   }
 }
 

@@ -182,6 +182,9 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
 
   init(code: Int32) { self.init(name: "", message: SystemError(code: code, operation: "call").description) }
 
+  /// Whether the service did not answer in time.
+  package var isTimeout: Bool { name == "org.freedesktop.DBus.Error.NoReply" || name == "org.freedesktop.DBus.Error.Timeout" }
+
   /// Whether the service does not run.
   package var isAbsence: Bool {
     ["NameHasNoOwner", "ServiceUnknown"].contains { name == "org.freedesktop.DBus.Error.\($0)" }
