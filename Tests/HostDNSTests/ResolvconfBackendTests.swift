@@ -72,7 +72,8 @@ import Testing
       resolver.change(step) { problem in
         timer = try? loop.at(.now) {
           done(problem)
-          withExtendedLifetime(timer) {}
+          // The timer's closure would keep the timer.
+          timer = nil
         }
       }
       return resolver

@@ -23,7 +23,7 @@ struct ResolvedBackendTests {
     changed: @escaping (ResolvedBackend, @escaping (Result) -> Void) -> Void = { _, _ in }
   ) throws -> Result {
     try onLoop(limit: limit) { loop, done in
-      var backend: ResolvedBackend?
+      weak var backend: ResolvedBackend?
       let made = ResolvedBackend(on: loop, busAddress: bus.address) { if let backend { changed(backend, done) } }
       backend = made
       let kept = try body(loop, made, done)
@@ -63,10 +63,11 @@ struct ResolvedBackendTests {
     let rivals: [String] = try onLoop { loop, done in
       double = try ResolverDouble(on: bus.address, loop: loop)
       double?.rivals = [1]
-      var backend: ResolvedBackend?
-      backend = ResolvedBackend(on: loop, busAddress: bus.address) { if let backend { done(backend.rivalLinks) } }
-      backend?.need([:])
-      return backend
+      weak var backend: ResolvedBackend?
+      let made = ResolvedBackend(on: loop, busAddress: bus.address) { if let backend { done(backend.rivalLinks) } }
+      backend = made
+      made.need([:])
+      return made
     }
     #expect(rivals == ["lo"])
     withExtendedLifetime(double) {}

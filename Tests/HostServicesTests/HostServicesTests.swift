@@ -19,7 +19,7 @@ struct HostServicesTests {
 
   /// Looks again after each change until `isDone` says so.
   private static func follow(_ bus: PrivateBus, _ body: (EventLoop) throws -> Void, until isDone: @escaping (HostServices) -> Bool) throws {
-    var host: HostServices?
+    weak var host: HostServices?
     let _: Bool = try onLoop { loop, done in
       let services = HostServices(on: loop, busAddress: bus.address) { _ in if let host, isDone(host) { done(true) } }
       host = services

@@ -30,7 +30,7 @@ import Testing
   @Test("the first answer to a peer that has restarted is sent in the new session, each of 10 times") func answers() {
     let pair = Pair()
     pair.connect()
-    pair.b.answer = { $0.count > 50 ? pair.bToA : nil }
+    pair.b.answer = { [bToA = pair.bToA] in $0.count > 50 ? bToA : nil }
     for i in 1...10 {
       pair.a.up(false, at: pair.network.now)
       pair.a.up(at: pair.network.now)

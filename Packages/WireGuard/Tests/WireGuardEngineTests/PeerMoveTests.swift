@@ -10,7 +10,8 @@ import Testing
 @Suite struct PeerMoveTests {
   /// `b` answers each packet as soon as it is delivered.
   private static func answering(_ pair: Pair) {
-    pair.b.answer = { $0.count > 50 ? pair.bToA : nil }
+    // Not the pair: it would keep itself.
+    pair.b.answer = { [bToA = pair.bToA] in $0.count > 50 ? bToA : nil }
     pair.connect()
   }
 
@@ -35,7 +36,7 @@ import Testing
       source.local = DatagramAddress.LocalAddress(high: 0, low: UInt64(i), link: 3)
       pair.a.send([pair.aToB], at: pair.network.now)
       let datagram = pair.a.outbox.removeFirst().bytes
-      pair.b.answer = { _ in pair.bToA }
+      pair.b.answer = { [bToA = pair.bToA] _ in bToA }
       pair.b.receive(datagram, from: source, at: pair.network.now)
       #expect(pair.b.outbox.map(\.to) == [source])
       pair.b.outbox = []
@@ -105,9 +106,9 @@ import Testing
       }
       if random.chance(0.3) { pair.a.address = datagramAddress("192.0.2.\(1 + random.next() % 9):\(1000 + random.next() % 9)") }
       let here = pair.a.address
-      pair.b.answer = { _ in
+      pair.b.answer = { [bToA = pair.bToA] _ in
         answers += 1
-        return pair.bToA
+        return bToA
       }
       pair.network.send(pair.a, (0...random.next() % 3).map { _ in pair.aToB })
       pair.network.run(for: random.chance(0.02) ? 130 : restarts ? 1 : 0.5)
