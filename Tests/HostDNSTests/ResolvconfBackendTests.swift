@@ -72,8 +72,8 @@ import Testing
       resolver.change(step) { problem in
         timer = try? loop.at(.now) {
           done(problem)
-          // The timer's closure would keep the timer.
-          timer = nil
+          // Its closure would keep it.
+          withExtendedLifetime(timer) { timer = nil }
         }
       }
       return resolver

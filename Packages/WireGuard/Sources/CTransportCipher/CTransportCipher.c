@@ -27,7 +27,8 @@ static void end(void *unused) {
 static void prepare(void) { pthread_key_create(&at_exit, end); }
 
 static void *state_of(const ctc_library *library) {
-  if (__builtin_expect(own.library == library && own.state, 1)) return own.state;
+  // Also where there was no memory for it: that is not tried again for each packet.
+  if (__builtin_expect(own.library == library, 1)) return own.state;
   pthread_once(&once, prepare);
   end(NULL);
   own.library = library;
