@@ -48,8 +48,8 @@ package struct Evaluator: Sendable {
       return decision
     }
     var trace: [RuleTrace] = []
-    let rules = tunnel.onDemand.rules.span
-    // In place: a copy of each rule, or of its match, would cost as much as its evaluation.
+    let rules = tunnel.onDemand.rules
+    // By index: a copy of each rule would cost more than its evaluation.
     for i in rules.indices {
       var holds: Truth
       if explanation == .whole {
