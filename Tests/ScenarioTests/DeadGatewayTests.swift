@@ -14,7 +14,11 @@ struct DeadGatewayTests {
       roamward monitor --json >events.json 2>/dev/null &
       monitor=$!
       since() { echo $(((${EPOCHREALTIME/./} - began) / 100000)); }
-      on gateway nft 'table inet dead { chain c { type filter hook input priority 0; udp dport 51820 drop; }; }'
+      # Nothing goes in or out: what it has received before it would otherwise acknowledge ten seconds later.
+      on gateway nft 'table inet dead {
+        chain input { type filter hook input priority 0; udp dport 51820 drop; }
+        chain output { type filter hook output priority 0; udp sport 51820 drop; }
+      }'
       began=${EPOCHREALTIME/./}
       while :; do busybox ping -c 1 -W 1 10.77.0.1 >/dev/null 2>&1 || true; sleep 5; done &
       pings=$!
@@ -53,7 +57,11 @@ struct DeadGatewayTests {
       way=$(ip -4 route show default) way6=$(ip -6 route show default | head -n 1)
       ip route del default; ip -6 route del default || true
       within 3 field_is corp state reasserting
-      on gateway nft 'table inet dead { chain c { type filter hook input priority 0; udp dport 51820 drop; }; }'
+      # Nothing goes in or out: what it has received before it would otherwise acknowledge ten seconds later.
+      on gateway nft 'table inet dead {
+        chain input { type filter hook input priority 0; udp dport 51820 drop; }
+        chain output { type filter hook output priority 0; udp sport 51820 drop; }
+      }'
       ip route add $way; [[ -z $way6 ]] || ip -6 route add $way6
       within 3 eval '[[ $(field corp timers) == *restart* ]]'
       sleep 3

@@ -132,8 +132,11 @@ struct ShownCommandsTests {
       tunnel_is corp connected
       \(lines.joined())
       for command in status 'status --json' doctor 'network --json' monitor; do
-        status=0; timeout 5 roamward $command >/dev/full 2>said & roamward down corp >/dev/null; wait $! || status=$?
-        say "$command $status $(tail -n 1 said)"; roamward resume corp >/dev/null
+        status=0; timeout 5 roamward $command >/dev/full 2>said & writing=$!
+        # `monitor` writes when something happens, once it listens.
+        while kill -0 $writing 2>/dev/null; do roamward down corp >/dev/null; roamward resume corp >/dev/null; done
+        wait $writing || status=$?
+        say "$command $status $(tail -n 1 said)"
       done
       stop_agent
       """
