@@ -11,6 +11,9 @@ package import SystemdIO
 /// changes. Settings of a link are removed with the link. Queries and changes have a time limit of a second each.
 package final class ResolvedBackend {
   private static let patience = Duration.seconds(1)
+  /// A service that has answered before counts as unavailable after this many queries without an answer. Until then its settings stay:
+  /// taking them back because a busy machine is slow would send names elsewhere.
+  private static let mostUnanswered = 3
   private static let service = "org.freedesktop.resolve1"
   private static let path = "/org/freedesktop/resolve1"
   private static let manager = "org.freedesktop.resolve1.Manager"
@@ -47,6 +50,8 @@ package final class ResolvedBackend {
     /// Whether the state may have changed since it was sent.
     var isStale = false
     var limit: EventSource?
+    /// How many in a row had no answer.
+    var unanswered = 0
     /// Called when it has ended.
     var completions: [() -> Void] = []
   }
@@ -232,8 +237,12 @@ package final class ResolvedBackend {
         Self.service, "\(Self.path)/link/_3\(index)", "org.freedesktop.DBus.Properties", "GetAll",
         [.string("org.freedesktop.resolve1.Link")], within: Self.patience
       ) { result in
+        switch result {
+        case .success(let values): found[index] = values.first.flatMap(LinkResolver.init(properties:))
+        case .failure(let error) where error.isTimeout: failure = error
         // A link that is gone, or that it has not seen yet, is no failure of the service.
-        if case .success(let values) = result { found[index] = values.first.flatMap(LinkResolver.init(properties:)) }
+        case .failure: break
+        }
         answered()
       }
     }
@@ -242,7 +251,10 @@ package final class ResolvedBackend {
   private func heard(_ found: [UInt32: LinkResolver], _ failure: BusError?) {
     query.isOpen = false
     query.limit = nil
-    if let failure {
+    if let failure, failure.isTimeout, case .value = answer, query.unanswered + 1 < Self.mostUnanswered {
+      query.unanswered += 1
+      retry = try? loop.at(.now + backoff.fail()) { [weak self] in self?.refresh() }
+    } else if let failure {
       take(.unavailable(reason: failure.isAbsence ? "it does not run" : failure.description), [:])
       // A running service that does not answer is queried again; the start of one is announced by a signal.
       if !failure.isAbsence {
@@ -250,6 +262,7 @@ package final class ResolvedBackend {
       }
     } else {
       bus?.isWell()
+      query.unanswered = 0
       backoff.reset()
       take(.value(true), found)
     }

@@ -117,6 +117,37 @@ struct ResolvedBackendTests {
     withExtendedLifetime(timer) { timer = nil }
   }
 
+  @Test("one that does not answer twice, as on a busy machine, keeps what it was told; one that never does again is given up") func slow()
+    throws
+  {
+    let bus = try PrivateBus()
+    try bus.start()
+    var double: ResolverDouble?
+    var timers: [EventSource] = []
+    var answers: [Answer<Bool>] = []
+    var known: [LinkResolver?] = []
+    let _: Bool = try Self.run(on: bus) { loop, backend, _ in
+      double = try ResolverDouble(on: bus.address, loop: loop)
+      timers.append(
+        try loop.at(.now + .seconds(1)) {
+          double?.isDeaf = true
+          backend.refresh()
+        })
+      timers.append(
+        try loop.at(.now + .milliseconds(4_500)) {
+          answers.append(backend.answer)
+          known.append(backend.known["lo"])
+        })
+      return nil
+    } changed: { backend, done in
+      if case .unavailable = backend.answer { return done(true) }
+      if backend.known["lo"]?.isEmpty ?? true { backend.set(Self.wanted, link: "lo") { _ in } }
+    }
+    withExtendedLifetime(timers) { timers = [] }
+    #expect(answers == [.value(true)])
+    #expect(known.first??.isSame(as: Self.wanted) == true)
+  }
+
   @Test("a bus that stands still is given up too, and the end of the loop does not wait for it") func frozen() throws {
     let begun = Moment.now
     let bus = try PrivateBus()
