@@ -281,7 +281,9 @@ let package = Package(
       name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Packages/WireGuard/Tests/CFaultyCipher", cSettings: strictC),
     engineTests(
       "WireGuardEngineTests",
-      uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+      uses: [
+        "CCipherLibraries", "CTransportCipher", "WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom",
+      ]),
     engineTests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
     engineTests(
       "WireGuardDataPathTests",

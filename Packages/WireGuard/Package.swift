@@ -74,7 +74,11 @@ let package = Package(
       swiftSettings: strict),
 
     .target(name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Tests/CFaultyCipher", cSettings: strictC),
-    tests("WireGuardEngineTests", uses: ["WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom"]),
+    tests(
+      "WireGuardEngineTests",
+      uses: [
+        "CCipherLibraries", "CTransportCipher", "WireGuardEngine", "KeyMemory", "CSodium", "NetworkTypes", "TestSupport", "SeededRandom",
+      ]),
     tests("WireGuardControlTests", uses: ["WireGuardControl", "NetworkTypes"]),
     tests(
       "WireGuardDataPathTests",

@@ -1,3 +1,5 @@
+import CCipherLibraries
+import CTransportCipher
 import Glibc
 import NetworkTypes
 import SeededRandom
@@ -8,7 +10,17 @@ import Testing
 private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0)) } ?? 60_000
 
 /// What anybody on the way may send: 60,000 datagrams, or DATAGRAM_FUZZ of them.
-@Suite struct DecoderFuzzTests {
+@Suite(.serialized) struct DecoderFuzzTests {
+  /// The libraries that may open them; `nil`: libsodium.
+  private static func library(_ name: String) -> UnsafePointer<ctc_library>? {
+    var reason: UnsafePointer<CChar>?
+    return switch name {
+    case "libipsec-mb": ccl_has_avx512() ? ccl_load_ipsec_mb(&reason) : nil
+    case "libcrypto": ccl_load_libcrypto(&reason)
+    default: nil
+    }
+  }
+
   /// Gives the number of datagrams that were taken for something other than nothing or a handshake message.
   static func run(_ count: Int, seed: UInt64) -> (accepted: Int, engine: Engine) {
     var random = SplitMix64(seed: seed)
@@ -78,7 +90,14 @@ private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0
     return (accepted, engine)
   }
 
-  @Test("random and mutated datagrams: none is taken for a packet") func random() {
+  @Test(
+    "random and mutated datagrams: none is taken for a packet, whatever library opens it",
+    arguments: ["libsodium", "libcrypto", "libipsec-mb"])
+  func random(cipher: String) {
+    let library = Self.library(cipher)
+    guard library != nil || cipher == "libsodium" else { return print("not run: \(cipher) does not work on this machine") }
+    ctc_choose(library)
+    defer { ctc_choose(nil) }
     let (accepted, engine) = Self.run(datagrams, seed: 11)
     #expect(accepted == 0)
     let drops = engine.drops
