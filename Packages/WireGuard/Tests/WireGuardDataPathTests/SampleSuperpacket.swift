@@ -138,7 +138,17 @@ func join(_ packets: [[UInt8]], tcp: Bool = true, udp: Bool = true) -> [(VirtioH
   }
   defer { for copy in memory { copy.deallocate() } }
   var coalescer = Coalescer(hasVirtioHeader: true, joinsTCP: tcp, joinsUDP: udp)
-  for (copy, packet) in zip(memory, packets) { coalescer.append(copy, packet.count) }
+  var written: [(VirtioHeader, [UInt8])] = []
+  for (copy, packet) in zip(memory, packets) {
+    if coalescer.isFull { written += take(&coalescer) }
+    coalescer.append(copy, packet.count)
+  }
+  return written + take(&coalescer)
+}
+
+/// What would be written now.
+private func take(_ coalescer: inout Coalescer) -> [(VirtioHeader, [UInt8])] {
+  defer { coalescer.removeAll() }
   return (0..<coalescer.count).map { i in
     let written = coalescer.finish(i).flatMap { Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len)) }
     let header = written.withUnsafeBytes { $0.baseAddress.map { VirtioHeader(at: $0) } ?? VirtioHeader() }

@@ -132,6 +132,33 @@ struct SplittingTests {
     #expect(join(segments).map(\.1) == segments)
   }
 
+  @Test("a header that says it is shorter than its protocol's, or longer than the place of the next, is malformed")
+  func headerLengths() throws {
+    var sample = SampleSuperpacket()
+    for offset in UInt8(0)..<5 {
+      var bytes = sample.bytes()
+      bytes[sample.transport + 12] = offset << 4
+      #expect(throws: Superpacket.Flaw.malformed) { try split(bytes, sample.virtio) }
+    }
+    sample.isTCP = false
+    for words in UInt8(6)...15 {
+      var bytes = sample.bytes()
+      bytes[0] = 0x40 | words
+      #expect(throws: Superpacket.Flaw.malformed) { try split(bytes, sample.virtio) }
+    }
+  }
+
+  @Test("more runs than there is room for are written in several parts")
+  func manyRuns() throws {
+    let packets = try (0..<3 * Coalescer.capacity + 1).map { i in
+      var sample = SampleSuperpacket()
+      sample.payload = 100
+      sample.port = UInt16(i)
+      return try #require(split(sample.bytes(), sample.virtio).first)
+    }
+    #expect(join(packets).map(\.1) == packets)
+  }
+
   @Test("nothing that the kernel could hand over traps: headers at random")
   func mutated() {
     var generator = SystemRandomNumberGenerator()

@@ -75,6 +75,7 @@ struct Coalescer: ~Copyable {
     let shape = shape(of: packet, length)
     if shape.kind != .other, join(packet, length, shape) { return }
     let index = count
+    precondition(index < Self.capacity)
     count &+= 1
     let payload = length &- shape.headerLength
     var isOpen = shape.kind != .other && payload > 0

@@ -52,12 +52,13 @@ struct Superpacket {
     default: throw .malformed
     }
     segmentSize = Int(virtio.segmentSize)
-    guard virtio.flags & VirtioHeader.needsChecksum != 0, segmentSize > 0, transport >= (isV4 ? 20 : 40),
+    let networkLength = isV4 ? max(20, Int(bytes.load(as: UInt8.self) & 0x0f) &* 4) : 40
+    guard virtio.flags & VirtioHeader.needsChecksum != 0, segmentSize > 0, transport >= networkLength,
       transport &+ (isTCP ? 20 : 8) <= length
     else { throw .malformed }
     let transportLength = isTCP ? Int(bytes.load(fromByteOffset: transport &+ 12, as: UInt8.self) >> 4) &* 4 : 8
     headerLength = transport &+ transportLength
-    guard transportLength >= 8, headerLength <= Self.mostHeaders, headerLength < length else { throw .malformed }
+    guard transportLength >= (isTCP ? 20 : 8), headerLength <= Self.mostHeaders, headerLength < length else { throw .malformed }
     saved.copyMemory(from: bytes, byteCount: headerLength)
     addressSum =
       isV4

@@ -108,6 +108,7 @@ struct Outbox: ~Copyable {
         return
       }
     }
+    precondition(runCount < Self.mostRuns)
     addresses[runCount] = destination.socketAddress
     if destination.local != .any { locals[runCount] = destination.local.address(destination.address.family) }
     runs[runCount] = Run(
