@@ -288,7 +288,9 @@ let package = Package(
     engineTests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CFaultyCipher", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardDataPath", "WireGuardEngine", "LinuxIO", "NetworkTypes",
+        "TestSupport",
+        "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
     tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),

@@ -83,7 +83,9 @@ let package = Package(
     tests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CFaultyCipher", "CWireGuardIO", "WireGuardDataPath", "LinuxIO", "NetworkTypes", "TestSupport", "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardDataPath", "WireGuardEngine", "LinuxIO", "NetworkTypes",
+        "TestSupport",
+        "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
   ]

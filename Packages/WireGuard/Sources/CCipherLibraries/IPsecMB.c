@@ -2,6 +2,7 @@
 #include "Loading.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,8 +58,8 @@ static bool seal(void *state, uint8_t *payload, size_t count, const uint8_t nonc
   return run(state, IMB_DIR_ENCRYPT, payload, payload, count, nonce, key, payload + count);
 }
 
-static int open_message(void *state, const uint8_t *ciphertext, size_t count, const uint8_t nonce[12], const uint8_t *key,
-                        uint8_t *plaintext) {
+static ctc_result open_message(void *state, const uint8_t *ciphertext, size_t count, const uint8_t nonce[12], const uint8_t *key,
+                               uint8_t *plaintext) {
   uint8_t tag[16] = {0}, expected[16];
   memcpy(expected, ciphertext + count, sizeof expected);
   if (!run(state, IMB_DIR_DECRYPT, ciphertext, plaintext, count, nonce, key, tag)) return CTC_UNAVAILABLE;
@@ -76,14 +77,15 @@ static int open_message(void *state, const uint8_t *ciphertext, size_t count, co
 #endif
 #define MINOR_VERSION(version) ((version) >> 8)
 
-const ctc_library *ccl_load_ipsec_mb(const char **reason) {
-  static struct ctc_library library = {.begin = begin, .end = end, .seal = seal, .open = open_message};
-  static char description[64];
-  if (library.description) return &library;
+static struct ctc_library library = {.begin = begin, .end = end, .seal = seal, .open = open_message};
+static char description[64];
+static const char *failure;
+
+static void load(void) {
   void *loaded = ccl_load(SONAME);
   if (!loaded) {
-    *reason = "libipsec-mb is not installed";
-    return NULL;
+    failure = "libipsec-mb is not installed";
+    return;
   }
   __typeof__(&imb_get_version) version = (__typeof__(version))dlsym(loaded, "imb_get_version");
   __typeof__(&imb_get_version_str) text = (__typeof__(text))dlsym(loaded, "imb_get_version_str");
@@ -94,12 +96,18 @@ const ctc_library *ccl_load_ipsec_mb(const char **reason) {
   size = (__typeof__(size))dlsym(loaded, "imb_get_mb_mgr_size");
   if (!version || !text || !allocate || !release || !initialize || !status || !size ||
       MINOR_VERSION(version()) != MINOR_VERSION(IMB_VERSION_NUM)) {
-    *reason = "libipsec-mb has another version than " IMB_VERSION_STR;
-    return NULL;
+    failure = "libipsec-mb has another version than " IMB_VERSION_STR;
+    return;
   }
   snprintf(description, sizeof description, "libipsec-mb %s", text());
   library.description = description;
-  return &library;
+}
+
+const ctc_library *ccl_load_ipsec_mb(const char **reason) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+  *reason = failure;
+  return failure ? NULL : &library;
 }
 #else
 const ctc_library *ccl_load_ipsec_mb(const char **reason) {

@@ -42,16 +42,16 @@ static void make_nonce(uint8_t nonce[12], uint64_t counter) {
   for (int i = 0; i < 8; i++) nonce[4 + i] = (uint8_t)(counter >> (8 * i));
 }
 
-int ctc_seal_with(const ctc_library *library, uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
+ctc_result ctc_seal_with(const ctc_library *library, uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
   void *state = state_of(library);
   if (!state) return CTC_UNAVAILABLE;
   uint8_t nonce[12];
   make_nonce(nonce, counter);
-  return library->seal(state, payload, count, nonce, key) ? CTC_DONE : CTC_UNAVAILABLE;
+  return library->seal(state, payload, count, nonce, key) ? CTC_DONE : CTC_FAILED;
 }
 
-int ctc_open_with(const ctc_library *library, const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key,
-                  uint8_t *plaintext) {
+ctc_result ctc_open_with(const ctc_library *library, const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key,
+                         uint8_t *plaintext) {
   void *state = state_of(library);
   if (!state) return CTC_UNAVAILABLE;
   uint8_t nonce[12];
@@ -59,12 +59,12 @@ int ctc_open_with(const ctc_library *library, const uint8_t *ciphertext, size_t 
   return library->open(state, ciphertext, count, nonce, key, plaintext);
 }
 
-int ctc_seal(uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
+ctc_result ctc_seal(uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
   const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
   return library ? ctc_seal_with(library, payload, count, counter, key) : CTC_UNAVAILABLE;
 }
 
-int ctc_open(const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key, uint8_t *plaintext) {
+ctc_result ctc_open(const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key, uint8_t *plaintext) {
   const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
   return library ? ctc_open_with(library, ciphertext, count, counter, key, plaintext) : CTC_UNAVAILABLE;
 }

@@ -1,5 +1,7 @@
 import CFaultyCipher
+import CTransportCipher
 import Testing
+import WireGuardEngine
 
 @testable import WireGuardDataPath
 
@@ -14,12 +16,21 @@ import Testing
     for handle in LoadedCiphers(only: library).handles { #expect(trial.firstFault(of: handle) == nil) }
   }
 
-  @Test("a library with one wrong byte, or that takes a forged message, at one length of 2,049, is found", arguments: [0, 1, 1424, 2048])
+  @Test(
+    "a library with one wrong byte, that takes a forged message, or fails, at one length of 2,049, is found", arguments: [0, 1, 1424, 2048])
   func faults(length: Int) throws {
-    for accepts: Int32 in [0, 1] {
-      let faulty = CipherHandle(library: .libcrypto, pointer: try #require(faulty_cipher(length, accepts)))
+    for kind in [FAULTY_BYTE, FAULTY_TAG, FAULTY_END] {
+      let faulty = CipherHandle(library: .libcrypto, pointer: try #require(faulty_cipher(length, kind)))
       #expect(CipherTrial(count: 2048).firstFault(of: faulty) == length)
     }
+  }
+
+  @Test("a library that fails within a message says so: nothing may encrypt it once more") func failure() throws {
+    let faulty = try #require(faulty_cipher(100, FAULTY_END))
+    let key = [UInt8](repeating: 7, count: 32)
+    var room = [UInt8](repeating: 1, count: 64 + 100 + 16)
+    let result = room.withUnsafeMutableBytes { $0.baseAddress.map { ctc_seal_with(faulty, $0.octets + 64, 100, 1, key) } }
+    #expect(result == CTC_FAILED)
   }
 
   @Test("one library alone is chosen or rejected with a reason, and named with its version", arguments: libraries)

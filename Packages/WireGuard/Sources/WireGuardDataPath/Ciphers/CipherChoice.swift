@@ -33,7 +33,8 @@ extension LoadedCiphers {
     var chosen: CipherHandle?
     for handle in handles {
       if let length = trial.firstFault(of: handle) {
-        choice.rejections.append(Rejection(library: handle.library, reason: "it gives a wrong result for \(length) bytes"))
+        choice.rejections.append(
+          Rejection(library: handle.library, reason: "it gives a wrong result for \(length) bytes", isUnexpected: true))
         continue
       }
       let duration = trial.duration(of: handle, count: measured)

@@ -30,6 +30,8 @@ package struct LoadedCiphers: Sendable {
   package struct Rejection: Hashable, Sendable {
     package var library: CipherLibrary
     package var reason: String
+    /// Whether it is worth a line in the journal: the library is wrong, or was asked for by name.
+    package var isUnexpected = false
   }
 
   /// Loaded, the likely fastest first; without libsodium.
@@ -43,23 +45,26 @@ package struct LoadedCiphers: Sendable {
   package init(only wanted: CipherLibrary? = nil) {
     for library in CipherLibrary.allCases where library != .libsodium && (wanted ?? library) == library {
       if !library.isPromising, wanted == nil || library == .ipsecMB {
-        rejections.append(Rejection(library: library, reason: "this processor lacks the instructions that make it fast (AVX-512)"))
+        rejections.append(
+          Rejection(
+            library: library, reason: "this processor lacks the instructions that make it fast (AVX-512)", isUnexpected: wanted != nil))
       } else if let better = handles.first {
         // It would only take memory.
         rejections.append(Rejection(library: library, reason: "not loaded beside \(better.library.rawValue)"))
       } else {
-        load(library)
+        load(library, isWanted: wanted != nil)
       }
     }
   }
 
-  private mutating func load(_ library: CipherLibrary) {
+  private mutating func load(_ library: CipherLibrary, isWanted: Bool) {
     var reason: UnsafePointer<CChar>?
     let loaded = library == .ipsecMB ? ccl_load_ipsec_mb(&reason) : ccl_load_libcrypto(&reason)
     if let loaded {
       handles.append(CipherHandle(library: library, pointer: loaded))
     } else {
-      rejections.append(Rejection(library: library, reason: reason.map { String(cString: $0) } ?? "it cannot be loaded"))
+      rejections.append(
+        Rejection(library: library, reason: reason.map { String(cString: $0) } ?? "it cannot be loaded", isUnexpected: isWanted))
     }
   }
 }

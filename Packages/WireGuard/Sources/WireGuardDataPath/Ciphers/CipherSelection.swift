@@ -20,6 +20,7 @@ final class CipherSelection: Sendable {
 
   /// Starts the thread, which ends by itself. Call it before the process is confined: that forbids new threads.
   func start() throws(SystemError) {
+    report(loaded.rejections)
     if !loaded.isEmpty { try begin() }
   }
 
@@ -46,5 +47,14 @@ final class CipherSelection: Sendable {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, nil)
     let chosen = loaded.choose()
     choice.withLock { $0 = chosen }
+    report(chosen.rejections.filter { !loaded.rejections.contains($0) })
+  }
+
+  /// Standard error is the journal, and stays open.
+  private func report(_ rejections: [LoadedCiphers.Rejection]) {
+    for rejection in rejections where rejection.isUnexpected {
+      let line = "roamward-wireguard: packets are encrypted by libsodium, not by \(rejection.library.rawValue): \(rejection.reason)\n"
+      _ = line.utf8CString.withUnsafeBytes { write(2, $0.baseAddress, $0.count - 1) }
+    }
   }
 }

@@ -23,8 +23,12 @@ package enum TransportCipher {
   /// Encrypts `count` bytes at `payload` in place and writes the tag behind them.
   @inline(__always)
   static func seal(_ payload: UnsafeMutableRawPointer, count: Int, counter: UInt64, key: UnsafeRawPointer) {
-    if ctc_seal(payload.octets, count, counter, key.octets) == CTC_DONE { return }
-    sealBySodium(payload, count: count, counter: counter, key: key)
+    switch ctc_seal(payload.octets, count, counter, key.octets) {
+    case CTC_DONE: return
+    case CTC_UNAVAILABLE: sealBySodium(payload, count: count, counter: counter, key: key)
+    // It may be encrypted already, and the same keystream again would send the plaintext. The engine's end takes the tunnel down.
+    default: fatalError("the library of the cipher failed within a message")
+    }
   }
 
   /// Without a chosen library.

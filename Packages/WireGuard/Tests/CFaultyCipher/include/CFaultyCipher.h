@@ -3,6 +3,8 @@
 #pragma once
 #include "CTransportCipher.h"
 
-/// A library that gives right results by libcrypto, but for one length. `accepts_forgeries`: there it takes every tag; otherwise it changes
-/// a byte. NULL: there is no libcrypto.
-const ctc_library *faulty_cipher(size_t length, int accepts_forgeries);
+enum faulty_cipher_kind { FAULTY_BYTE, FAULTY_TAG, FAULTY_END };
+
+/// A library that gives right results by libcrypto, but for one length. There it changes a byte, takes every tag, or fails after it has
+/// encrypted. NULL: there is no libcrypto.
+const ctc_library *faulty_cipher(size_t length, enum faulty_cipher_kind kind);
