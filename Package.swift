@@ -208,7 +208,8 @@ let package = Package(
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
     .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
     .executableTarget(
-      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      name: "wireguard-bench",
+      dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardDataPath", "WireGuardEngine"],
       path: "Packages/WireGuard/Benchmarks/wireguard-bench", swiftSettings: strict),
     tests("NetworkTypesTests", uses: ["NetworkTypes", "SeededRandom"]),
     tests("JSONTests", uses: ["JSON", "NetworkTypes", "SchemaCheck"]),

@@ -62,7 +62,8 @@ let package = Package(
 
     .target(name: "CMallocCount", path: "Benchmarks/CMallocCount", cSettings: strictC),
     .executableTarget(
-      name: "wireguard-bench", dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardEngine"],
+      name: "wireguard-bench",
+      dependencies: ["CMallocCount", "KeyMemory", "NetworkTypes", "WireGuardDataPath", "WireGuardEngine"],
       path: "Benchmarks/wireguard-bench", swiftSettings: strict),
 
     // Links as well.

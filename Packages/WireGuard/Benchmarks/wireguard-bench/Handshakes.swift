@@ -2,9 +2,8 @@ import KeyMemory
 import NetworkTypes
 import WireGuardEngine
 
-/// What a silent peer takes, of 10,000: bytes.
-func bytesOfPeer() throws -> Int {
-  let peers = 10_000
+/// What a silent peer takes, of this many: bytes.
+func bytesOfPeer(of peers: Int) throws -> Int {
   // What the first use of the library takes is not a peer's.
   Node(number: 0).configure((1...100).compactMap { Node.change(of: $0) })
   let before = try residentBytes()
@@ -76,11 +75,36 @@ final class Node {
     guard let key = PublicKey(bytes: bytes) else { return nil }
     var change = PeerChange(key)
     change.endpoint = address(number)
-    change.allowedIPs = [IPPrefix(IPAddress(v4: 0x0a00_0000 + UInt32(number)), length: 32)].compactMap { $0 }
+    change.allowedIPs = allowedIPs(number)
+    return change
+  }
+
+  /// An address within the tunnel.
+  static func inner(_ number: Int) -> UInt32 { 0x0a00_0000 + UInt32(number) }
+
+  private static func allowedIPs(_ number: Int) -> [IPPrefix] { [IPPrefix(IPAddress(v4: inner(number)), length: 32)].compactMap { $0 } }
+
+  /// As a peer with an address within the tunnel.
+  func change(number: Int) -> PeerChange {
+    var change = PeerChange(publicKey)
+    change.allowedIPs = Self.allowedIPs(number)
+    return change
+  }
+
+  /// As the only peer, for all addresses.
+  func gatewayChange(to endpoint: DatagramAddress) -> PeerChange {
+    var change = change(to: endpoint)
+    change.allowedIPs = [IPPrefix(IPAddress(v4: 0), length: 0)].compactMap { $0 }
     return change
   }
 
   var change: PeerChange { PeerChange(publicKey) }
+
+  var removal: PeerChange {
+    var change = change
+    change.removes = true
+    return change
+  }
 
   func change(to endpoint: DatagramAddress) -> PeerChange {
     var change = PeerChange(publicKey)
@@ -89,9 +113,9 @@ final class Node {
     return change
   }
 
-  func configure(_ peers: [PeerChange]) {
+  func configure(_ peers: [PeerChange], at moment: UInt64 = 1) {
     var effects: [EngineEffect] = []
-    engine.apply(EngineChange(peers: peers), at: Self.time(1), effects: &effects)
+    engine.apply(EngineChange(peers: peers), at: Self.time(moment), effects: &effects)
     sent = effects
   }
 
@@ -112,6 +136,12 @@ final class Node {
     var effects: [EngineEffect] = []
     _ = message.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: Self.time(moment), effects: &effects) }
     return effects.compactMap { if case .transmit(let bytes, _, _) = $0 { bytes } else { nil } }
+  }
+
+  /// Does the work that batches have left.
+  func settle(at moment: UInt64) {
+    var effects: [EngineEffect] = []
+    engine.advance(to: Self.time(moment), effects: &effects)
   }
 
   /// Makes a session with a peer that it has been told of.

@@ -1,9 +1,10 @@
 import Glibc
 import NetworkTypes
+import WireGuardDataPath
 import WireGuardEngine
 
 // Figures of the engine alone, without a network, on one processor: NAME, value and unit, separated by tabs. `wireguard-bench handshakes`
-// prints handshakes and memory alone.
+// prints handshakes and memory alone; `wireguard-bench gateway`, what 10,000 peers cost beside ten.
 private func text(_ value: Double, digits: Int) -> String {
   let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
   let whole = Int((value * scale).rounded())
@@ -12,9 +13,20 @@ private func text(_ value: Double, digits: Int) -> String {
   return "\(whole / Int(scale)).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
 }
 
+private func tellGateway() throws {
+  print("cipher\t\(LoadedCiphers().choose().description)")
+  // Fewer than these take no measurable memory.
+  let (few, many) = (try bytesOfPeer(of: 1000), try bytesOfPeer(of: 10_000))
+  print("memory of a silent peer, of 10,000 and of 1,000\t\(many) bytes\t\(few) bytes\t\(text(Double(many) / Double(few), digits: 2))")
+  for (name, many, few) in try gateway(rounds: 7) {
+    print("\(name)\t\(text(many, digits: 0)) ns\t\(text(few, digits: 0)) ns\t\(text(many / few, digits: 2))")
+  }
+}
+
 private func run() throws {
+  if CommandLine.arguments.dropFirst().first == "gateway" { return try tellGateway() }
   // First, while nothing else has taken memory.
-  let peer = try bytesOfPeer()
+  let peer = try bytesOfPeer(of: 10_000)
   let (rate, allocations) = try handshakes(rounds: 7)
   print("handshakes\t\(text(rate, digits: 0))\ta second, answered")
   print("handshake allocations\t\(text(allocations, digits: 1))\tfor each")

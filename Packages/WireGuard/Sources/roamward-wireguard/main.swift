@@ -14,7 +14,7 @@ private let usage = """
     --no-offload               Disable the kernel's offloads: one system call per packet.
     --cipher LIBRARY           Encrypt packets with this library: libipsec-mb, libcrypto or libsodium. Without it, the
                                fastest that is installed is chosen soon after the start, by a measurement.
-    --version                  Show the version, and the library that would be chosen now.
+    --version                  Show the version, and the library that would be chosen now, or with --cipher, used.
     --socket-directory FOLDER  Create the link's socket in this folder.
     -h, --help                 Show this help.
 
@@ -76,9 +76,9 @@ private func say(_ text: String, on descriptor: Int32) {
   try? FileDescriptor(owning: dup(descriptor)).writeAll(Array(text.utf8))
 }
 
-/// The version, and what a tunnel that starts now would use.
-private func version() -> String {
-  let choice = LoadedCiphers().choose()
+/// The version, and what a tunnel that starts now would use. `cipher`: the library that was asked for.
+private func version(_ cipher: CipherLibrary?) -> String {
+  let choice = LoadedCiphers(only: cipher).choose()
   func microseconds(_ duration: Duration) -> String { "\((duration / .nanoseconds(10)).rounded() / 100) µs" }
   let measured = choice.durations.sorted { $0.value < $1.value }
     .map { "  \($0.key.rawValue): \(microseconds($0.value)) to seal and open 1,424 bytes\n" }
@@ -89,7 +89,8 @@ private func version() -> String {
 private func run() -> Int32 {
   let words = CommandLine.arguments.dropFirst()
   if words.contains("--version") {
-    say(version(), on: 1)
+    let name = words.firstIndex(of: "--cipher").flatMap { words.dropFirst($0 - words.startIndex + 1).first }
+    say(version(name.flatMap { CipherLibrary(rawValue: $0) }), on: 1)
     return 0
   }
   if words.contains("-h") || words.contains("--help") {

@@ -33,15 +33,19 @@ import WireGuardEngine
     #expect(result == CTC_FAILED)
   }
 
-  @Test("one library alone is chosen or rejected with a reason, and named with its version", arguments: libraries)
-  func choice(library: CipherLibrary) {
+  @Test("a library that is asked for by name is used, fastest or not, and named with its version", arguments: libraries)
+  func askedFor(library: CipherLibrary) {
     defer { LoadedCiphers.reset() }
     let choice = LoadedCiphers(only: library).choose()
-    #expect(choice.durations.keys.contains(library))
-    if choice.library == library {
-      #expect(choice.description.hasPrefix(library.rawValue) && choice.rejections.isEmpty)
-    } else {
-      #expect(choice.rejections.map(\.library) == [library])
-    }
+    #expect(choice.library == library && choice.description.hasPrefix(library.rawValue) && choice.rejections.isEmpty)
+    #expect(Set(choice.durations.keys) == [library, .libsodium])
+  }
+
+  @Test("otherwise the fastest is used, and each other one is rejected with a reason") func fastest() {
+    defer { LoadedCiphers.reset() }
+    let choice = LoadedCiphers().choose()
+    #expect(choice.durations.values.allSatisfy { choice.durations[choice.library] ?? .zero <= $0 || choice.library == .libsodium })
+    let rejected = Set(choice.rejections.map(\.library))
+    #expect(rejected.union([choice.library, .libsodium]) == Set(CipherLibrary.allCases) && !rejected.contains(choice.library))
   }
 }

@@ -18,8 +18,9 @@ package struct CipherChoice: Hashable, Sendable {
 }
 
 extension LoadedCiphers {
-  /// Tests each library against libsodium, measures it, and makes all threads use the fastest. A wrong or slower one is rejected. Takes
-  /// about 10 ms for each; other threads may seal and open meanwhile, because all libraries give the same bytes.
+  /// Tests each library against libsodium, measures it, and makes all threads use the fastest, or the one that was asked for by name. A
+  /// wrong or slower one is rejected. Takes about 10 ms for each; other threads may seal and open meanwhile, because all libraries give the
+  /// same bytes.
   package func choose() -> CipherChoice {
     _ = sodium_init()
     ctc_choose(nil)
@@ -40,7 +41,7 @@ extension LoadedCiphers {
       let duration = trial.duration(of: handle, count: measured)
       choice.durations[handle.library] = duration
       // A twentieth is less than such a short measurement can tell.
-      guard duration < best * 0.95 else {
+      guard isAskedFor || duration < best * 0.95 else {
         choice.rejections.append(
           Rejection(library: handle.library, reason: "\((chosen?.library ?? .libsodium).rawValue) is as fast on this processor"))
         continue

@@ -37,12 +37,15 @@ package struct LoadedCiphers: Sendable {
   /// Loaded, the likely fastest first; without libsodium.
   private(set) var handles: [CipherHandle] = []
   package private(set) var rejections: [Rejection] = []
+  /// A library was asked for by name: it is used also if another one is faster.
+  let isAskedFor: Bool
 
   /// Whether there is none but libsodium.
   package var isEmpty: Bool { handles.isEmpty }
 
   /// Loads what is promising on this processor; with `only`, that library alone, where it works at all.
   package init(only wanted: CipherLibrary? = nil) {
+    isAskedFor = wanted != nil
     for library in CipherLibrary.allCases where library != .libsodium && (wanted ?? library) == library {
       if !library.isPromising, wanted == nil || library == .ipsecMB {
         rejections.append(
