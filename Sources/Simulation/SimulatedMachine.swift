@@ -1,7 +1,7 @@
 package import AgentCore
 package import KernelModel
 package import NetworkTypes
-package import PolicySource
+internal import PolicySource
 package import RoamwardCore
 
 /// A machine in memory, whose clock moves only on request: networks, peers that answer or not, names that resolve or not.
@@ -11,9 +11,6 @@ package final class SimulatedMachine {
   package var state = SimulatedState()
   package var network = NetworkSnapshot()
   package var policies = PolicySet()
-  package var problems: [Diagnostic] = []
-  /// The staged policies, whatever files are given; `nil`: this machine has no trials.
-  package var stagedPolicies: PolicySet?
   package var engine = EngineChoice.engine(.kernel)
   package var peersAnswer = true
   /// The peers of WireGuard links, instead of `peersAnswer`.
@@ -28,24 +25,16 @@ package final class SimulatedMachine {
   package var failingSteps: (Step) -> String? = { _ in nil }
   /// Called after each applied step.
   package var whenApplied: (Step) -> Void = { _ in }
-  package private(set) var applied: [Step] = []
-  package private(set) var renewals = 0
-  package private(set) var observations = 0
-  /// The number of reads of a single WireGuard device.
-  package private(set) var samples = 0
+  package private(set) var log = SimulatedLog()
   /// The effect at which the agent dies. Its pending work stops, until another one starts (`platform`).
   package var fuse: Fuse?
-  /// The effects that agents have reached.
-  package private(set) var places: [String] = []
   private var life = SimulatedLife()
-  private var alarm: (at: Moment, handler: () -> Void)?
-  private var later: [() -> Void] = []
-  private var arrivals: [(at: Moment, Arrival)] = []
+  private var schedule = SimulatedSchedule()
 
   package init() {}
 
   /// Whether no timer is set: nothing happens without an external event.
-  package var isIdle: Bool { alarm == nil && arrivals.allSatisfy { $0.1.isGone } }
+  package var isIdle: Bool { schedule.isEmpty }
 
   package var now: Moment { clock.now }
   package var wallClock: Timestamp { clock.wallClock }
@@ -62,12 +51,7 @@ package final class SimulatedMachine {
         peers?.advance(to: now)
         continue
       }
-      if let arrival = arrivals.firstIndex(where: { $0.at <= now }) {
-        arrivals.remove(at: arrival).1.arrive()
-      } else if let handler = alarm?.handler {
-        alarm = nil
-        handler()
-      }
+      schedule.takeNext(at: now)?()
       callBack()
     }
     clock.now = max(now, end)
@@ -80,13 +64,10 @@ package final class SimulatedMachine {
     clock.asleep += time
   }
 
-  private var nextDue: Moment? {
-    arrivals.removeAll { $0.1.isGone }
-    return [alarm?.at, arrivals.map(\.at).min(), peers?.nextEvent].compactMap { $0 }.min()
-  }
+  private var nextDue: Moment? { [schedule.nextDue, peers?.nextEvent].compactMap { $0 }.min() }
 
   private func callBack() {
-    while !later.isEmpty { later.removeFirst()() }
+    while !schedule.soon.isEmpty { schedule.soon.removeFirst()() }
   }
 
   // MARK: The platform
@@ -96,8 +77,8 @@ package final class SimulatedMachine {
     life.isDead = true
     let life = SimulatedLife()
     self.life = life
-    later = []
-    alarm = nil
+    schedule.soon = []
+    schedule.alarm = nil
     return Platform(
       clock: clock(of: life), machine: machine(of: life), network: network(of: life),
       commands: CommandPlatform(
@@ -111,7 +92,7 @@ package final class SimulatedMachine {
     ClockPlatform(
       now: { [unowned self] in now }, wallClock: { [unowned self] in wallClock }, localTime: \.description,
       timeAsleep: { [unowned self] in clock.asleep },
-      wake: { [unowned self] moment, handler in if !life.isDead { alarm = moment.map { (at: $0, handler: handler) } } })
+      wake: { [unowned self] moment, handler in if !life.isDead { schedule.alarm = moment.map { (at: $0, handler: handler) } } })
   }
 
   private func machine(of life: SimulatedLife) -> MachinePlatform {
@@ -122,7 +103,7 @@ package final class SimulatedMachine {
       begin: { [unowned self] step, done in begin(step, by: life, then: done) }, endUserspaceLink: { _ in },
       wireGuardEngine: { [unowned self] in engine },
       readDevice: { [unowned self] link in
-        samples += 1
+        log.samples += 1
         answerDevices()
         return state.observed.wireGuard[link]
       }, controlGroup: { _ in nil })
@@ -133,8 +114,8 @@ package final class SimulatedMachine {
       resolve: { [unowned self] name, servers, link, done in
         dns.lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
         if servers.contains(where: dns.silentServers.contains) {
-          let run = ProbeInFlight()
-          arrivals.append((at: now + .seconds(5), Arrival(run) { done(.failed(reason: "no name server answered in time")) }))
+          let run = AnswerInFlight()
+          schedule.add(at: now + .seconds(5), unlessGone: run) { done(.failed(reason: "no name server answered in time")) }
           return Cancellation(run)
         }
         let addresses = dns.names[name] ?? dns.otherNames.map { [$0] }
@@ -144,8 +125,8 @@ package final class SimulatedMachine {
       probe: { [unowned self] request, link, done in
         probing.requests.append("\(request.url) on \(link.name)")
         guard let reply = probing.replies[request.url] else { return nil }
-        let run = ProbeInFlight()
-        arrivals.append((at: now + probing.time, Arrival(run) { done(reply) }))
+        let run = AnswerInFlight()
+        schedule.add(at: now + probing.time, unlessGone: run) { done(reply) }
         return Cancellation(run)
       },
       resolveNeighbour: { [unowned self] address, link in
@@ -175,15 +156,15 @@ package final class SimulatedMachine {
         if !life.isDead { done(.success(())) }
         return
       }
-      let program = ProbeInFlight()
-      arrivals.append((at: now + time, Arrival(program) { withExtendedLifetime(program) { if !life.isDead { done(.success(())) } } }))
+      let program = AnswerInFlight()
+      schedule.add(at: now + time, unlessGone: program) { withExtendedLifetime(program) { if !life.isDead { done(.success(())) } } }
     }
   }
 
   private var loaded: LoadedPolicies {
     var loaded = LoadedPolicies()
-    loaded.policies = (disk.trial != nil || disk.isTrialKept ? stagedPolicies : nil) ?? policies
-    loaded.diagnostics = problems
+    loaded.policies = (disk.trial != nil || disk.isTrialKept ? disk.stagedPolicies : nil) ?? policies
+    loaded.diagnostics = disk.problems
     return loaded
   }
 
@@ -199,16 +180,16 @@ package final class SimulatedMachine {
   }
 
   private func arrive(at place: String, _ life: SimulatedLife) {
-    places.append(place)
-    guard fuse?.place == places.count else { return }
+    log.places.append(place)
+    guard fuse?.place == log.places.count else { return }
     life.isDead = true
-    alarm = nil
+    schedule.alarm = nil
   }
 
   /// Whether the last agent was killed.
   package var isAgentDead: Bool { life.isDead }
 
-  private func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { later.append { if !life.isDead { body() } } }
+  private func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { schedule.soon.append { if !life.isDead { body() } } }
 
   private func recoveryLog(of life: SimulatedLife) -> RecoveryLog {
     RecoveryLog(
@@ -230,7 +211,7 @@ package final class SimulatedMachine {
       current: { [unowned self] in disk.trial },
       stage: { [unowned self] _ in
         var loaded = LoadedPolicies()
-        loaded.policies = stagedPolicies ?? policies
+        loaded.policies = disk.stagedPolicies ?? policies
         return loaded
       },
       begin: { [unowned self] moment throws(PlatformError) in pass("begin a trial", by: life) { disk.trial = PolicyTrial(until: moment) } },
@@ -244,7 +225,7 @@ package final class SimulatedMachine {
   }
 
   private func observe() -> Observation {
-    observations += 1
+    log.observations += 1
     answerDevices()
     var snapshot = network
     if let time = localTime { snapshot.time = .known(time) }
@@ -271,12 +252,12 @@ package final class SimulatedMachine {
 
   private func apply(_ step: Step) -> StepFailure? {
     if let reason = failingSteps(step) { return StepFailure(step: step, reason: reason) }
-    applied.append(step)
+    log.applied.append(step)
     state.apply([step])
     switch step {
     case .configureWireGuard(let link, let device): peers?.configure(link, device, anew: false, at: now)
     case .renewSessions(let link, let device):
-      renewals += 1
+      log.renewals += 1
       peers?.configure(link, device, anew: true, at: now)
     case .deleteLink(let link, _): peers?.remove(link)
     default: break
@@ -303,30 +284,12 @@ package final class SimulatedMachine {
     let results = programs.results[action] ?? [usual]
     if results.count > 1 { programs.results[action] = Array(results.dropFirst()) }
     guard let time = programs.times[action] else { return soon(life) { done(results[0]) } }
-    let inFlight = ProbeInFlight()
-    arrivals.append((at: now + time, Arrival(inFlight) { withExtendedLifetime(inFlight) { if !life.isDead { done(results[0]) } } }))
+    let inFlight = AnswerInFlight()
+    schedule.add(at: now + time, unlessGone: inFlight) { withExtendedLifetime(inFlight) { if !life.isDead { done(results[0]) } } }
   }
 }
 
 extension LocalTime {
   /// Seconds since Monday's midnight.
   var secondOfWeek: Int { (day.rawValue - 1) * 86_400 + second }
-}
-
-/// A pending probe: its sender keeps it, and releasing it cancels it.
-private final class ProbeInFlight {}
-
-/// A pending answer.
-private struct Arrival {
-  private weak var run: ProbeInFlight?
-  private let handler: () -> Void
-
-  init(_ run: ProbeInFlight, _ handler: @escaping () -> Void) {
-    self.run = run
-    self.handler = handler
-  }
-
-  var isGone: Bool { run == nil }
-
-  func arrive() { if !isGone { handler() } }
 }

@@ -1,7 +1,19 @@
 package import AgentCore
 package import KernelModel
 package import NetworkTypes
+package import PolicySource
 package import RoamwardCore
+
+/// What agents have done.
+package struct SimulatedLog {
+  package internal(set) var applied: [Step] = []
+  package internal(set) var renewals = 0
+  package internal(set) var observations = 0
+  /// The number of reads of a single WireGuard device.
+  package internal(set) var samples = 0
+  /// The effects that agents have reached.
+  package internal(set) var places: [String] = []
+}
 
 /// Names and their addresses.
 package struct SimulatedDNS {
@@ -55,6 +67,10 @@ package struct SimulatedResolver {
 
 /// The state that outlives an agent.
 package struct SimulatedDisk {
+  /// The staged policies, whatever files are given; `nil`: this machine has no trials.
+  package var stagedPolicies: PolicySet?
+  /// What is wrong with the policy files.
+  package var problems: [Diagnostic] = []
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var overrides: [String: ManualOverride] = [:]

@@ -136,10 +136,10 @@ private final class ConnectedLife {
     let life = ConnectedLife(seed: 1)
     try life.connect()
     life.machine.run(for: .seconds(200))
-    let (samples, looks) = (life.machine.samples, life.machine.observations)
+    let (samples, looks) = (life.machine.log.samples, life.machine.log.observations)
     life.machine.run(for: .seconds(3600))
-    #expect(life.machine.samples - samples <= 181)
-    #expect(life.machine.observations == looks)
+    #expect(life.machine.log.samples - samples <= 181)
+    #expect(life.machine.log.observations == looks)
   }
 
   @Test("the next address of the endpoint's name is tried, and the one that answers is kept") func nextAddress() throws {
@@ -214,7 +214,7 @@ private final class ConnectedLife {
     let life = try connected()
     life.move(to: NetworkSnapshot())
     life.move(to: cafe)
-    #expect(life.machine.renewals == 1)
+    #expect(life.machine.log.renewals == 1)
     #expect(life.states == ["corp reasserting", "corp connected"])
   }
 
@@ -256,7 +256,7 @@ private final class ConnectedLife {
     life.machine.sleep(for: .seconds(3600))
     life.agent.woke()
     life.machine.run(for: .seconds(1))
-    #expect(life.machine.renewals == 1)
+    #expect(life.machine.log.renewals == 1)
     #expect(life.states == ["corp reasserting", "corp connected"])
   }
 

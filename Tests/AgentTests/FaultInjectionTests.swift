@@ -178,7 +178,7 @@ extension ObservedState {
   private func places(of day: DayOut) -> Int {
     let run = DayOutRun(day)
     run.go()
-    return run.machine.places.count
+    return run.machine.log.places.count
   }
 
   @Test("the next agent makes what is wanted, the kill switch holding on the way, and leaves nothing", arguments: DayOut.all)
@@ -189,14 +189,16 @@ extension ObservedState {
     for place in 1...count {
       let run = DayOutRun(day, fuse: place)
       run.go()
-      let where_ = "place \(place): \(run.machine.places.last ?? "")"
+      let where_ = "place \(place): \(run.machine.log.places.last ?? "")"
       #expect(run.machine.isAgentDead, "\(where_)")
       let wasGuarding = run.isGuarding
-      let before = run.machine.applied.count
+      let before = run.machine.log.applied.count
       let agent = run.restart()
       #expect(run.machine.state.observed.comparable == expectations.state(after: run), "\(where_)")
       let isStillWanted = run.machine.network != DayOut.home || day.policies.contains { $0.killSwitch == .always }
-      if wasGuarding, isStillWanted { #expect(!run.machine.applied[before...].contains(.removeFirewall), "\(where_): opened on the way") }
+      if wasGuarding, isStillWanted {
+        #expect(!run.machine.log.applied[before...].contains(.removeFirewall), "\(where_): opened on the way")
+      }
       #expect(run.stop(agent) && run.isClean, "\(where_): left \(run.machine.state.observed)")
     }
   }
@@ -206,7 +208,7 @@ extension ObservedState {
     for place in 1...places(of: day) {
       let run = DayOutRun(day, fuse: place)
       run.go()
-      let where_ = "place \(place): \(run.machine.places.last ?? "")"
+      let where_ = "place \(place): \(run.machine.log.places.last ?? "")"
       let wasGuarding = run.isGuarding
       var isDone = false
       let agent = Agent(platform: run.machine.platform, settle: .milliseconds(500))
@@ -227,7 +229,7 @@ extension ObservedState {
       let wasGuarding = run.isGuarding
       var guarded = true
       for attempt in [1, 2, 3, 5, 8, 13, 21, 34] {
-        run.machine.fuse = Fuse(run.machine.places.count + attempt)
+        run.machine.fuse = Fuse(run.machine.log.places.count + attempt)
         _ = run.restart()
         if wasGuarding, run.machine.network != DayOut.home { guarded = guarded && run.isGuarding }
       }
@@ -250,7 +252,7 @@ extension ObservedState {
     run.machine.network = DayOut.cafe
     agent.networkChanged()
     run.machine.run(for: .seconds(5))
-    #expect(run.machine.state.observed == before && run.machine.applied.isEmpty)
+    #expect(run.machine.state.observed == before && run.machine.log.applied.isEmpty)
     #expect(agent.status(at: 0, process: 1).tunnels.first?.failure?.contains("is not Roamward's") == true)
   }
 }

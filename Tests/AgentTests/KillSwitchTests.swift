@@ -28,13 +28,13 @@ import Testing
     let life = WatchedAgent(tunnel(.on), on: cafe)
     life.start()
     #expect(try life.tunnel().state == "connected" && isGuarded(life))
-    let steps = life.machine.applied.map(\.description)
+    let steps = life.machine.log.applied.map(\.description)
     let first = try #require(steps.firstIndex { $0.hasPrefix("nft table") })
     let route = try #require(steps.firstIndex { $0.hasPrefix("ip route add") })
     #expect(first < route)
     life.move(to: home)
     #expect(try life.tunnel().state == "disconnected" && !isGuarded(life))
-    #expect(life.machine.applied.last == .removeFirewall)
+    #expect(life.machine.log.applied.last == .removeFirewall)
   }
 
   @Test("while the tunnel does not come up, nothing flows, and status says so first") func blocking() throws {
@@ -58,7 +58,7 @@ import Testing
     provider.configuration.mtu = 1300
     other.provider = .wireGuard(provider)
     life.policiesChange(to: other)
-    #expect(isGuarded(life) && !life.machine.applied.contains(.removeFirewall))
+    #expect(isGuarded(life) && !life.machine.log.applied.contains(.removeFirewall))
   }
 
   @Test(
@@ -89,7 +89,7 @@ import Testing
     #expect(try life.tunnel().state == "disconnected" && isGuarded(life))
     #expect(life.status.firewall == FirewallStatus(situation: .guarded, guards: ["corp"]), "where nothing flows anyway, nothing is told")
     life.move(to: home)
-    #expect(!isGuarded(life) && life.machine.applied.last == .removeFirewall)
+    #expect(!isGuarded(life) && life.machine.log.applied.last == .removeFirewall)
     // From one to the next with nothing in between.
     life.machine.network = cafe
     life.agent.networkChanged()
@@ -151,9 +151,9 @@ import Testing
     life.agent.networkChanged()
     life.machine.run(for: .milliseconds(50))
     life.machine.network = cafe
-    let looks = life.machine.observations
+    let looks = life.machine.log.observations
     var looksBefore: Int?
-    life.machine.whenApplied = { if case .replaceFirewall = $0 { looksBefore = looksBefore ?? life.machine.observations } }
+    life.machine.whenApplied = { if case .replaceFirewall = $0 { looksBefore = looksBefore ?? life.machine.log.observations } }
     life.agent.networkLost()
     #expect(try isGuarded(life) && life.tunnel().state == "disconnected")
     #expect(looksBefore == looks, "nothing is looked at first")
@@ -213,7 +213,7 @@ import Testing
     let next = WatchedAgent(tunnel(.on), on: Sample.network(link))
     next.machine.state = first.machine.state
     next.start(for: .seconds(2))
-    #expect(try next.tunnel().decision == .pending && isGuarded(next) && !next.machine.applied.contains(.removeFirewall))
+    #expect(try next.tunnel().decision == .pending && isGuarded(next) && !next.machine.log.applied.contains(.removeFirewall))
     next.move(to: home)
     #expect(!isGuarded(next))
   }
@@ -223,7 +223,7 @@ import Testing
     first.start()
     let next = WatchedAgent(on: cafe)
     next.machine.state = first.machine.state
-    next.machine.problems = [.init(.error, "bad", at: Sample.place())]
+    next.machine.disk.problems = [.init(.error, "bad", at: Sample.place())]
     next.start()
     #expect(isGuarded(next))
   }

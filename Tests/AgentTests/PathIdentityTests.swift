@@ -57,8 +57,8 @@ import Testing
     life.move(to: link("192.0.2.23/24", "2001:db8::23/64", "2001:db8:2::dead:1/64"))
     life.move(to: link("192.0.2.23/24", "192.0.2.99/24", "2001:db8::23/64"))
     life.move(to: link("192.0.2.23/24", gateways: ["192.0.2.1"]))
-    #expect(life.states.isEmpty && life.machine.renewals == 0)
+    #expect(life.states.isEmpty && life.machine.log.renewals == 0)
     life.move(to: link("192.0.2.24/24", gateways: ["192.0.2.1"]))
-    #expect(life.states == ["corp reasserting", "corp connected"] && life.machine.renewals == 1)
+    #expect(life.states == ["corp reasserting", "corp connected"] && life.machine.log.renewals == 1)
   }
 }

@@ -50,11 +50,11 @@ import Testing
     life.start()
     life.machine.dns.silentServers = [Sample.address("192.0.2.53")]
     life.move(to: Sample.network(Sample.wired(servers: ["192.0.2.53"])))
-    #expect(life.status.tunnels.first?.state == "reasserting" && life.machine.renewals == 0)
+    #expect(life.status.tunnels.first?.state == "reasserting" && life.machine.log.renewals == 0)
     life.move(to: cafe)
-    #expect(life.status.tunnels.first?.state == "connected" && life.machine.renewals == 1)
+    #expect(life.status.tunnels.first?.state == "connected" && life.machine.log.renewals == 1)
     life.machine.run(for: .seconds(10))
-    #expect(life.machine.renewals == 1 && life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
+    #expect(life.machine.log.renewals == 1 && life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
   }
 
   @Test("a kernel without WireGuard gets a userspace device, which takes its time") func userspace() {

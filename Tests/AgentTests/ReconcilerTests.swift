@@ -21,7 +21,7 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules, dns: DNSPolicy(servers: [Sample.address("10.0.0.53")])), on: home)
     let before = life.machine.state.observed
     life.start()
-    #expect(life.machine.applied.isEmpty && life.machine.isIdle)
+    #expect(life.machine.log.applied.isEmpty && life.machine.isIdle)
     life.move(to: cafe)
     #expect(try life.tunnel().state == "connected")
     #expect(life.agent.isAtRest, "with nothing to wait for, only samples are taken")
@@ -35,10 +35,10 @@ import Testing
   @Test("what happens in one settle time is looked at once") func settles() {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: home)
     life.start(for: .zero)
-    let before = life.machine.observations
+    let before = life.machine.log.observations
     for _ in 0..<1000 { life.agent.networkChanged() }
     life.machine.run(for: .seconds(5))
-    #expect(life.machine.observations == before + 1)
+    #expect(life.machine.log.observations == before + 1)
   }
 
   @Test("until the peer has answered no route leads into the tunnel; then it gives up and tries again") func unreachable() throws {
@@ -65,9 +65,9 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: cafe)
     life.start()
     life.move(to: Sample.network(Sample.wired()))
-    #expect(life.machine.renewals == 1)
+    #expect(life.machine.log.renewals == 1)
     #expect(life.states == ["corp connecting", "corp connected", "corp reasserting", "corp connected"])
-    #expect(!life.machine.applied.contains { if case .deleteLink = $0 { true } else { false } })
+    #expect(!life.machine.log.applied.contains { if case .deleteLink = $0 { true } else { false } })
   }
 
   @Test("why it is given up on another network is told, before the state that it comes to") func givesUp() throws {
@@ -118,12 +118,12 @@ import Testing
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
     life.start()
     life.machine.policies = PolicySet()
-    life.machine.problems = [Diagnostic(.error, "unknown key", at: Sample.place(3))]
+    life.machine.disk.problems = [Diagnostic(.error, "unknown key", at: Sample.place(3))]
     life.agent.policiesChanged()
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel().state == "connected")
     #expect(life.status.policy.problems.map(\.line) == [3])
-    life.machine.problems = []
+    life.machine.disk.problems = []
     life.agent.policiesChanged()
     life.machine.run(for: .seconds(1))
     #expect(life.status.tunnels.isEmpty)

@@ -26,7 +26,7 @@ import Testing
     let run = DayOutRun(day)
     run.machine.network = DayOut.cafe
     run.life.start()
-    return (run.machine.applied, run.machine.state.observed)
+    return (run.machine.log.applied, run.machine.state.observed)
   }
 
   @Test("for good: nothing half-made stays, and at no moment does a rule lead where something is missing", arguments: DayOut.all)
@@ -65,9 +65,9 @@ import Testing
     let whole = DayOutRun(day)
     whole.machine.network = DayOut.cafe
     whole.life.start()
-    let count = whole.machine.applied.count
+    let count = whole.machine.log.applied.count
     whole.life.move(to: DayOut.home)
-    for failing in whole.machine.applied[count...] {
+    for failing in whole.machine.log.applied[count...] {
       let run = DayOutRun(day)
       run.machine.network = DayOut.cafe
       run.life.start()
