@@ -13,9 +13,9 @@ package struct TunDevice {
   package static func make(_ name: String, wanting offloads: Offloads) throws(SystemError) -> TunDevice {
     let number = cwg_tun_open(name, offloads.contains(.tunSegmentation) ? 1 : 0)
     guard number >= 0 else { throw .last("make the link \(name) by /dev/net/tun") }
-    // A queue entry holds a small packet or a superpacket of 64 KiB. The default of 500 would be 30 MB, which is 50 ms of delay at 5
-    // Gbit/s.
-    cwg_set_queue_length(name, 128)
+    // A queue entry holds a small packet or a superpacket. The more streams there are, the smaller are their superpackets: 32 streams fill
+    // 128 entries with 2 MB.
+    cwg_set_queue_length(name, 512)
     return try TunDevice(FileDescriptor(owning: number), wanting: offloads)
   }
 

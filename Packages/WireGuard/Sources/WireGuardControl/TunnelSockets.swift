@@ -10,9 +10,10 @@ package struct TunnelSockets {
   package let v6: FileDescriptor?
   package let port: UInt16
 
-  /// Buffer for data that arrives while the receiving thread does not run: 1.6 ms at 5 Gbit/s (the kernel doubles the value for its own
-  /// bookkeeping). A larger buffer would add delay, but no throughput.
-  private static let receiveBuffer: Int32 = 512 << 10
+  /// The limit of data that waits for the receiving thread (the kernel doubles the value for its own bookkeeping). It holds the windows of
+  /// 32 streams under BBR, which would send again what a shorter one drops. The wait is bounded by the receiving thread, by time
+  /// (`ControlledDelay`, `LongestWait`).
+  private static let receiveBuffer: Int32 = 32 << 20
   /// Beyond this the tunnel stops reading packets. They then wait in the device, where their senders notice.
   private static let sendBuffer: Int32 = 512 << 10
 

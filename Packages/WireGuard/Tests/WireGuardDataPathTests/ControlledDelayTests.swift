@@ -13,7 +13,7 @@ struct ControlledDelayTests {
   /// The milliseconds at which one packet is to be marked, of a queue that one leaves in each, after waiting for so long.
   private func told(_ time: Range<Int>, wait: (Int) -> UInt64) -> [Int] {
     var delay = Self.delay
-    return time.filter { delay.tells(of: wait($0), at: moment($0)) }
+    return time.filter { delay.tells(of: wait($0), bytes: ControlledDelay.spacing, at: moment($0)) }
   }
 
   @Test("one that is short now and then is left alone, however long its bursts are")
@@ -45,16 +45,55 @@ struct ControlledDelayTests {
   @Test("where a batch takes long to work on, the interval is as long as four")
   func slow() {
     var delay = Self.delay
-    let told = stride(from: 0, to: 400, by: 7).filter { delay.tells(of: Self.long, at: moment($0), work: 7_000_000) }
+    let told = stride(from: 0, to: 400, by: 7).filter {
+      delay.tells(of: Self.long, bytes: ControlledDelay.spacing, at: moment($0), work: 7_000_000)
+    }
     #expect(told.first == 28 && told[1] - told[0] == 28, "\(told)")
     delay = Self.delay
-    #expect((0..<20).filter { delay.tells(of: Self.long, at: moment($0), work: 1_000_000) }.first == 10)
+    #expect((0..<20).filter { delay.tells(of: Self.long, bytes: ControlledDelay.spacing, at: moment($0), work: 1_000_000) }.first == 10)
   }
 
   @Test("a clock that goes back tells of nothing")
   func clock() {
     var delay = Self.delay
-    let told = [500, 0, 509, 510].map { delay.tells(of: Self.long, at: moment($0)) }
+    let told = [500, 0, 509, 510].map { delay.tells(of: Self.long, bytes: ControlledDelay.spacing, at: moment($0)) }
     #expect(told == [false, false, false, true])
+  }
+
+  @Test("a sender that never slows down loses one full segment in 1,500, after a first 32, however long it goes on")
+  func deafSender() {
+    var delay = Self.delay
+    // 4 Gbit/s, in superpackets, for 20 s.
+    let superpacket = 64_000
+    let told = (0..<156_000).filter { delay.tells(of: Self.long, bytes: superpacket, at: moment($0 * 128 / 1000)) }
+    #expect(told.count <= 32 + 156_000 * superpacket / ControlledDelay.spacing + 1 && told.count > 4000, "\(told.count)")
+    // They come sooner than that allows only at the start.
+    #expect(told.count { $0 < 1000 } > 30)
+  }
+
+  @Test("a longer target is kept where more flows share the time")
+  func longerTarget() {
+    var delay = Self.delay
+    let told = (0..<200).filter { delay.tells(of: Self.long, bytes: ControlledDelay.spacing, at: moment($0), atLeast: Self.long + 1) }
+    #expect(told == [])
+  }
+}
+
+@Suite("The longest wait in a queue whose senders do not slow down")
+struct LongestWaitTests {
+  private func moment(_ milliseconds: Int) -> Moment { Moment(nanoseconds: 1_000_000_000 + UInt64(milliseconds) * 1_000_000) }
+
+  @Test("what has waited for longer is dropped once the queue stands for as long, until it is shorter")
+  func bound() {
+    var longest = LongestWait()
+    let dropped = (0..<400).filter { longest.isExceeded(by: $0 < 300 ? LongestWait.limit + 1 : LongestWait.limit, at: moment($0)) }
+    #expect(dropped == Array(100..<300))
+  }
+
+  @Test("after one late turn nothing is dropped: the queue is worked off at once")
+  func lateTurn() {
+    var longest = LongestWait()
+    let dropped = (0..<400).filter { longest.isExceeded(by: (10..<60).contains($0) ? 3_000_000_000 : 0, at: moment($0)) }
+    #expect(dropped == [])
   }
 }

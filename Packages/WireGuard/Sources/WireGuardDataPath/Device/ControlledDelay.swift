@@ -8,6 +8,11 @@ internal import NetworkTypes
 struct ControlledDelay {
   /// Smaller packets, such as acknowledgements and voice, are spared: dropping them does not shorten the queue.
   static let smallest = 256
+  /// On average at least so many bytes pass between two signals: one full segment in 1,500. A sender that does not slow down at that, such
+  /// as BBR, is not told by losing more, and others need no more than that.
+  static let spacing = 2 << 20
+  /// So many signals may follow one another at once, for example to streams that start together.
+  private static let burst = 32
 
   /// The acceptable waiting time of a packet, in nanoseconds.
   let target: UInt64
@@ -20,6 +25,8 @@ struct ControlledDelay {
   private var next: UInt64 = 0
   private var count: UInt64 = 0
   private var isTelling = false
+  /// The bytes that have passed and for which there was no signal, at most a burst's.
+  private var passed = burst * spacing
 
   init(target: UInt64, interval: UInt64) {
     self.target = target
@@ -29,13 +36,14 @@ struct ControlledDelay {
   /// Call after each packet or batch that is dequeued, with its waiting time in nanoseconds, or 0 if it leaves the queue empty. True if one
   /// packet is to be marked or dropped now.
   ///
-  /// `work`: the processing time of the batch before, in nanoseconds. On a slow machine it is long, and a few batches are not a standing
-  /// queue. So the interval is at least four times as long.
+  /// `bytes`: its length. `atLeast`: a longer target, in nanoseconds. `work`: the processing time of the batch before, in nanoseconds. On a
+  /// slow machine it is long, and a few batches are not a standing queue. So the interval is at least four times as long.
   @inline(__always)
-  mutating func tells(of wait: UInt64, at now: Moment, work: UInt64 = 0) -> Bool {
+  mutating func tells(of wait: UInt64, bytes: Int, at now: Moment, atLeast: UInt64 = 0, work: UInt64 = 0) -> Bool {
     let now = now.nanoseconds
     let interval = max(interval, 4 &* work)
-    guard wait >= target else {
+    passed = min(passed &+ bytes, Self.burst &* Self.spacing)
+    guard wait >= max(target, atLeast) else {
       due = 0
       isTelling = false
       return false
@@ -44,7 +52,9 @@ struct ControlledDelay {
       due = now &+ interval
       return false
     }
-    return now >= due && tells(at: now, every: interval)
+    guard now >= due, passed >= Self.spacing, tells(at: now, every: interval) else { return false }
+    passed &-= Self.spacing
+    return true
   }
 
   private mutating func tells(at now: UInt64, every interval: UInt64) -> Bool {

@@ -29,7 +29,8 @@ struct FairQueue: ~Copyable {
     var next = none
     var deficit: Int32 = 0
     var isListed = false
-    /// Sealing a superpacket takes a tenth of a millisecond, so a wait for a few of them is not a queue.
+    /// Sealing a superpacket takes a tenth of a millisecond, so a wait for a few of them is not a queue. Nor is a wait for two turns of all
+    /// others (`turn`).
     var delay = ControlledDelay(target: 500_000, interval: 10_000_000)
   }
 
@@ -62,6 +63,8 @@ struct FairQueue: ~Copyable {
   private static let flowCount = 256
   /// The quantum of a turn, in bytes.
   private static let quantum: Int32 = 16_384
+  /// The time that two superpackets take, in nanoseconds.
+  private static let turn: UInt64 = 200_000
 
   private let large: UnsafeMutableRawPointer
   private let small: UnsafeMutableRawPointer
@@ -70,6 +73,8 @@ struct FairQueue: ~Copyable {
   private var freeLarge: Int32
   private var freeSmall: Int32
   private var count = 0
+  /// The number of flows that have packets.
+  private var waiting: UInt64 = 0
   private var new = Turns()
   private var old = Turns()
   /// Unknown to others, who could otherwise craft packets that share a flow's queue.
@@ -125,7 +130,12 @@ struct FairQueue: ~Copyable {
       freeLarge = slots[Int(slot)].next
     }
     slots[Int(slot)] = Slot(next: Self.none, length: Int32(truncatingIfNeeded: length), arrived: now.nanoseconds)
-    if flow.pointee.first < 0 { flow.pointee.first = slot } else { slots[Int(flow.pointee.last)].next = slot }
+    if flow.pointee.first < 0 {
+      flow.pointee.first = slot
+      waiting &+= 1
+    } else {
+      slots[Int(flow.pointee.last)].next = slot
+    }
     flow.pointee.last = slot
     if !flow.pointee.isListed {
       flow.pointee.isListed = true
@@ -162,7 +172,8 @@ struct FairQueue: ~Copyable {
     flow.pointee.first = entry.next
     flow.pointee.deficit &-= entry.length
     let wait = entry.next >= 0 && now.nanoseconds > entry.arrived ? now.nanoseconds &- entry.arrived : 0
-    let tells = flow.pointee.delay.tells(of: wait, at: now)
+    let tells = flow.pointee.delay.tells(of: wait, bytes: Int(entry.length), at: now, atLeast: waiting &* Self.turn)
+    if entry.next < 0 { waiting &-= 1 }
     return Packet(slot: slot, bytes: bytes(slot), length: Int(entry.length), tellsSender: tells)
   }
 

@@ -15,6 +15,9 @@ struct Inbound: ~Copyable {
   /// The batch size if most messages are superpackets. To open one takes a twentieth of a millisecond, and more would make turns long.
   private static let fewSuperpackets = 4
 
+  /// The first byte of a message that carries data.
+  private static let transport: UInt8 = 4
+
   private let path: DataPath
   private let tun: Int32
   private let poller: Int32
@@ -30,6 +33,9 @@ struct Inbound: ~Copyable {
   private var coalescer: Coalescer
   /// All flows share one queue here, so its target is as short as TCP allows without leaving the processor idle.
   private var delay = ControlledDelay(target: 150_000, interval: 3_000_000)
+  private var longest = LongestWait()
+  /// The batch has waited for too long.
+  private var isStale = false
   /// One packet is to be marked or dropped, because the socket never empties.
   private var tellsSender = false
   /// The previous batch had a handshake message.
@@ -85,24 +91,25 @@ struct Inbound: ~Copyable {
       let asked = wanted
       let count = Int(cwg_receive(socket, buffers + Self.lead, bufferSize, stride, messages, UInt32(asked)))
       guard count > 0 else {
-        _ = delay.tells(of: 0, at: .now)
+        _ = delay.tells(of: 0, bytes: 0, at: .now)
         return
       }
       let now = Moment.now
-      // An emptied socket is no queue, however late this thread ran. Otherwise the last message has waited the shortest time. Ignore
-      // batches with handshakes: these may displace data. A flood must not signal congestion, and the socket's buffer bounds the queue.
+      // An emptied socket is no queue, however late this thread ran. Otherwise the last message has waited the shortest time.
+      isStale = longest.isExceeded(by: count == asked ? UInt64(messages[count &- 1].waited) : 0, at: now)
+      // Ignore batches with handshakes: these may displace data, and a flood must not signal congestion.
       let leavesData = count == asked && !hadHandshake
       hadHandshake = false
       let work = before.map { now.nanoseconds &- $0.nanoseconds } ?? 0
       before = now
-      tellsSender = delay.tells(of: leavesData ? UInt64(messages[count &- 1].waited) : 0, at: now, work: work)
+      let bytes = (0..<count).reduce(0) { $0 &+ Int(messages[$1].length) }
+      tellsSender = delay.tells(of: leavesData ? UInt64(messages[count &- 1].waited) : 0, bytes: bytes, at: now, work: work)
       let outcome = path.engine.receive(at: now) { batch in
         for i in 0..<count { take(i, &batch) }
       }
       write()
       if outcome.needsControl || path.handshakes.hasNews { path.wakeControl() }
       DataPath.letOthersWork()
-      let bytes = (0..<count).reduce(0) { $0 &+ Int(messages[$1].length) }
       wanted = bytes > count &* 32_768 ? Self.fewSuperpackets : bufferCount
       if count < asked { return }
     }
@@ -121,6 +128,7 @@ struct Inbound: ~Copyable {
       let size = min(segment, length &- offset)
       let record = datagrams + offset
       offset &+= size
+      if isStale, record.load(as: UInt8.self) == Self.transport { continue }
       if used > Self.enough || coalescer.isFull { write() }
       let packet = plaintext + (Self.lead &+ used)
       switch batch.open(record, count: size, from: source, into: packet) {
