@@ -34,6 +34,9 @@ struct InteroperationTests {
   @Test("two of ours: the inner ECN bits are shown outside, DSCP is not, and a mark on the way is seen inside")
   func marks() throws { try run(with: "roamward-wireguard", "marks") }
 
+  @Test("two of ours: 1.7 MB that come while the receiving process does not run wait for it")
+  func burst() throws { try run(with: "roamward-wireguard", "burst") }
+
   private func run(with peer: String, _ cases: String, cipher: String = "") throws {
     // Whatever is started ends with the script, however that ends.
     let outcome = try TestSupport.run(

@@ -553,12 +553,12 @@ no_peer() {
   both_ways ours theirs 10.9.0.2
 }
 
-wakeups() { cat /proc/"$(engine_of_ours)"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'; }
+wakeups() { cat /proc/"$(engine_of ours)"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'; }
 
-# The process that handles our packets.
-engine_of_ours() {
+# The process that handles the packets of an end of ours.
+engine_of() {
   local process
-  for process in $(ip netns pids ours); do
+  for process in $(ip netns pids "$1"); do
     [[ $(tr '\0' ' ' <"/proc/$process/cmdline") == *'roamward-wireguard --at-work wg0 '* ]] || continue
     echo "$process"
   done
@@ -570,7 +570,7 @@ confined() {
   endpoint ours theirs 192.0.2.2:51820
   within $patience pings ours 10.9.0.2 || fail 'no answer'
   local process task found
-  process=$(engine_of_ours)
+  process=$(engine_of ours)
   for task in /proc/"$process"/task/*/status; do
     found=$(awk '/^Cap/ { if ($2 !~ /^0+$/) print } /^NoNewPrivs/ && $2 != 1 || /^Seccomp:/ && $2 != 2 || /^[UG]id/ && !($2 && $3 && $4 && $5)' "$task")
     [[ -z $found ]] || fail "a thread of the engine has: $found"
@@ -630,7 +630,7 @@ late_news() {
   endpoint ours theirs 192.0.2.2:51820
   within $patience pings ours 10.9.0.2 || fail 'no answer'
   local process i
-  process=$(engine_of_ours)
+  process=$(engine_of ours)
   for i in {1..10}; do
     kill -STOP "$process"
     ip -n ours link set wg0 down
@@ -685,6 +685,42 @@ NFT
   (($(counted shown) == 0)) || fail 'the outer header tells the inner DSCP'
   for end in ours theirs; do at "$end" nft delete table inet marks; done
 }
+
+# What comes while the other end's process does not run waits for it: 1.7 MB, in runs as the network delivers them.
+burst() {
+  build
+  endpoint ours theirs 192.0.2.2:51820
+  within $patience pings ours 10.9.0.2 || fail 'no answer'
+  at theirs nft -f - <<'NFT'
+table inet burst {
+  counter arrived { }
+  chain in {
+    type filter hook prerouting priority mangle;
+    iifname wg0 udp dport 9 counter name arrived drop
+  }
+}
+NFT
+  local stopped
+  stopped=$(engine_of theirs)
+  kill -STOP "$stopped"
+  # With pauses in which ours encrypts.
+  # shellcheck disable=SC2016
+  at ours bash -c 'printf -v data %01392d 0
+    for ((i = 0; i < 1200; i++)); do
+      printf %s "$data"
+      ((i % 50)) || sleep 0.02
+    done >/dev/udp/10.9.0.2/9' || fail 'cannot send'
+  sleep 0.5
+  kill -CONT "$stopped"
+  # Some may be lost on purpose: so a sender learns that its packets wait.
+  within $patience has_arrived $((1195 * 1392)) || fail "$(arrived) of $((1200 * 1392)) bytes arrived"
+  at theirs nft delete table inet burst
+}
+
+# The bytes of those that arrived, and of the headers of each run.
+arrived() { at theirs nft --json list counter inet burst arrived | grep -o '"bytes": *[0-9]*' | grep -o '[0-9]*$'; }
+
+has_arrived() { (($(arrived) >= $1)); }
 
 counted() { at theirs nft --json list counter inet marks "$1" | grep -o '"packets": *[0-9]*' | grep -o '[0-9]*$'; }
 
