@@ -2,8 +2,9 @@ internal import JSON
 import RoamwardCore
 
 /// The contents of one policy file, before the files are merged.
-struct PolicyFile {
-  let source: SourceText
+struct PolicyFile: Sendable {
+  /// The file's path and bytes, and the files that it names.
+  var contents: ReadFile
   var networks: [NamedNetwork] = []
   var tunnels: [TunnelPolicy] = []
   var references: [NetworkReference] = []
@@ -16,14 +17,38 @@ struct PolicyFile {
   var others: [ReadFile] = []
   /// The problems of the named files.
   var otherDiagnostics: [Diagnostic] = []
+  /// The accesses to the named files.
+  var inputs: [FileInput] = []
   /// The file contains no document: it only masks others of its name.
   var isEmpty = false
+  private var openedText: SourceText?
+
+  init(_ contents: ReadFile, problems: DiagnosticList) {
+    self.contents = contents
+    self.problems = problems
+  }
+
+  /// The text, for messages about the file. It is opened at the first use, because a file that is kept for the next load may contain a key.
+  var source: SourceText {
+    mutating get {
+      if let openedText { return openedText }
+      let text = SourceText(policy: contents.path, contents.bytes)
+      openedText = text
+      return text
+    }
+  }
 }
 
-/// Reads a policy file. `source` should mask its lines with `maskSecrets`.
-func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> PolicyFile {
+extension SourceText {
+  /// The text of a policy file, without the values of secrets.
+  init(policy path: String, _ bytes: [UInt8]) { self.init(file: path, bytes: bytes, masking: maskSecrets, reach: 1000) }
+}
+
+/// Reads a policy file.
+func readPolicyFile(_ path: String, bytes: [UInt8], surroundings: Surroundings?) -> PolicyFile {
+  let source = SourceText(policy: path, bytes)
   let (root, problems) = readYAML(source)
-  var file = PolicyFile(source: source, problems: problems)
+  var file = PolicyFile(ReadFile(path: path, bytes: bytes), problems: problems)
   guard let root else {
     file.isEmpty = !problems.hasErrors
     return file
@@ -37,6 +62,8 @@ func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> Policy
   file.references = reading.references
   file.problems = reading.problems
   file.dependencies = reading.surroundings?.dependencies ?? []
+  file.contents.names = file.dependencies
+  file.inputs = reading.surroundings?.inputs ?? []
   file.others = reading.surroundings?.read ?? []
   file.otherDiagnostics = reading.surroundings?.diagnostics ?? []
   return file
@@ -66,7 +93,8 @@ let policyKeys = Mapping(
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {
         if let network = readNetwork(entry, &reading) { draft.networks.append(network) }
-        draft.emptyCriteria[entry.key, default: []] += reading.takeEmptyCriteria()
+        let empty = reading.takeEmptyCriteria()
+        if !empty.isEmpty { draft.emptyCriteria[entry.key, default: []] += empty }
       }
     },
     Key(
