@@ -59,15 +59,15 @@ package struct ParsedPolicies: Sendable {
   /// The parsed file, if reading and parsing it now would return the same.
   func unchangedFile(at path: String, files: PolicyFileSystem) -> PolicyFile? {
     guard let entry = entries[path], files.version(of: path) == entry.version,
-      entry.file.inputs.allSatisfy({ files.version(of: $0.path) == $0.version })
+      entry.file.parsed.inputs.allSatisfy({ files.version(of: $0.path) == $0.version })
     else { return nil }
     return entry.file
   }
 
   /// Keeps a file for the next load, unless a change of it, or of a file that it names, might not show.
   mutating func keep(_ file: PolicyFile, version: FileVersion?) {
-    guard let version, file.inputs.allSatisfy({ $0.version != nil }) else { return }
-    entries[file.contents.path] = Entry(file: file, version: version)
+    guard let version, file.parsed.inputs.allSatisfy({ $0.version != nil }) else { return }
+    entries[file.parsed.contents.path] = Entry(file: file, version: version)
   }
 
   /// Forgets files that no longer belong to the layers.

@@ -49,8 +49,8 @@ package func loadPolicies(
   for candidate in layers.candidates {
     do throws(FileFailure) {
       let file = try load(candidate, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
-      loaded.read.append(file.contents)
-      if file.isEmpty {
+      loaded.read.append(file.parsed.contents)
+      if file.parsed.isEmpty {
         loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name"))
         continue
       }
@@ -86,7 +86,7 @@ private func wholeFile(_ path: String, _ failure: FileFailure) -> Diagnostic {
 }
 
 extension PolicyFile {
-  fileprivate var hasFindings: Bool { !problems.isEmpty || !otherDiagnostics.isEmpty }
+  fileprivate var hasFindings: Bool { !problems.isEmpty || !parsed.otherDiagnostics.isEmpty }
 }
 
 extension LoadedPolicies {
@@ -95,10 +95,10 @@ extension LoadedPolicies {
     var told: Set<Diagnostic> = []
     for part in parts where part.hasFindings {
       diagnostics += part.problems.sorted
-      diagnostics += part.otherDiagnostics.filter { told.insert($0).inserted }
+      diagnostics += part.parsed.otherDiagnostics.filter { told.insert($0).inserted }
     }
-    dependencies = Set(parts.flatMap(\.dependencies)).sorted()
-    read += parts.flatMap(\.others)
+    dependencies = Set(parts.flatMap(\.parsed.dependencies)).sorted()
+    read += parts.flatMap(\.parsed.others)
     let used = Set(dependencies)
     ignored.removeAll { used.contains($0.path) }
   }

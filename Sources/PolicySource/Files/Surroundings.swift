@@ -2,7 +2,7 @@ internal import PolicyFiles
 import RoamwardCore
 
 /// Access to the files that a policy file names, and the findings from reading them.
-struct Surroundings {
+struct Surroundings: Sendable {
   let files: PolicyFileSystem
   /// The absolute path of the policy file's folder.
   let folder: String

@@ -1,30 +1,15 @@
 internal import JSON
 import RoamwardCore
 
-/// The contents of one policy file, before the files are merged.
+/// One policy file, before the files are merged. Copies share what was parsed.
 struct PolicyFile: Sendable {
-  /// The file's path and bytes, and the files that it names.
-  var contents: ReadFile
-  var networks: [NamedNetwork] = []
-  var tunnels: [TunnelPolicy] = []
-  var references: [NetworkReference] = []
-  /// The empty criteria of each network, by its name.
-  var emptyCriteria: [String: [EmptyCriterion]] = [:]
-  var problems = DiagnosticList()
-  /// Absolute paths of the files that it names.
-  var dependencies: [String] = []
-  /// The named files that could be read.
-  var others: [ReadFile] = []
-  /// The problems of the named files.
-  var otherDiagnostics: [Diagnostic] = []
-  /// The accesses to the named files.
-  var inputs: [FileInput] = []
-  /// The file contains no document: it only masks others of its name.
-  var isEmpty = false
+  let parsed: ParsedPolicy
+  /// The problems of the file itself; the merge adds those across files.
+  var problems: DiagnosticList
   private var openedText: SourceText?
 
-  init(_ contents: ReadFile, problems: DiagnosticList) {
-    self.contents = contents
+  init(_ parsed: ParsedPolicy, problems: DiagnosticList) {
+    self.parsed = parsed
     self.problems = problems
   }
 
@@ -32,11 +17,40 @@ struct PolicyFile: Sendable {
   var source: SourceText {
     mutating get {
       if let openedText { return openedText }
-      let text = SourceText(policy: contents.path, contents.bytes)
+      let text = SourceText(policy: parsed.contents.path, parsed.contents.bytes)
       openedText = text
       return text
     }
   }
+}
+
+/// The parsed contents of one policy file.
+final class ParsedPolicy: Sendable {
+  /// The file's path and bytes, and the files that it names.
+  let contents: ReadFile
+  let draft: PolicyDraft
+  let references: [NetworkReference]
+  /// The accesses to the named files, and the results.
+  let surroundings: Surroundings?
+  /// The file contains no document: it only masks others of its name.
+  let isEmpty: Bool
+
+  init(_ contents: ReadFile, _ draft: PolicyDraft, references: [NetworkReference] = [], surroundings: Surroundings?, isEmpty: Bool) {
+    self.contents = contents
+    self.draft = draft
+    self.references = references
+    self.surroundings = surroundings
+    self.isEmpty = isEmpty
+  }
+
+  /// Absolute paths of the files that it names.
+  var dependencies: [String] { surroundings?.dependencies ?? [] }
+  /// The named files that could be read.
+  var others: [ReadFile] { surroundings?.read ?? [] }
+  /// The problems of the named files.
+  var otherDiagnostics: [Diagnostic] { surroundings?.diagnostics ?? [] }
+  /// The accesses to the named files.
+  var inputs: [FileInput] { surroundings?.inputs ?? [] }
 }
 
 extension SourceText {
@@ -48,37 +62,24 @@ extension SourceText {
 func readPolicyFile(_ path: String, bytes: [UInt8], surroundings: Surroundings?) -> PolicyFile {
   let source = SourceText(policy: path, bytes)
   let (root, problems) = readYAML(source)
-  var file = PolicyFile(ReadFile(path: path, bytes: bytes), problems: problems)
-  guard let root else {
-    file.isEmpty = !problems.hasErrors
-    return file
-  }
-  if case .null = root.content {
-    file.isEmpty = true
-    return file
+  let isNull = if case .null? = root?.content { true } else { false }
+  guard let root, !isNull else {
+    let isEmpty = isNull || !problems.hasErrors
+    let parsed = ParsedPolicy(ReadFile(path: path, bytes: bytes), PolicyDraft(), surroundings: nil, isEmpty: isEmpty)
+    return PolicyFile(parsed, problems: problems)
   }
   var reading = Reading(source, problems: problems, surroundings: surroundings)
-  readPolicy(root, into: &file, &reading)
-  file.references = reading.references
-  file.problems = reading.problems
-  file.dependencies = reading.surroundings?.dependencies ?? []
-  file.contents.names = file.dependencies
-  file.inputs = reading.surroundings?.inputs ?? []
-  file.others = reading.surroundings?.read ?? []
-  file.otherDiagnostics = reading.surroundings?.diagnostics ?? []
-  return file
+  let policy = isKnownVersion(root, &reading) ? policyKeys.read(root, &reading) : nil
+  let contents = ReadFile(path: path, bytes: bytes, names: reading.surroundings?.dependencies ?? [])
+  let parsed = ParsedPolicy(
+    contents, policy ?? PolicyDraft(), references: reading.references, surroundings: reading.surroundings, isEmpty: false)
+  return PolicyFile(parsed, problems: reading.problems)
 }
 
-private func readPolicy(_ root: Node, into file: inout PolicyFile, _ reading: inout Reading) {
-  guard isKnownVersion(root, &reading), let policy = policyKeys.read(root, &reading) else { return }
-  file.networks = policy.networks
-  file.emptyCriteria = policy.emptyCriteria
-  file.tunnels = policy.tunnels
-}
-
-/// The partly read keys of a policy file.
-struct PolicyDraft {
+/// The keys of a policy file.
+struct PolicyDraft: Sendable {
   var networks: [NamedNetwork] = []
+  /// The empty criteria of each network, by its name.
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var tunnels: [TunnelPolicy] = []
 }

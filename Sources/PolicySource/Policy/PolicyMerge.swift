@@ -11,7 +11,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   var networks: [String: Int] = Dictionary(minimumCapacity: files.count)
   var tunnels: [String: Int] = Dictionary(minimumCapacity: files.count)
   for i in files.indices {
-    for network in files[i].networks {
+    for network in files[i].parsed.draft.networks {
       if let first = networks[network.name] {
         files[i].refuseTwice("network", network.name, first: set.networks[first].location, at: network.location)
       } else {
@@ -19,7 +19,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
         set.networks.append(network)
       }
     }
-    for tunnel in files[i].tunnels {
+    for tunnel in files[i].parsed.draft.tunnels {
       if let first = tunnels[tunnel.name] {
         files[i].refuseTwice("tunnel", tunnel.name, first: set.tunnels[first].location, at: tunnel.location)
       } else {
@@ -32,7 +32,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
   var known: [String]?
   for i in files.indices {
-    for reference in files[i].references where networks[reference.name] == nil {
+    for reference in files[i].parsed.references where networks[reference.name] == nil {
       let names = known ?? networks.keys.sorted()
       known = names
       files[i].refuseUndefined(reference, known: names)
@@ -40,7 +40,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   }
   let problems = findNetworkProblems(set.networks, condition)
   if problems.isEmpty { return set }
-  let byPath = Dictionary(files.indices.map { (files[$0].contents.path, $0) }) { first, _ in first }
+  let byPath = Dictionary(files.indices.map { (files[$0].parsed.contents.path, $0) }) { first, _ in first }
   for problem in problems {
     guard let i = byPath[problem.location.file] else { continue }
     files[i].problems.add(.error, problem.message, help: problem.help, at: problem.location, in: files[i].source)
@@ -50,10 +50,10 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
 
 /// Reports the empty criteria of networks, by the use of each network.
 private func reportEmptyCriteria(of files: inout [PolicyFile], rules: some Sequence<Rule>, _ condition: (String) -> Condition?) {
-  guard files.contains(where: { !$0.emptyCriteria.isEmpty }) else { return }
+  guard files.contains(where: { !$0.parsed.draft.emptyCriteria.isEmpty }) else { return }
   let toDisconnectOn = networksToDisconnectOn(rules, condition)
   for i in files.indices {
-    for (name, criteria) in files[i].emptyCriteria {
+    for (name, criteria) in files[i].parsed.draft.emptyCriteria {
       for criterion in criteria {
         files[i].problems.add(criterion, disconnects: toDisconnectOn.contains(name), in: files[i].source)
       }
