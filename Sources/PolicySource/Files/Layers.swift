@@ -93,6 +93,7 @@ private func hasPolicySuffix(_ name: String) -> Bool { [".yaml", ".yml", ".json"
 
 /// The reason why a file name in a policy folder is not that of a policy; `nil` if it is.
 func reasonToIgnore(_ name: String) -> String? {
+  if isPlain(name) { return nil }
   if name.unicodeScalars.contains("\u{fffd}") { return "its name is not UTF-8" }
   if printable(name) != name || name.contains("\t") { return "its name holds control characters" }
   if name.hasPrefix(".") { return "a dotfile" }
@@ -108,4 +109,11 @@ func reasonToIgnore(_ name: String) -> String? {
 private func containsDpkgSuffix(_ name: String) -> Bool {
   let bytes = name.utf8
   return bytes.indices.contains { bytes[$0] == UInt8(ascii: ".") && bytes[$0...].starts(with: ".dpkg-".utf8) }
+}
+
+/// Whether the name is `NAME.yaml` with only letters, digits, `-` and `_`, as nearly all are: no other check can refuse it.
+private func isPlain(_ name: String) -> Bool {
+  guard name.hasSuffix(".yaml") else { return false }
+  return name.utf8.dropLast(5).allSatisfy { (97...122).contains($0 | 0x20) || (48...57).contains($0) || $0 == 0x2d || $0 == 0x5f }
+    && name.utf8.count > 5
 }
