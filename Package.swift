@@ -201,8 +201,8 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "NetworkTypes", "KernelModel", "RoamwardCore", "TestKit",
-        "WireGuardEngine",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "LinuxPlatform", "NetworkTypes", "KernelModel", "PolicySource", "RoamwardCore",
+        "TestKit", "WireGuardEngine",
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),

@@ -2,19 +2,30 @@ import Glibc
 
 extension PolicyFileSystem {
   /// The files of this machine. A fifo or device in a policy folder never blocks and is never read.
-  package static let linux = PolicyFileSystem(
-    names: { folder throws(FileFailure) in try namesInFolder(folder) },
-    status: { path throws(FileFailure) in
-      var buffer = stat()
-      guard stat(path, &buffer) == 0 else { throw FileFailure(errno: errno) }
-      return Status(buffer)
-    },
-    read: { path, limit throws(FileFailure) in try readFile(path, limit: limit) },
-    workingDirectory: {
-      guard let path = getcwd(nil, 0) else { return "/" }
-      defer { free(path) }
-      return String(cString: path)
-    })
+  package static let linux = linux { wallClock() }
+
+  /// The same with a clock of its own, which tells if a file's version is settled; in nanoseconds since 1970.
+  package static func linux(now: @escaping @Sendable () -> Int64) -> PolicyFileSystem {
+    PolicyFileSystem(
+      names: { folder throws(FileFailure) in try namesInFolder(folder) },
+      status: { path throws(FileFailure) in
+        var buffer = stat()
+        guard stat(path, &buffer) == 0 else { throw FileFailure(errno: errno) }
+        return Status(buffer, at: now())
+      },
+      read: { path, limit throws(FileFailure) in try readFile(path, limit: limit, at: now()) },
+      workingDirectory: {
+        guard let path = getcwd(nil, 0) else { return "/" }
+        defer { free(path) }
+        return String(cString: path)
+      })
+  }
+}
+
+private func wallClock() -> Int64 {
+  var now = timespec()
+  clock_gettime(CLOCK_REALTIME, &now)
+  return now.nanoseconds
 }
 
 private func namesInFolder(_ folder: String) throws(FileFailure) -> [String] {
@@ -30,13 +41,13 @@ private func namesInFolder(_ folder: String) throws(FileFailure) -> [String] {
   return names
 }
 
-private func readFile(_ path: String, limit: Int) throws(FileFailure) -> (bytes: [UInt8], status: PolicyFileSystem.Status) {
+private func readFile(_ path: String, limit: Int, at now: Int64) throws(FileFailure) -> (bytes: [UInt8], status: PolicyFileSystem.Status) {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
   guard descriptor >= 0 else { throw FileFailure(errno: errno) }
   defer { close(descriptor) }
   var buffer = stat()
   guard fstat(descriptor, &buffer) == 0 else { throw FileFailure(errno: errno) }
-  let status = PolicyFileSystem.Status(buffer)
+  let status = PolicyFileSystem.Status(buffer, at: now)
   guard status.kind == .regular else { return ([], status) }
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -52,7 +63,7 @@ private func readFile(_ path: String, limit: Int) throws(FileFailure) -> (bytes:
 }
 
 extension PolicyFileSystem.Status {
-  fileprivate init(_ buffer: stat) {
+  fileprivate init(_ buffer: stat, at now: Int64) {
     let kind: PolicyFileSystem.Kind =
       switch buffer.st_mode & S_IFMT {
       case S_IFREG: .regular
@@ -61,8 +72,23 @@ extension PolicyFileSystem.Status {
       case S_IFCHR where buffer.st_rdev == 0x103: .null
       default: .other
       }
-    self.init(kind: kind, owner: buffer.st_uid, mode: buffer.st_mode & 0o7777)
+    let version = kind == .regular ? FileVersion(buffer, settledAt: now) : nil
+    self.init(kind: kind, owner: buffer.st_uid, mode: buffer.st_mode & 0o7777, version: version)
   }
+}
+
+extension FileVersion {
+  /// `nil` if the file has changed so recently that another change may leave the same times.
+  fileprivate init?(_ buffer: stat, settledAt now: Int64) {
+    self.init(
+      device: UInt64(buffer.st_dev), inode: UInt64(buffer.st_ino), size: Int64(buffer.st_size), modified: buffer.st_mtim.nanoseconds,
+      changed: buffer.st_ctim.nanoseconds)
+    guard isSettled(at: now) else { return nil }
+  }
+}
+
+extension timespec {
+  fileprivate var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 }
 
 extension FileFailure {

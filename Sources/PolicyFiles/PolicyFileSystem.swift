@@ -13,11 +13,14 @@ package struct PolicyFileSystem: Sendable {
     package var owner: UInt32
     /// The lowest twelve bits of `st_mode`.
     package var mode: UInt32
+    /// The version of a regular file; `nil` if the file system does not tell, or if a change might not show.
+    package var version: FileVersion?
 
-    package init(kind: Kind, owner: UInt32 = 0, mode: UInt32 = 0o644) {
+    package init(kind: Kind, owner: UInt32 = 0, mode: UInt32 = 0o644, version: FileVersion? = nil) {
       self.kind = kind
       self.owner = owner
       self.mode = mode
+      self.version = version
     }
   }
 
@@ -40,6 +43,30 @@ package struct PolicyFileSystem: Sendable {
     self.read = read
     self.workingDirectory = workingDirectory
   }
+}
+
+/// The version of a file: as long as it is the same, so are the file's bytes, its owner and its mode.
+package struct FileVersion: Hashable, Sendable {
+  package var device: UInt64
+  package var inode: UInt64
+  /// In bytes.
+  package var size: Int64
+  /// The time of the last change of the bytes (`st_mtim`), in nanoseconds since 1970.
+  package var modified: Int64
+  /// The time of the last change of the bytes, the owner or the mode (`st_ctim`), in nanoseconds since 1970. No program can set it.
+  package var changed: Int64
+
+  package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+  }
+
+  /// Whether any later change has another time than this one. The times have the granularity of the kernel's tick, or of the file system:
+  /// two seconds at most (FAT).
+  package func isSettled(at now: Int64) -> Bool { changed < now - 2_000_000_000 }
 }
 
 /// The reason why a file or folder cannot be used.

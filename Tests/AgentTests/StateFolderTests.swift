@@ -171,6 +171,56 @@ import Testing
     #expect(String(decoding: try TextFile.read("\(path)/holds.json"), as: UTF8.self).contains("1970-01-01T00:00:05.000Z"))
   }
 
+  @Test("of policies write only what changed in a large set, and are read to the same set") func changesOfPolicies() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/state"
+    func files(_ numbers: Range<Int>, _ version: Int) -> [KeptPolicies.File] {
+      numbers.map { KeptPolicies.File(ReadFile(path: "/p/\($0)", bytes: Array("\(version)\n".utf8), names: []), since: Int64(version)) }
+    }
+    func put(_ files: [KeptPolicies.File], since: Int64) throws {
+      let set = KeptPolicies(files, since: since)
+      let state = try StateFolder(path: path)
+      state.put(set)
+      #expect(state.isWritten(KeptPolicies.noteName) && NotesOnDisk(path).keptPolicies == set)
+    }
+    func text(_ name: String) throws -> [UInt8] { try TextFile.read("\(path)/\(name)") }
+    try put(files(0..<200, 1), since: 1)
+    let whole = try text("policies")
+    try put(files(0..<199, 1) + files(199..<201, 2), since: 2)
+    try put(files(0..<199, 1) + files(199..<210, 3), since: 3)
+    #expect(try text("policies") == whole)
+    let changes = try text("policies-changes")
+    // Too many changes.
+    try put(files(0..<200, 4), since: 4)
+    #expect(try text("policies") != whole && !names(in: path).contains("policies-changes"))
+    // As after a kill between the two notes: changes of an older set are void.
+    try TextFile.replace("\(path)/policies-changes", with: changes, mode: 0o600)
+    #expect(NotesOnDisk(path).keptPolicies == KeptPolicies(files(0..<200, 4), since: 4))
+    try put(files(0..<199, 4) + files(199..<200, 5), since: 5)
+    #expect(names(in: path).contains("policies-changes"))
+    // The copy of a removed file goes at once, and so does the old version of a file with keys.
+    try put(files(0..<199, 4), since: 5)
+    #expect(!names(in: path).contains("policies-changes"))
+    let keys = KeptPolicies.File(ReadFile(path: "/p/keys", bytes: [1], names: []), since: 5)
+    let policy = KeptPolicies.File(ReadFile(path: "/p/policy", bytes: [1], names: ["/p/keys"]), since: 5)
+    try put(files(0..<199, 4) + [keys, policy], since: 6)
+    #expect(names(in: path).contains("policies-changes"))
+    try put(files(0..<200, 5) + [keys, policy], since: 6)
+    try put(files(0..<200, 5) + [KeptPolicies.File(ReadFile(path: "/p/keys", bytes: [2], names: []), since: 7), policy], since: 7)
+    #expect(!names(in: path).contains("policies-changes"))
+    // A small set has one note.
+    try put(files(0..<3, 6), since: 6)
+    #expect(!names(in: path).contains("policies-changes"))
+    // Damage of the changes leaves the whole set, which was good before; damage of the whole set leaves nothing.
+    try put(files(0..<200, 7), since: 7)
+    try put(files(0..<199, 7) + files(199..<200, 8), since: 8)
+    try TextFile.replace("\(path)/policies-changes", with: changes.dropLast() + [0], mode: 0o600)
+    #expect(NotesOnDisk(path).keptPolicies == KeptPolicies(files(0..<200, 7), since: 7))
+    try put(files(0..<199, 7) + files(199..<200, 9), since: 9)
+    try TextFile.replace("\(path)/policies", with: [0], mode: 0o600)
+    #expect(NotesOnDisk(path).keptPolicies == nil)
+  }
+
   @Test("of a second agent there are none: the first has the lock") func lock() throws {
     let folder = try TemporaryFolder()
     let first = try StateFolder(path: folder.path + "/state")

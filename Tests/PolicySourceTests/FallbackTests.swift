@@ -75,6 +75,18 @@ import Testing
     #expect(names(loaded) == ["a", "b"] && loaded.fallback != nil)
   }
 
+  @Test("a good version of a file that names a new broken one is enough: other files that it names stay as they are", arguments: 0..<20)
+  func brokenWithWhatItNames(_: Int) throws {
+    var files = MemoryFiles(["/etc/p/1.yaml": "version: 1\nnetworks: { n: { ssid-file: list } }\n", "/etc/p/list": "Home\n"])
+    let kept = try #require(load(files, after: nil, at: 1).kept)
+    // Both the policy and the file that it names now are broken. The order in which they are found must not matter.
+    files["/etc/p/1.yaml"] = tunnel("a") + "nonsense: 1\n"
+    files["/etc/p/corp.conf"] = "nonsense"
+    files["/etc/p/list"] = "Work\n"
+    let loaded = load(files, after: kept)
+    #expect(loaded.fallback == .files([StandIn(path: "/etc/p/1.yaml", line: 6, since: 1)]))
+  }
+
   @Test("a file that never was good is not there, unless it may be what became of one that is gone") func neverGood() throws {
     var files = good
     files["/etc/p/40-d.yaml"] = "nonsense: 1\n"

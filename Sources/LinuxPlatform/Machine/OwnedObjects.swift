@@ -71,7 +71,7 @@ extension LinuxMachine {
           case "lock": "prevents a second agent"
           case "holds.json": "manual overrides"
           case "trial", "trial.d": "policies on trial"
-          case KeptPolicies.noteName: "the last known good policies"
+          case KeptPolicies.noteName, KeptPolicies.changesName: "the last known good policies"
           default: "unknown to this version"
           }
       }

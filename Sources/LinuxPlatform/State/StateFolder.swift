@@ -17,8 +17,9 @@ package final class StateFolder {
   package let path: String
   private let lock: FileDescriptor?
   private var notes: [String: JSON] = [:]
-  /// The parsed note of the policies: its text contains keys.
+  /// The parsed notes of the policies: their text contains keys.
   private var kept: KeptPolicies?
+  private var keptOnDisk = KeptPoliciesOnDisk()
   private var damage: [String] = []
   /// Notes whose present content is not on disk, because of the failure.
   private var unwritten: Set<String> = []
@@ -69,8 +70,9 @@ package final class StateFolder {
   private func load() {
     let disk = NotesOnDisk(path, boot: boot)
     notes = disk.notes
-    kept = disk.keptPolicies
-    notes[KeptPolicies.noteName] = nil
+    keptOnDisk = KeptPoliciesOnDisk(notes)
+    kept = keptOnDisk.set
+    for name in [KeptPolicies.noteName, KeptPolicies.changesName] { notes[name] = nil }
     for name in disk.outdated { drop(name) }
     // Files of notes that were being written; the resolver's file has its own recovery.
     for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
@@ -98,11 +100,7 @@ package final class StateFolder {
   private func writeBack() {
     for name in unwritten.sorted() {
       do throws(SystemError) {
-        if let note = name == KeptPolicies.noteName ? kept?.note : notes[name] {
-          try TextFile.replace("\(path)/\(name)", with: Note.encode(note, name: name), mode: 0o600)
-        } else {
-          try TextFile.remove("\(path)/\(name)")
-        }
+        if name == KeptPolicies.noteName { try writeKept() } else { try write(notes[name], as: name) }
         unwritten.remove(name)
       } catch {
         // The reason why there is no folder is more useful than its absence.
@@ -111,6 +109,26 @@ package final class StateFolder {
       }
     }
     if lock != nil { failure = nil }
+  }
+
+  /// Writes a note, or removes it.
+  private func write(_ note: JSON?, as name: String) throws(SystemError) {
+    guard let note else { return try TextFile.remove("\(path)/\(name)") }
+    try TextFile.replace("\(path)/\(name)", with: Note.encode(note, name: name), mode: 0o600)
+  }
+
+  /// Writes the last known good set: what has changed in it, or the whole set.
+  private func writeKept() throws(SystemError) {
+    guard let kept else { return }
+    if let changes = keptOnDisk.changesNote(to: kept) {
+      try write(changes, as: KeptPolicies.changesName)
+      return keptOnDisk.wroteChanges(to: kept, isThere: true)
+    }
+    try write(keptOnDisk.wholeNote(of: kept), as: KeptPolicies.noteName)
+    keptOnDisk.wroteWhole(kept)
+    guard keptOnDisk.hasChanges else { return }
+    try write(nil, as: KeptPolicies.changesName)
+    keptOnDisk.wroteChanges(to: kept, isThere: false)
   }
 
   /// The problems with the notes, for people. Failed writes are tried again.
@@ -180,14 +198,15 @@ package struct NotesOnDisk {
     for found in Folder.names(in: path) {
       let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
-      guard ["holds.json", TrialNote.name, KeptPolicies.noteName].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix)
+      let isOfPolicies = [KeptPolicies.noteName, KeptPolicies.changesName].contains(name)
+      guard isOfPolicies || ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix)
       else { continue }
       if isUnfinished {
         unfinished.append(found)
         continue
       }
       // A policy file may have up to one mebibyte.
-      guard let bytes = try? TextFile.read("\(path)/\(name)", limit: name == KeptPolicies.noteName ? 1 << 28 : 1 << 20) else {
+      guard let bytes = try? TextFile.read("\(path)/\(name)", limit: isOfPolicies ? 1 << 28 : 1 << 20) else {
         unusable.append((name, "cannot be read"))
         continue
       }
@@ -212,7 +231,7 @@ package struct NotesOnDisk {
 
   package var overrides: [String: ManualOverride] { OverrideNote.overrides(in: notes["holds.json"] ?? .null) }
 
-  package var keptPolicies: KeptPolicies? { notes[KeptPolicies.noteName].flatMap(KeptPolicies.init) }
+  package var keptPolicies: KeptPolicies? { KeptPoliciesOnDisk(notes).set }
 
   var trial: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
 }

@@ -1,7 +1,7 @@
 import RoamwardCore
 
 /// The problems of one file, up to a number that a person can still read.
-struct DiagnosticList {
+struct DiagnosticList: Sendable {
   static let limit = 200
 
   private var items: [Diagnostic] = []
@@ -15,6 +15,7 @@ struct DiagnosticList {
     }.map(\.element)
   }
 
+  var isEmpty: Bool { items.isEmpty }
   var errorCount: Int { counts[.error, default: 0] }
   var hasErrors: Bool { errorCount > 0 }
 

@@ -21,7 +21,7 @@ package func diagnostics(of warnings: [WarningAtPlace], files: PolicyFileSystem 
   var sources: [String: SourceText] = [:]
   for path in Set(warnings.map(\.location.file)) {
     guard let bytes = try? files.readTrusted(path, requireRootOwnership: false).bytes else { continue }
-    sources[path] = SourceText(file: path, bytes: bytes, masking: maskSecrets, reach: 1000)
+    sources[path] = SourceText(policy: path, bytes)
   }
   return warnings.map { warning in
     let excerpt = sources[warning.location.file]?.excerpt(at: warning.location)

@@ -9,22 +9,39 @@ internal import RoamwardCore
 package func loadPolicies(
   layers: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool, fallingBackTo kept: KeptPolicies?, at time: Int64
 ) -> LoadedPolicies {
-  var loaded = loadPolicies(layers: layers, files: files, requireRootOwnership: requireRootOwnership)
+  var parsed = ParsedPolicies()
+  return loadPolicies(
+    layers: layers, files: files, requireRootOwnership: requireRootOwnership, fallingBackTo: kept, at: time, reusing: &parsed)
+}
+
+/// The same, without parsing the files again that are unchanged since they were parsed.
+package func loadPolicies(
+  layers: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool, fallingBackTo kept: KeptPolicies?, at time: Int64,
+  reusing parsed: inout ParsedPolicies
+) -> LoadedPolicies {
+  var loaded = loadPolicies(layers: layers, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
   guard loaded.hasErrors else {
-    loaded.kept = KeptPolicies(loaded.read, at: time, after: kept)
+    let good = KeptPolicies(loaded.read, at: time, after: kept)
+    loaded.kept = good
+    parsed.note(loaded, of: layers, as: good)
     return loaded
   }
   guard let kept else { return loaded }
-  let whole = loadPolicies(
-    layers: layers, files: .only(kept, workingDirectory: files.workingDirectory), requireRootOwnership: requireRootOwnership)
+  let whole =
+    parsed.result(of: kept, layers: layers)
+    ?? loadPolicies(
+      layers: layers, files: .only(kept, workingDirectory: files.workingDirectory), requireRootOwnership: requireRootOwnership)
   if whole.hasErrors { return loaded }
   var repair = Repair(of: loaded, by: kept)
   let mended = repair.mend { versions, hidden in
-    loadPolicies(layers: layers, files: files.with(versions, without: hidden), requireRootOwnership: requireRootOwnership)
+    loadPolicies(
+      layers: layers, files: files.with(versions, without: hidden), requireRootOwnership: requireRootOwnership, reusing: &parsed)
   }
   if let mended, !mended.loses(tunnelsOf: whole.policies, without: repair.hidden, files) {
     loaded.take(mended)
-    loaded.kept = KeptPolicies(mended.read, at: time, after: kept)
+    let good = KeptPolicies(mended.read, at: time, after: kept)
+    loaded.kept = good
+    parsed.note(mended, of: layers, as: good)
     loaded.fallback = .files(repair.standIns(for: loaded))
   } else {
     loaded.take(whole)
@@ -68,8 +85,9 @@ private struct Repair {
     let before = (replaced, hidden)
     for path in broken {
       if let good = kept.files[path]?.file {
+        replaced.insert(path)
         // Its last known good version has errors too: the cause is a file that it names.
-        if !replaced.insert(path).inserted { replaced.formUnion(good.names.filter { kept.files[$0] != nil }) }
+        if before.0.contains(path) { replaced.formUnion(good.names.filter { kept.files[$0] != nil }) }
       } else if candidates.contains(path) {
         hidden.insert(path)
       } else {
@@ -97,8 +115,9 @@ extension LoadedPolicies {
   /// True if a tunnel of a good set is missing although its file was not removed. A file beside it that was never good may contain a
   /// missing tunnel.
   fileprivate func loses(tunnelsOf good: PolicySet, without hidden: Set<String>, _ files: PolicyFileSystem) -> Bool {
-    good.tunnels.contains { tunnel in
-      guard policies.tunnel(named: tunnel.name) == nil else { return false }
+    let names = Set(policies.tunnels.map(\.name))
+    return good.tunnels.contains { tunnel in
+      guard !names.contains(tunnel.name) else { return false }
       if !hidden.isEmpty { return true }
       do throws(FileFailure) { _ = try files.status(tunnel.location.file) } catch { return !error.isMissing }
       return true

@@ -2,21 +2,43 @@ internal import KeyMemory
 internal import PolicyFiles
 
 /// A file that is part of a policy set: a policy file, or a file that a policy names.
+///
+/// Copies share their storage, so that thousands of unchanged files are copied and compared quickly.
 package struct ReadFile: Hashable, Sendable {
-  /// The path as the layers name it; absolute if another file names it.
-  package var path: String
-  private var contents: SealedBytes
-  /// The files that it names.
-  package var names: [String]
+  private final class Storage: Sendable {
+    let path: String
+    let contents: SealedBytes
+    let names: [String]
 
-  package init(path: String, bytes: [UInt8], names: [String] = []) {
-    self.path = path
-    contents = SealedBytes(bytes)
-    self.names = names
+    init(path: String, contents: SealedBytes, names: [String]) {
+      self.path = path
+      self.contents = contents
+      self.names = names
+    }
   }
 
+  private let storage: Storage
+
+  package init(path: String, bytes: [UInt8], names: [String] = []) {
+    storage = Storage(path: path, contents: SealedBytes(bytes), names: names)
+  }
+
+  /// The path as the layers name it; absolute if another file names it.
+  package var path: String { storage.path }
+  /// The files that it names.
+  package var names: [String] { storage.names }
   /// The file's bytes, which may contain keys: they are stored sealed, and opened on each access.
-  package var bytes: [UInt8] { contents.opened }
+  package var bytes: [UInt8] { storage.contents.opened }
+
+  package static func == (a: ReadFile, b: ReadFile) -> Bool {
+    a.storage === b.storage || a.path == b.path && a.storage.contents == b.storage.contents && a.names == b.names
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(path)
+    hasher.combine(storage.contents)
+    hasher.combine(names)
+  }
 }
 
 /// The files of the last known good set. They replace files with errors. They contain keys if wg-quick files do.
@@ -32,10 +54,10 @@ package struct KeptPolicies: Hashable, Sendable {
     }
   }
 
+  /// The time since which the set is unchanged, in seconds since 1970. It is compared before the files.
+  package private(set) var since: Int64
   /// The files by path.
   package private(set) var files: [String: File]
-  /// The time since which the set is unchanged, in seconds since 1970.
-  package private(set) var since: Int64
 
   package init(_ files: [File], since: Int64) {
     self.files = Dictionary(files.map { ($0.file.path, $0) }) { first, _ in first }
@@ -44,13 +66,56 @@ package struct KeptPolicies: Hashable, Sendable {
 
   /// The files of a set that is good now. Files that have not changed since the set before keep their time.
   init(_ read: [ReadFile], at time: Int64, after before: KeptPolicies?) {
-    self.init(
-      read.map { file in
-        let old = before?.files[file.path]
-        return File(file, since: old?.file == file ? old?.since ?? time : time)
-      }, since: time)
-    if let before, before.files == files { since = before.since }
+    guard let before else {
+      self.init(read.map { File($0, since: time) }, since: time)
+      return
+    }
+    self = before
+    var paths: Set<String> = Set(minimumCapacity: read.count)
+    for file in read where paths.insert(file.path).inserted && files[file.path]?.file != file {
+      files[file.path] = File(file, since: time)
+      since = time
+    }
+    if files.count > paths.count {
+      files = files.filter { paths.contains($0.key) }
+      since = time
+    }
   }
+
+  /// The difference to another set.
+  package func changes(since other: KeptPolicies) -> KeptPolicyChanges {
+    let changed = files.values.filter { other.files[$0.file.path] != $0 }
+    let common = files.count - changed.count { other.files[$0.file.path] == nil }
+    let removed = common < other.files.count ? other.files.keys.filter { files[$0] == nil } : []
+    return KeptPolicyChanges(files: changed, removed: removed, since: since)
+  }
+
+  /// The set with these changes.
+  package func applying(_ changes: KeptPolicyChanges) -> KeptPolicies {
+    var result = self
+    for path in changes.removed { result.files[path] = nil }
+    for file in changes.files { result.files[file.file.path] = file }
+    result.since = changes.since
+    return result
+  }
+}
+
+/// The difference between two last known good sets.
+package struct KeptPolicyChanges: Hashable, Sendable {
+  /// New files, and files that changed.
+  package var files: [KeptPolicies.File]
+  /// The paths of files that do not belong to the set any more.
+  package var removed: [String]
+  /// The time since which the newer set is unchanged, in seconds since 1970.
+  package var since: Int64
+
+  package init(files: [KeptPolicies.File], removed: [String], since: Int64) {
+    self.files = files
+    self.removed = removed
+    self.since = since
+  }
+
+  package var count: Int { files.count + removed.count }
 }
 
 /// The replacement of files with errors.
@@ -97,6 +162,12 @@ extension PolicyFileSystem {
   func with(_ versions: [String: ReadFile], without hidden: Set<String>) -> PolicyFileSystem {
     var changed = self
     changed.names = { [names] path throws(FileFailure) in try names(path).filter { !hidden.contains(joined(path, $0)) } }
+    // The version of the file on disk is not that of its replacement.
+    changed.status = { [status] path throws(FileFailure) in
+      var found = try status(path)
+      if versions[path] != nil { found.version = nil }
+      return found
+    }
     changed.read = { [read] path, limit throws(FileFailure) in
       guard let version = versions[path] else { return try read(path, limit) }
       return (Array(version.bytes.prefix(limit)), Status(kind: .regular, mode: 0o600))

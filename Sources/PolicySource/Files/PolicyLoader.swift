@@ -29,60 +29,76 @@ package struct LoadedPolicies: Sendable {
 ///
 /// With `requireRootOwnership`, files and folders that users other than root could have written are refused.
 package func loadPolicies(
-  layers paths: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool
+  layers: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool
+) -> LoadedPolicies {
+  var parsed = ParsedPolicies()
+  return loadPolicies(layers: layers, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
+}
+
+/// The same, without parsing the files again that are unchanged since they were parsed. `parsed` then contains the files of this load.
+package func loadPolicies(
+  layers paths: [String], files: PolicyFileSystem = .linux, requireRootOwnership: Bool, reusing parsed: inout ParsedPolicies
 ) -> LoadedPolicies {
   var loaded = LoadedPolicies()
   let layers = Layers(paths, files: files)
   loaded.ignored = layers.ignored
   loaded.diagnostics = layers.failures.map { path, failure in wholeFile(path, failure) }
+  parsed.begin(requireRootOwnership: requireRootOwnership, workingDirectory: files.workingDirectory())
   var parts: [PolicyFile] = []
+  parts.reserveCapacity(layers.candidates.count)
   for candidate in layers.candidates {
-    guard let file = load(candidate, files: files, requireRootOwnership: requireRootOwnership, into: &loaded) else { continue }
-    if file.isEmpty {
-      loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name"))
-    } else {
-      loaded.files.append(candidate.path)
+    do throws(FileFailure) {
+      let file = try load(candidate, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
+      loaded.read.append(file.parsed.contents)
+      if file.parsed.isEmpty {
+        loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name"))
+        continue
+      }
       parts.append(file)
+    } catch {
+      loaded.diagnostics.append(wholeFile(candidate.path, error))
     }
+    loaded.files.append(candidate.path)
   }
+  parsed.drop(allBut: layers.candidates)
   loaded.merge(&parts)
   return loaded
 }
 
 private func load(
-  _ candidate: Layers.Candidate, files: PolicyFileSystem, requireRootOwnership: Bool, into loaded: inout LoadedPolicies
-) -> PolicyFile? {
-  do throws(FileFailure) {
-    if requireRootOwnership, let refusal = candidate.folderStatus?.refusal(of: candidate.folder, called: "its folder \(candidate.folder)") {
-      throw refusal
-    }
-    let (bytes, _) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
-    let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
-    let file = readPolicyFile(
-      SourceText(file: candidate.path, bytes: bytes, masking: maskSecrets, reach: 1000), surroundings: surroundings)
-    loaded.read.append(ReadFile(path: candidate.path, bytes: bytes, names: file.dependencies))
-    return file
-  } catch {
-    loaded.diagnostics.append(wholeFile(candidate.path, error))
-    loaded.files.append(candidate.path)
-    return nil
+  _ candidate: Layers.Candidate, files: PolicyFileSystem, requireRootOwnership: Bool, reusing parsed: inout ParsedPolicies
+) throws(FileFailure) -> PolicyFile {
+  if requireRootOwnership, let status = candidate.folderStatus, !status.isTrusted,
+    let refusal = status.refusal(of: candidate.folder, called: "its folder \(candidate.folder)")
+  {
+    throw refusal
   }
+  if let file = parsed.unchangedFile(at: candidate.path, files: files) { return file }
+  let (bytes, status) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
+  let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
+  let file = readPolicyFile(candidate.path, bytes: bytes, surroundings: surroundings)
+  parsed.keep(file, version: status.version)
+  return file
 }
 
 private func wholeFile(_ path: String, _ failure: FileFailure) -> Diagnostic {
   Diagnostic(.error, "this file cannot be used: \(failure.reason)", help: failure.cure, at: SourceLocation(file: path, line: 1, column: 1))
 }
 
+extension PolicyFile {
+  fileprivate var hasFindings: Bool { !problems.isEmpty || !parsed.otherDiagnostics.isEmpty }
+}
+
 extension LoadedPolicies {
   fileprivate mutating func merge(_ parts: inout [PolicyFile]) {
     policies = mergePolicies(&parts)
     var told: Set<Diagnostic> = []
-    for part in parts {
+    for part in parts where part.hasFindings {
       diagnostics += part.problems.sorted
-      diagnostics += part.otherDiagnostics.filter { told.insert($0).inserted }
+      diagnostics += part.parsed.otherDiagnostics.filter { told.insert($0).inserted }
     }
-    dependencies = Set(parts.flatMap(\.dependencies)).sorted()
-    read += parts.flatMap(\.others)
+    dependencies = Set(parts.flatMap(\.parsed.dependencies)).sorted()
+    read += parts.flatMap(\.parsed.others)
     let used = Set(dependencies)
     ignored.removeAll { used.contains($0.path) }
   }

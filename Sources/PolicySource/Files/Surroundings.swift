@@ -2,7 +2,7 @@ internal import PolicyFiles
 import RoamwardCore
 
 /// Access to the files that a policy file names, and the findings from reading them.
-struct Surroundings {
+struct Surroundings: Sendable {
   let files: PolicyFileSystem
   /// The absolute path of the policy file's folder.
   let folder: String
@@ -11,6 +11,8 @@ struct Surroundings {
   private(set) var dependencies: [String] = []
   private(set) var diagnostics: [Diagnostic] = []
   private(set) var read: [ReadFile] = []
+  /// Every access to a named file, successful or not.
+  private(set) var inputs: [FileInput] = []
   private var ssidFiles: [String: SSIDFile] = [:]
 
   init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
@@ -30,13 +32,15 @@ struct Surroundings {
     depend(on: path)
     let file: SSIDFile
     do throws(FileFailure) {
-      let bytes = try files.readTrusted(path, requireRootOwnership: requireRootOwnership).bytes
+      let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
       if bytes.count > fileSizeLimit { throw FileFailure("it is larger than 1 MiB") }
+      inputs.append(FileInput(path: path, version: status.version))
       read.append(ReadFile(path: path, bytes: bytes))
       let list = readSSIDList(bytes, file: path)
       diagnostics += list.diagnostics
       file = SSIDFile(path: path, contents: .entries(list.entries))
     } catch {
+      inputs.append(FileInput(path: path, version: nil))
       file = SSIDFile(path: path, contents: .unreadable(reason: error.reason))
     }
     ssidFiles[path] = file
@@ -47,7 +51,14 @@ struct Surroundings {
   mutating func wireGuardFile(named name: String) throws(FileFailure) -> WireGuardProviderConfiguration? {
     let path = absolutePath(of: name)
     depend(on: path)
-    let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
+    let (bytes, status): ([UInt8], PolicyFileSystem.Status)
+    do throws(FileFailure) {
+      (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
+    } catch {
+      inputs.append(FileInput(path: path, version: nil))
+      throw error
+    }
+    inputs.append(FileInput(path: path, version: status.version))
     read.append(ReadFile(path: path, bytes: bytes))
     let (configuration, problems) = readWireGuardQuick(bytes, file: path, mode: status.mode)
     diagnostics += problems

@@ -19,11 +19,13 @@ extension PolicyFileSystem {
 }
 
 extension PolicyFileSystem.Status {
+  /// Whether nobody but root could have written this file.
+  var isTrusted: Bool { kind == .null || owner == 0 && mode & 0o022 == 0 }
+
   /// The reason why an agent that runs as root must not trust this file: users other than root could have written it.
   func refusal(of path: String, called subject: String) -> FileFailure? {
-    if kind == .null { return nil }
+    if isTrusted { return nil }
     if owner != 0 { return FileFailure("\(subject) is not owned by root, but by uid \(owner)", cure: "chown root \(path)") }
-    if mode & 0o022 == 0 { return nil }
     let who = mode & 0o002 != 0 ? "everyone" : "its group"
     return FileFailure("\(subject) can be written by \(who)", cure: "chmod go-w \(path)")
   }

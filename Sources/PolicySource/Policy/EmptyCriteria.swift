@@ -1,7 +1,7 @@
 import RoamwardCore
 
 /// A key of a match without a value, for example from a template. It is ignored, so the match matches more often than it seems.
-struct EmptyCriterion {
+struct EmptyCriterion: Sendable {
   /// The subject of the message: `` `ssid` is empty``.
   let what: String
   /// The consequence for the match: `is not considered`.
@@ -38,14 +38,12 @@ extension DiagnosticList {
   }
 }
 
-extension [Rule] {
-  /// The names of the networks on which some rule disconnects, also through other networks.
-  func networksToDisconnectOn(_ conditions: [String: Condition]) -> Set<String> {
-    var names = Set<String>()
-    var rest = filter { $0.action == .disconnect }.flatMap { networksNamed(in: $0.match) }
-    while let name = rest.popLast() {
-      if names.insert(name).inserted, let condition = conditions[name] { rest += networksNamed(in: condition) }
-    }
-    return names
+/// The names of the networks on which some rule disconnects, also through other networks.
+func networksToDisconnectOn(_ rules: some Sequence<Rule>, _ condition: (String) -> Condition?) -> Set<String> {
+  var names = Set<String>()
+  var rest = rules.filter { $0.action == .disconnect }.flatMap { networksNamed(in: $0.match) }
+  while let name = rest.popLast() {
+    if names.insert(name).inserted, let condition = condition(name) { rest += networksNamed(in: condition) }
   }
+  return names
 }

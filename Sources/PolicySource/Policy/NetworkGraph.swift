@@ -6,7 +6,13 @@ private let expansionLimit = 10_000
 /// Finds networks that name themselves through others, and networks that grow too large by naming others again and again.
 ///
 /// It works from the leaves up, without recursion. A chain of 50,000 names must not exhaust the stack, and must not reach an evaluator.
-func findNetworkProblems(_ networks: [NamedNetwork]) -> [(location: SourceLocation, message: String, help: String)] {
+/// `condition` returns the condition of a network by its name; `nil` if there is none.
+func findNetworkProblems(
+  _ all: [NamedNetwork], _ condition: (String) -> Condition?
+) -> [(location: SourceLocation, message: String, help: String)] {
+  // All others are leaves without a problem. Usually they are all networks.
+  let networks = all.filter { namesNetworks($0.condition) || countConditions(in: $0.condition) > expansionLimit }
+  if networks.isEmpty { return [] }
   let byName = Dictionary(networks.map { ($0.name, $0) }) { first, _ in first }
   let uses = byName.mapValues { networksNamed(in: $0.condition) }
   var usedBy: [String: [String]] = [:]
@@ -21,8 +27,10 @@ func findNetworkProblems(_ networks: [NamedNetwork]) -> [(location: SourceLocati
   var ready = networks.map(\.name).filter { open[$0] == 0 }
   while let name = ready.popLast() {
     guard let network = byName[name], let used = uses[name] else { continue }
-    sizes[name] = used.reduce(countConditions(in: network.condition)) { min($0 + sizes[$1, default: 0], expansionLimit + 1) }
-    depths[name] = used.reduce(1) { max($0, depths[$1, default: 0] + 1) }
+    sizes[name] = used.reduce(countConditions(in: network.condition)) {
+      min($0 + (sizes[$1] ?? condition($1).map(countConditions) ?? 0), expansionLimit + 1)
+    }
+    depths[name] = used.reduce(1) { max($0, (depths[$1] ?? (condition($1) == nil ? 0 : 1)) + 1) }
     for user in usedBy[name] ?? [] {
       open[user, default: 0] -= 1
       if open[user] == 0 { ready.append(user) }
@@ -73,6 +81,15 @@ private func circle(from start: String, uses: [String: [String]], within: (Strin
     }
   }
   return nil
+}
+
+private func namesNetworks(_ condition: Condition) -> Bool {
+  switch condition {
+  case .all(let parts), .any(let parts): parts.contains(where: namesNetworks)
+  case .not(let part): namesNetworks(part)
+  case .network: true
+  case .criterion: false
+  }
 }
 
 func networksNamed(in condition: Condition) -> [String] {

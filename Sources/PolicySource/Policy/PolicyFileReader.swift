@@ -1,57 +1,85 @@
 internal import JSON
 import RoamwardCore
 
-/// The contents of one policy file, before the files are merged.
-struct PolicyFile {
-  let source: SourceText
-  var networks: [NamedNetwork] = []
-  var tunnels: [TunnelPolicy] = []
-  var references: [NetworkReference] = []
-  /// The empty criteria of each network, by its name.
-  var emptyCriteria: [String: [EmptyCriterion]] = [:]
-  var problems = DiagnosticList()
-  /// Absolute paths of the files that it names.
-  var dependencies: [String] = []
-  /// The named files that could be read.
-  var others: [ReadFile] = []
-  /// The problems of the named files.
-  var otherDiagnostics: [Diagnostic] = []
-  /// The file contains no document: it only masks others of its name.
-  var isEmpty = false
+/// One policy file, before the files are merged. Copies share what was parsed.
+struct PolicyFile: Sendable {
+  let parsed: ParsedPolicy
+  /// The problems of the file itself; the merge adds those across files.
+  var problems: DiagnosticList
+  private var openedText: SourceText?
+
+  init(_ parsed: ParsedPolicy, problems: DiagnosticList) {
+    self.parsed = parsed
+    self.problems = problems
+  }
+
+  /// The text, for messages about the file. It is opened at the first use, because a file that is kept for the next load may contain a key.
+  var source: SourceText {
+    mutating get {
+      if let openedText { return openedText }
+      let text = SourceText(policy: parsed.contents.path, parsed.contents.bytes)
+      openedText = text
+      return text
+    }
+  }
 }
 
-/// Reads a policy file. `source` should mask its lines with `maskSecrets`.
-func readPolicyFile(_ source: SourceText, surroundings: Surroundings?) -> PolicyFile {
-  let (root, problems) = readYAML(source)
-  var file = PolicyFile(source: source, problems: problems)
-  guard let root else {
-    file.isEmpty = !problems.hasErrors
-    return file
+/// The parsed contents of one policy file.
+final class ParsedPolicy: Sendable {
+  /// The file's path and bytes, and the files that it names.
+  let contents: ReadFile
+  let draft: PolicyDraft
+  let references: [NetworkReference]
+  /// The accesses to the named files, and the results.
+  let surroundings: Surroundings?
+  /// The file contains no document: it only masks others of its name.
+  let isEmpty: Bool
+
+  init(_ contents: ReadFile, _ draft: PolicyDraft, references: [NetworkReference] = [], surroundings: Surroundings?, isEmpty: Bool) {
+    self.contents = contents
+    self.draft = draft
+    self.references = references
+    self.surroundings = surroundings
+    self.isEmpty = isEmpty
   }
-  if case .null = root.content {
-    file.isEmpty = true
-    return file
+
+  /// Absolute paths of the files that it names.
+  var dependencies: [String] { surroundings?.dependencies ?? [] }
+  /// The named files that could be read.
+  var others: [ReadFile] { surroundings?.read ?? [] }
+  /// The problems of the named files.
+  var otherDiagnostics: [Diagnostic] { surroundings?.diagnostics ?? [] }
+  /// The accesses to the named files.
+  var inputs: [FileInput] { surroundings?.inputs ?? [] }
+}
+
+extension SourceText {
+  /// The text of a policy file, without the values of secrets.
+  init(policy path: String, _ bytes: [UInt8]) { self.init(file: path, bytes: bytes, masking: maskSecrets, reach: 1000) }
+}
+
+/// Reads a policy file.
+func readPolicyFile(_ path: String, bytes: [UInt8], surroundings: Surroundings?) -> PolicyFile {
+  let source = SourceText(policy: path, bytes)
+  let (root, problems) = readYAML(source)
+  let isNull = if case .null? = root?.content { true } else { false }
+  guard let root, !isNull else {
+    let isEmpty = isNull || !problems.hasErrors
+    let parsed = ParsedPolicy(ReadFile(path: path, bytes: bytes), PolicyDraft(), surroundings: nil, isEmpty: isEmpty)
+    return PolicyFile(parsed, problems: problems)
   }
   var reading = Reading(source, problems: problems, surroundings: surroundings)
-  readPolicy(root, into: &file, &reading)
-  file.references = reading.references
-  file.problems = reading.problems
-  file.dependencies = reading.surroundings?.dependencies ?? []
-  file.others = reading.surroundings?.read ?? []
-  file.otherDiagnostics = reading.surroundings?.diagnostics ?? []
-  return file
+  let policy = isKnownVersion(root, &reading) ? policyKeys.read(root, &reading) : nil
+  let contents = ReadFile(path: path, bytes: bytes, names: reading.surroundings?.dependencies ?? [])
+  let parsed = ParsedPolicy(
+    contents, policy ?? PolicyDraft(), references: reading.references, surroundings: reading.surroundings, isEmpty: false)
+  return PolicyFile(parsed, problems: reading.problems)
 }
 
-private func readPolicy(_ root: Node, into file: inout PolicyFile, _ reading: inout Reading) {
-  guard isKnownVersion(root, &reading), let policy = policyKeys.read(root, &reading) else { return }
-  file.networks = policy.networks
-  file.emptyCriteria = policy.emptyCriteria
-  file.tunnels = policy.tunnels
-}
-
-/// The partly read keys of a policy file.
-struct PolicyDraft {
+/// The keys of a policy file.
+struct PolicyDraft: Sendable {
   var networks: [NamedNetwork] = []
+  /// The empty criteria of each network, by its name.
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var tunnels: [TunnelPolicy] = []
 }
@@ -66,7 +94,8 @@ let policyKeys = Mapping(
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {
         if let network = readNetwork(entry, &reading) { draft.networks.append(network) }
-        draft.emptyCriteria[entry.key, default: []] += reading.takeEmptyCriteria()
+        let empty = reading.takeEmptyCriteria()
+        if !empty.isEmpty { draft.emptyCriteria[entry.key, default: []] += empty }
       }
     },
     Key(

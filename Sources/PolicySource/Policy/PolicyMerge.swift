@@ -2,48 +2,63 @@ import RoamwardCore
 
 /// Merges all files into one set, in their order. Duplicate names, undefined networks and networks that name themselves are reported as
 /// problems of their files.
+///
+/// It runs on every load, over files that were mostly parsed before. So each step costs little for a file without a problem.
 func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   var set = PolicySet()
-  var networks: [String: SourceLocation] = [:]
-  var tunnels: [String: SourceLocation] = [:]
+  set.networks.reserveCapacity(files.count)
+  set.tunnels.reserveCapacity(files.count)
+  var networks: [String: Int] = Dictionary(minimumCapacity: files.count)
+  var tunnels: [String: Int] = Dictionary(minimumCapacity: files.count)
   for i in files.indices {
-    for network in files[i].networks {
+    for network in files[i].parsed.draft.networks {
       if let first = networks[network.name] {
-        files[i].refuseTwice("network", network.name, first: first, at: network.location)
+        files[i].refuseTwice("network", network.name, first: set.networks[first].location, at: network.location)
       } else {
-        networks[network.name] = network.location
+        networks[network.name] = set.networks.count
         set.networks.append(network)
       }
     }
-    for tunnel in files[i].tunnels {
+    for tunnel in files[i].parsed.draft.tunnels {
       if let first = tunnels[tunnel.name] {
-        files[i].refuseTwice("tunnel", tunnel.name, first: first, at: tunnel.location)
+        files[i].refuseTwice("tunnel", tunnel.name, first: set.tunnels[first].location, at: tunnel.location)
       } else {
-        tunnels[tunnel.name] = tunnel.location
+        tunnels[tunnel.name] = set.tunnels.count
         set.tunnels.append(tunnel)
       }
     }
   }
-  let conditions = Dictionary(set.networks.map { ($0.name, $0.condition) }) { first, _ in first }
-  let toDisconnectOn = set.tunnels.flatMap(\.onDemand.rules).networksToDisconnectOn(conditions)
+  let condition = { (name: String) in networks[name].map { set.networks[$0].condition } }
+  reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
+  var known: [String]?
   for i in files.indices {
-    for (name, criteria) in files[i].emptyCriteria {
+    for reference in files[i].parsed.references where networks[reference.name] == nil {
+      let names = known ?? networks.keys.sorted()
+      known = names
+      files[i].refuseUndefined(reference, known: names)
+    }
+  }
+  let problems = findNetworkProblems(set.networks, condition)
+  if problems.isEmpty { return set }
+  let byPath = Dictionary(files.indices.map { (files[$0].parsed.contents.path, $0) }) { first, _ in first }
+  for problem in problems {
+    guard let i = byPath[problem.location.file] else { continue }
+    files[i].problems.add(.error, problem.message, help: problem.help, at: problem.location, in: files[i].source)
+  }
+  return set
+}
+
+/// Reports the empty criteria of networks, by the use of each network.
+private func reportEmptyCriteria(of files: inout [PolicyFile], rules: some Sequence<Rule>, _ condition: (String) -> Condition?) {
+  guard files.contains(where: { !$0.parsed.draft.emptyCriteria.isEmpty }) else { return }
+  let toDisconnectOn = networksToDisconnectOn(rules, condition)
+  for i in files.indices {
+    for (name, criteria) in files[i].parsed.draft.emptyCriteria {
       for criterion in criteria {
         files[i].problems.add(criterion, disconnects: toDisconnectOn.contains(name), in: files[i].source)
       }
     }
   }
-  let known = networks.keys.sorted()
-  for i in files.indices {
-    for reference in files[i].references where networks[reference.name] == nil { files[i].refuseUndefined(reference, known: known) }
-  }
-  let byPath = Dictionary(files.indices.map { (files[$0].source.file, $0) }) { first, _ in first }
-  for loop in findNetworkProblems(set.networks) {
-    if let i = byPath[loop.location.file] {
-      files[i].problems.add(.error, loop.message, help: loop.help, at: loop.location, in: files[i].source)
-    }
-  }
-  return set
 }
 
 extension PolicyFile {

@@ -41,7 +41,7 @@ struct Reading {
 }
 
 /// A place where a rule or a network names a network.
-struct NetworkReference {
+struct NetworkReference: Sendable {
   let name: String
   let location: SourceLocation
 }
