@@ -125,7 +125,7 @@ private struct RouteBench {
     let planning = measure { plan = Plan(from: observed, to: desired) }
     guard plan.steps.count == steps else { throw BenchmarkError("the table is not as it was: \(plan.steps.count) steps, not \(steps)") }
     var failures: [StepResult] = []
-    let applying = measure { failures = applier.apply(plan.steps).filter { $0.error != nil } }
+    let applying = measure { failures = applier.apply(plan.steps).failures }
     guard failures.isEmpty else { throw BenchmarkError("\(failures[0])") }
     var now = ObservedState()
     let reading = try measure { now = ObservedState(kernel: try reader.read(extraTables: [table])) }

@@ -3,28 +3,6 @@ package import KernelModel
 package import NetworkTypes
 import Wire
 
-/// The result of one step.
-package struct StepResult: Hashable, Sendable {
-  package enum Outcome: Hashable, Sendable {
-    case done
-    /// There was nothing to do: the object already existed, or was already gone.
-    case alreadySo
-    case failed(NetlinkError)
-  }
-
-  package let step: Step
-  package let outcome: Outcome
-
-  package init(step: Step, outcome: Outcome) {
-    self.step = step
-    self.outcome = outcome
-  }
-
-  package var error: NetlinkError? {
-    if case .failed(let error) = outcome { error } else { nil }
-  }
-}
-
 /// Applies the kernel's part of a plan, in the network namespace in which it was created. May be used from any thread.
 package struct KernelApplier: Sendable {
   private let socket: NetlinkSocket
@@ -35,23 +13,27 @@ package struct KernelApplier: Sendable {
     wireGuard = try WireGuardKernel()
   }
 
-  /// Applies the steps in order and returns as many results. A failed step does not prevent the next ones.
+  /// Applies the steps and returns as many results, in their order. A failed step does not prevent the next ones.
   ///
-  /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time. Other programs' steps fail with ENOTSUP.
-  package func apply(_ steps: [Step]) -> [StepResult] {
-    var results: [StepResult] = []
-    results.reserveCapacity(steps.count)
+  /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time, in order. Only many routes, which do not depend
+  /// on each other, are sent in an order of their own (`SendingOrder`). Other programs' steps fail with ENOTSUP.
+  package func apply(_ steps: [Step]) -> StepResults {
+    var results = StepResults(steps)
     var links = LinkTable()
-    var rest = steps[...]
-    while let step = rest.first {
-      let run = rest.prefix(min(socket.batchLimit, 1000)).prefix(while: \.isBatched)
+    var place = 0
+    while place < steps.count {
+      let run = steps[place...].prefix(while: \.isBatched).indices
       if run.isEmpty {
-        results.append(StepResult(step: step, outcome: outcome { () throws(NetlinkError) in try apply(alone: step, &links) }))
-        rest = rest.dropFirst()
-      } else {
-        results += socket.apply(batch: run, &links)
-        rest = rest.dropFirst(run.count)
+        results.outcomes[place] = outcome { () throws(NetlinkError) in try apply(alone: steps[place], &links) }
+        place += 1
+        continue
       }
+      var rest = SendingOrder.places(of: run, in: steps)[...]
+      while !rest.isEmpty {
+        socket.apply(rest.prefix(socket.batchLimit), &results, &links)
+        rest = rest.dropFirst(socket.batchLimit)
+      }
+      place = run.upperBound
     }
     return results
   }
@@ -117,10 +99,21 @@ package struct KernelApplier: Sendable {
 /// The links by name, read at the first use and again after a step that changes them.
 struct LinkTable {
   private var links: [String: Link]?
+  /// The last answer of `index`: most steps are on the same link as the one before.
+  private var last: (name: String, index: UInt32)?
 
-  mutating func forget() { links = nil }
+  mutating func forget() {
+    links = nil
+    last = nil
+  }
 
   mutating func link(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> Link? { try all(socket)[name] }
+
+  mutating func index(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> UInt32? {
+    if let last, last.name == name { return last.index }
+    last = try link(named: name, socket).map { (name, $0.index.value) }
+    return last?.index
+  }
 
   mutating func all(_ socket: NetlinkSocket) throws(NetlinkError) -> [String: Link] {
     if let links { return links }
@@ -139,5 +132,11 @@ struct LinkTable {
 }
 
 extension Step {
-  fileprivate var isBatched: Bool { traits.executor == .kernelInBatches }
+  fileprivate var isBatched: Bool {
+    // Asked of each of 100,000 steps: the most frequent kinds need no declaration.
+    switch self {
+    case .addRoute, .removeRoute: true
+    default: traits.executor == .kernelInBatches
+    }
+  }
 }

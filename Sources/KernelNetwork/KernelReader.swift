@@ -59,7 +59,7 @@ package struct KernelReader: Sendable {
     state.rules = try socket.readRules()
     let ours = state.rules.lazy.filter { $0.routeProtocol == Ownership.routeProtocol }.map(\.table)
     let tables = extraTables.union(ours).union([Route.mainTable]).union(tablesNamed(state.rules))
-    for table in tables.sorted() { state.routes += try socket.readRoutes(table: table, linkNames: names) }
+    for table in tables.sorted() { try socket.readRoutes(table: table, linkNames: names, into: &state.routes) }
     if everywhere { state.routes += try socket.readOwnRoutes(besides: tables, linkNames: names) }
     if neighbours { state.neighbours = try socket.readNeighbours(linkNames: names) }
     return state
@@ -96,6 +96,12 @@ extension NetlinkSocket {
 
   func readRoutes(table: UInt32, linkNames: [UInt32: String]) throws(NetlinkError) -> [Route] {
     var routes: [Route] = []
+    try readRoutes(table: table, linkNames: linkNames, into: &routes)
+    return routes
+  }
+
+  /// Appends the routes of a table to `routes`: a hundred thousand are not copied.
+  func readRoutes(table: UInt32, linkNames: [UInt32: String], into routes: inout [Route]) throws(NetlinkError) {
     for family in IPAddress.Family.allCases {
       try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
         try dump("read routes of table \(table)", { $0.dumpRoutes(family, table: table, sequence: $1) }) {
@@ -103,7 +109,6 @@ extension NetlinkSocket {
         }
       }
     }
-    return routes
   }
 
   /// Our routes of every table, without those of `tables`, which have been read.

@@ -4,15 +4,15 @@ import NetworkTypes
 import Wire
 
 extension NetlinkSocket {
-  /// Sends the steps, at most `batchLimit`, to the kernel at once, and evaluates its refusals.
-  func apply(batch steps: ArraySlice<Step>, _ links: inout LinkTable) -> [StepResult] {
+  /// Sends the steps at these places, at most `batchLimit`, to the kernel at once, and records its refusals.
+  func apply(_ places: ArraySlice<Int>, _ results: inout StepResults, _ links: inout LinkTable) {
     do throws(NetlinkError) {
-      let outcomes = try outcomes(ofSending: Array(steps), links.all(self))
-      return zip(steps, outcomes).map { StepResult(step: $0, outcome: $1) }
+      try send(places, &results, &links)
     } catch {
       // The result of each is unknown then; each counts as not done, and may be tried again.
-      return steps.map { step in
-        StepResult(step: step, outcome: .failed(NetlinkError(code: error.code, what: step.description, kernelText: error.description)))
+      for place in places {
+        let what = results.step(at: place).description
+        results.outcomes[place] = .failed(NetlinkError(code: error.code, what: what, kernelText: error.description))
       }
     }
   }
@@ -20,39 +20,39 @@ extension NetlinkSocket {
   /// The kernel's error codes for a missing object.
   private static let absenceCodes = [ENOENT, ESRCH, ENODEV, EADDRNOTAVAIL]
 
-  private func outcomes(ofSending steps: [Step], _ links: [String: Link]) throws(NetlinkError) -> [StepResult.Outcome] {
-    var outcomes = [StepResult.Outcome](repeating: .done, count: steps.count)
+  private func send(_ places: ArraySlice<Int>, _ results: inout StepResults, _ links: inout LinkTable) throws(NetlinkError) {
     var sent: [(place: Int, link: UInt32?)] = []
-    sent.reserveCapacity(steps.count)
-    for (place, step) in steps.enumerated() {
-      let traits = step.traits
-      if let name = traits.device {
-        if let link = links[name] {
-          sent.append((place, link.index.value))
-        } else if traits.takesAway {
-          outcomes[place] = .alreadySo
-        } else {
-          outcomes[place] = .failed(NetlinkError(code: ENODEV, what: step.description, kernelText: "no link is named \(name)"))
-        }
-      } else {
+    sent.reserveCapacity(places.count)
+    for place in places {
+      let traits = results.step(at: place).traits
+      guard let name = traits.device else {
         sent.append((place, nil))
+        continue
+      }
+      if let index = try links.index(named: name, self) {
+        sent.append((place, index))
+      } else if traits.takesAway {
+        results.outcomes[place] = .alreadySo
+      } else {
+        let what = results.step(at: place).description
+        results.outcomes[place] = .failed(NetlinkError(code: ENODEV, what: what, kernelText: "no link is named \(name)"))
       }
     }
     let refusals = try batch("change the network", count: sent.count) { writer, i, sequence, flags in
-      writer.write(steps[sent[i].place], link: sent[i].link, sequence: sequence, flags: flags)
+      writer.write(results.step(at: sent[i].place), link: sent[i].link, sequence: sequence, flags: flags)
     }
-    var existing = ExistingObjects(linkNames: Array(links.values).names)
+    if refusals.isEmpty { return }
+    var existing = ExistingObjects(linkNames: Array(try links.all(self).values).names)
     for (i, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
-      let step = steps[sent[i].place]
+      let step = results.step(at: sent[i].place)
       let isReached =
         if refusal.code == EEXIST {
           try existing.contains(step, on: self)
         } else {
           step.traits.takesAway && Self.absenceCodes.contains(refusal.code)
         }
-      outcomes[sent[i].place] = isReached ? .alreadySo : .failed(NetlinkError(refusal, what: step.description))
+      results.outcomes[sent[i].place] = isReached ? .alreadySo : .failed(NetlinkError(refusal, what: step.description))
     }
-    return outcomes
   }
 }
 

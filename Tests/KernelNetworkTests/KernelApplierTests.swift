@@ -123,6 +123,26 @@ struct KernelApplierTests {
     }
   }
 
+  @Test("removals, replacements and routes over gateways keep their place among many routes")
+  func order() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link set far0 up; ip link set lan0 up")
+      let prefix = try #require(IPPrefix("10.200.0.0/16"))
+      let old = Route(to: prefix, kind: .throw, table: 21001)
+      let new = Route(to: prefix, on: "lan0", table: 21001)
+      // The kernel accepts the gateway only if the route to it is there.
+      let near = Route(to: .host(IPAddress(v4: 0xc000_0201)), on: "lan0", table: Route.mainTable)
+      let far = Route(to: try #require(IPPrefix("10.201.0.0/16")), via: IPAddress("192.0.2.1"), on: "lan0", table: 21001)
+      let many = routeSteps(10_000)
+      let steps = [.addRoute(old)] + many[..<5_000] + [.addRoute(near), .addRoute(far), .removeRoute(old), .addRoute(new)] + many[5_000...]
+      let results = try KernelApplier().apply(steps)
+      #expect(results.failures == [])
+      #expect(results.map(\.step) == steps)
+      let routes = try KernelReader().readRoutes(table: 21001)
+      #expect(routes.count == 10_002 && routes.contains(new) && routes.contains(far))
+    }
+  }
+
   @Test("ten thousand refusals fit the receive buffer")
   func manyRefusals() throws {
     try inNamespaces {

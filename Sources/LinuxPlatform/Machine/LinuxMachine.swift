@@ -162,7 +162,7 @@ package final class LinuxMachine {
         if let reason = applyOutsideKernel(step) { failures.append(StepFailure(step: step, reason: reason)) }
         rest = rest.dropFirst()
       } else {
-        failures += applier.apply(Array(batch)).compactMap { result in
+        failures += applier.apply(Array(batch)).failures.compactMap { result in
           result.error.map { StepFailure(step: result.step, reason: $0.reason) }
         }
         rest = rest.dropFirst(batch.count)

@@ -8,8 +8,10 @@ extension Plan {
   /// DNS; removals in reverse order. Changes only objects with our marks; a link of a wanted name without them is a conflict, and left
   /// alone.
   package init(from observed: ObservedState, to desired: DesiredState) {
-    let changes = Changes(from: observed, to: desired)
-    self.init(steps: changes.make + changes.unmake)
+    var changes = Changes(from: observed, to: desired)
+    // In place: there may be 100,000.
+    changes.make += changes.unmake
+    self.init(steps: changes.make)
     conflicts = changes.conflicts
     obstacles = changes.obstacles.merging(desired.refusals.mapValues { TunnelFailure(.overlapRefused, $0) }) { first, _ in first }
   }
@@ -83,9 +85,13 @@ private struct Changes {
     let (missing, staleRoutes) = difference(from: kernel.ownRoutes, to: desired.routes)
     let stale = Dictionary(grouping: staleRoutes, by: { RouteKey($0) })
     var replaced = Set<RouteKey>()
-    for route in missing where route.link.map(usable.contains) ?? true {
-      let key = RouteKey(route)
-      if let old = stale[key], replaced.insert(key).inserted { make += old.map { .removeRoute($0) } }
+    make.reserveCapacity(make.count + missing.count)
+    var links = UsableLinks(usable)
+    for route in missing where links.carries(route) {
+      if !stale.isEmpty {
+        let key = RouteKey(route)
+        if let old = stale[key], replaced.insert(key).inserted { make += old.map { .removeRoute($0) } }
+      }
       make.append(.addRoute(route))
     }
     let presentRules = Set(kernel.ownRules)
@@ -131,24 +137,28 @@ private struct Changes {
 
 /// Tables that would let packets past the tunnel, because a route cannot be added now and no other one is final for its prefix.
 private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UInt32> {
-  let missing = routes.filter { !($0.link.map(usable.contains) ?? true) }
+  var links = UsableLinks(usable)
+  let missing = routes.filter { !links.carries($0) }
   if missing.isEmpty { return [] }
   let covered = Set(routes.lazy.filter { $0.link == nil }.map { RouteKey($0, metric: 0) })
   return Set(missing.lazy.filter { !covered.contains(RouteKey($0, metric: 0)) }.map(\.table))
 }
 
-/// The wanted routes that are missing, in their order, and the present routes that are not wanted.
-func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
-  if present.isEmpty { return (wanted, []) }
-  let index = RouteIndex(wanted)
-  var isThere = [Bool](repeating: false, count: wanted.count)
-  for place in index.repeated { isThere[place] = true }
-  let stale = present.filter { route in
-    guard let place = index.place(of: route) else { return true }
-    isThere[place] = true
-    return false
+/// The links that routes can be added to now. The routes of a tunnel all lead to one link, so the last answer is kept.
+private struct UsableLinks {
+  private let names: Set<String>
+  private var last: (link: String, isUsable: Bool)?
+
+  init(_ names: Set<String>) { self.names = names }
+
+  /// Whether the route can be added: it leads to such a link, or to none.
+  mutating func carries(_ route: Route) -> Bool {
+    guard let link = route.link else { return true }
+    if let last, last.link == link { return last.isUsable }
+    let isUsable = names.contains(link)
+    last = (link, isUsable)
+    return isUsable
   }
-  return (zip(wanted, isThere).lazy.filter { !$0.1 }.map(\.0), stale)
 }
 
 /// The kernel's key of a route within one table.
@@ -167,13 +177,15 @@ struct RouteKey: Hashable {
 extension KernelState {
   /// Routes with our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
   var ownRoutes: [Route] {
-    routes.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains($0.table) }.map { route in
-      guard route.kind != .unicast || route.isDead else { return route }
-      var route = route
-      if route.kind != .unicast { route.link = nil }
-      route.isDead = false
-      return route
+    var own: [Route] = []
+    own.reserveCapacity(routes.count)
+    for route in routes where route.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains(route.table) {
+      own.append(route)
+      guard route.kind != .unicast || route.isDead else { continue }
+      if route.kind != .unicast { own[own.count - 1].link = nil }
+      own[own.count - 1].isDead = false
     }
+    return own
   }
 
   var ownRules: [RoutingRule] {

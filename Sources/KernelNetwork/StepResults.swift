@@ -1,0 +1,44 @@
+package import KernelModel
+
+/// The result of one step.
+package struct StepResult: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
+    case done
+    /// There was nothing to do: the object already existed, or was already gone.
+    case alreadySo
+    case failed(NetlinkError)
+  }
+
+  package let step: Step
+  package let outcome: Outcome
+
+  package init(step: Step, outcome: Outcome) {
+    self.step = step
+    self.outcome = outcome
+  }
+
+  package var error: NetlinkError? {
+    if case .failed(let error) = outcome { error } else { nil }
+  }
+}
+
+/// The results of steps, in their order. Only outcomes other than `done` take memory: a plan may have 100,000 steps.
+package struct StepResults: RandomAccessCollection, Sendable {
+  private let steps: [Step]
+  /// The outcomes by place; a step without one is done.
+  var outcomes: [Int: StepResult.Outcome] = [:]
+
+  /// All steps as done.
+  init(_ steps: [Step]) { self.steps = steps }
+
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { steps.count }
+  package subscript(place: Int) -> StepResult { StepResult(step: steps[place], outcome: outcomes[place] ?? .done) }
+
+  /// The results with an error, in order.
+  package var failures: [StepResult] {
+    outcomes.keys.sorted().map { self[$0] }.filter { $0.error != nil }
+  }
+
+  func step(at place: Int) -> Step { steps[place] }
+}
