@@ -29,6 +29,8 @@ package final class SimulatedMachine {
   /// Called after each applied step.
   package var whenApplied: (Step) -> Void = { _ in }
   package private(set) var applied: [Step] = []
+  /// Whether the agent keeps an engine ready for the next tunnel.
+  package private(set) var isEngineReady = false
   package private(set) var renewals = 0
   package private(set) var observations = 0
   /// The number of reads of a single WireGuard device.
@@ -96,6 +98,8 @@ package final class SimulatedMachine {
     life.isDead = true
     let life = SimulatedLife()
     self.life = life
+    // A waiting engine ends with its agent.
+    isEngineReady = false
     later = []
     alarm = nil
     return Platform(
@@ -120,7 +124,7 @@ package final class SimulatedMachine {
       observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
       apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },
       begin: { [unowned self] step, done in begin(step, by: life, then: done) }, endUserspaceLink: { _ in },
-      wireGuardEngine: { [unowned self] in engine },
+      wireGuardEngine: { [unowned self] in engine }, keepEngineReady: { [unowned self] in if !life.isDead { isEngineReady = $0 } },
       readDevice: { [unowned self] link in
         samples += 1
         answerDevices()
@@ -154,9 +158,15 @@ package final class SimulatedMachine {
       }, leave: { [unowned self] in probing.departures += 1 })
   }
 
-  /// Begins a step of another program, which takes some time.
+  /// Begins a step of another program, which takes some time, unless an engine is ready.
   private func begin(_ step: Step, by life: SimulatedLife, then done: @escaping (Result<Void, PlatformError>) -> Void) {
     if case .addWireGuardLink(let link, _) = step {
+      if isEngineReady {
+        isEngineReady = false
+        pass("start the engine of \(link) at once", by: life) { state.apply([step]) }
+        if !life.isDead { done(.success(())) }
+        return
+      }
       pass("start the engine of \(link)", by: life) {
         soon(life) { [self] in
           pass("the engine of \(link) starts", by: life) { state.apply([step]) }
