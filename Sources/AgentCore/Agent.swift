@@ -188,6 +188,17 @@ package final class Agent {
     )
     reconciler.change { $0.agenda.set($0.openDeadlines(probe: probe, trial: trial, at: now, wallClock: wallClock)) }
     platform.clock.wake(state.agenda.next?.at) { [weak self] in self?.timeHasCome() }
+    keepEngineReady(at: now)
+  }
+
+  /// Keeps an engine's process ready while a WireGuard tunnel is down: its start would take longer than all else until the first packet.
+  /// It is started when there is nothing else to do, and not again before that.
+  private func keepEngineReady(at now: Moment) {
+    if state.stop.isStopping || !state.tunnels.ordered.contains(where: \.isWireGuardAtRest) {
+      platform.machine.keepEngineReady(false)
+    } else if state.agenda.isQuiet(at: now) {
+      platform.machine.keepEngineReady(true)
+    }
   }
 
   private func timeHasCome() {

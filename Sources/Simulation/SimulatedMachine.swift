@@ -101,7 +101,7 @@ package final class SimulatedMachine {
       observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
       apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },
       begin: { [unowned self] step, done in begin(step, by: life, then: done) }, endUserspaceLink: { _ in },
-      wireGuardEngine: { [unowned self] in engine },
+      wireGuardEngine: { [unowned self] in engine }, keepEngineReady: { life.isEngineReady = $0 && !life.isDead },
       readDevice: { [unowned self] link in
         log.samples += 1
         answerDevices()
@@ -135,9 +135,15 @@ package final class SimulatedMachine {
       }, leave: { [unowned self] in probing.departures += 1 })
   }
 
-  /// Begins a step of another program, which takes some time.
+  /// Begins a step of another program, which takes some time, unless an engine is ready.
   private func begin(_ step: Step, by life: SimulatedLife, then done: @escaping (Result<Void, PlatformError>) -> Void) {
     if case .addWireGuardLink(let link, _) = step {
+      if isEngineReady {
+        life.isEngineReady = false
+        pass("start the engine of \(link) at once", by: life) { state.apply([step]) }
+        if !life.isDead { done(.success(())) }
+        return
+      }
       pass("start the engine of \(link)", by: life) {
         soon(life) { [self] in
           pass("the engine of \(link) starts", by: life) { state.apply([step]) }
@@ -185,6 +191,9 @@ package final class SimulatedMachine {
     life.isDead = true
     schedule.alarm = nil
   }
+
+  /// Whether the agent keeps an engine ready for the next tunnel.
+  package var isEngineReady: Bool { life.isEngineReady && !life.isDead }
 
   /// Whether the last agent was killed.
   package var isAgentDead: Bool { life.isDead }

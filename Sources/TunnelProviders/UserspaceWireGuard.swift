@@ -20,6 +20,10 @@ package final class UserspaceWireGuard {
   private var stops: [String: EngineStop] = [:]
   /// Engines that this agent has started, by link. An older one of the same link that has not quite ended is not included.
   private var running: [String: Running] = [:]
+  /// A process that waits for the next link.
+  private var standby: StandbyProcess?
+  /// Whether a waiting process ended by itself: the program does not work here, so no other one is started.
+  private var hasStandbyFailed = false
   /// Sources that wait for the end of our processes, to reap them.
   private var endings: [Int32: EventSource] = [:]
 
@@ -57,6 +61,35 @@ package final class UserspaceWireGuard {
     }
   }
 
+  /// Keeps one process ready that waits for a link (`startAtOnce`), or ends it.
+  package func keepReady(_ isWanted: Bool) {
+    // It ends when its channel is closed. Its source stays, to reap it.
+    guard isWanted else { return standby = nil }
+    guard standby == nil, !hasStandbyFailed else { return }
+    guard let new = try? StandbyProcess(program: program) else { return hasStandbyFailed = true }
+    standby = new
+    watchEnd(of: new.process)
+  }
+
+  /// The same as `start`, by the waiting process: it answers so soon that the first request may wait for it. Returns false, without
+  /// effect, if there is none, or if this is not possible now.
+  package func startAtOnce(link: String) -> Bool {
+    guard let standby, starts[link] == nil, stops[link] == nil, UAPISocket(link: link, in: socketDirectory) != nil,
+      let interface = try? InterfaceProcess(link, by: standby, socketDirectory: socketDirectory)
+    else { return false }
+    self.standby = nil
+    serve(interface, link: link)
+    return true
+  }
+
+  /// Opens the sockets that an engine asks for as soon as its link is up, instead of at the next turn of the loop: its first handshake
+  /// waits for them. Blocks for a millisecond if it asks for none.
+  package func serveSockets(of link: String) {
+    guard let interface = running[link]?.interface else { return }
+    var watched = pollfd(fd: interface.socketsDescriptor, events: Int16(POLLIN), revents: 0)
+    if poll(&watched, 1, 1) > 0 { _ = interface.sockets.serve() }
+  }
+
   private func serve(_ interface: InterfaceProcess, link: String) {
     let process = interface.process
     running[link] = Running(
@@ -64,12 +97,20 @@ package final class UserspaceWireGuard {
       serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
         if !interface.sockets.serve(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
       })
-    endings[process] = try? loop.onExit(of: process) { [weak self] _ in self?.ended(process, link: link) }
+    watchEnd(of: process)
   }
 
-  private func ended(_ process: Int32, link: String) {
+  /// Reaps the process at its end.
+  private func watchEnd(of process: Int32) {
+    if endings[process] == nil { endings[process] = try? loop.onExit(of: process) { [weak self] _ in self?.ended(process) } }
+  }
+
+  private func ended(_ process: Int32) {
     endings[process] = nil
-    if running[link]?.interface.process == process { running[link] = nil }
+    for (link, engine) in running where engine.interface.process == process { running[link] = nil }
+    guard standby?.process == process else { return }
+    standby = nil
+    hasStandbyFailed = true
   }
 
   /// Ends the engine, and with it the link, by removing the socket, whether this agent or an earlier one started it. Missing parts count as

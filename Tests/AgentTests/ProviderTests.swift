@@ -65,6 +65,32 @@ import Testing
     #expect(life.states == ["corp connecting", "corp connected"])
   }
 
+  @Test("an engine is kept ready while a WireGuard tunnel is down; then its link is made and configured in one pass") func readyEngine() {
+    let life = WatchedAgent(on: Sample.network(Sample.wired()))
+    life.machine.engine = .engine(.userspace)
+    let rules = [Sample.rule(.not(.interface([.wifi])), .disconnect), Sample.rule(.always, .connect)]
+    life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: rules)])
+    life.start()
+    #expect(life.machine.isEngineReady && life.agent.isAtRest)
+    life.machine.network = cafe
+    life.agent.networkChanged()
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.log.places.contains("after start the engine of corp at once"))
+    #expect(life.states == ["corp connecting", "corp connected"])
+    #expect(!life.machine.isEngineReady, "it is taken, and there is no other tunnel")
+    life.move(to: Sample.network(Sample.wired()))
+    life.machine.run(for: .seconds(60))
+    #expect(life.states.last == "corp disconnected" && life.machine.isEngineReady)
+    life.agent.stop {}
+    #expect(!life.machine.isEngineReady)
+  }
+
+  @Test("without a WireGuard tunnel no engine is kept ready") func noReadyEngine() {
+    let life = WatchedAgent(command(), on: Sample.network(Sample.wired()))
+    life.start()
+    #expect(!life.machine.isEngineReady)
+  }
+
   @Test("no engine at all is said with its cure") func noEngine() throws {
     let life = WatchedAgent(on: cafe)
     life.machine.engine = .none(reason: "cure: install roamward-wireguard")

@@ -100,6 +100,63 @@ struct UserspaceWireGuardTests {
     }
   }
 
+  @Test("a process that waits for a link takes it at once, and looks like one that was started for it")
+  func standby() throws {
+    try lab { _ in
+      let loop = try EventLoop()
+      let wireGuard = UserspaceWireGuard(on: loop)
+      #expect(!wireGuard.startAtOnce(link: "rw0"), "none waits")
+      wireGuard.keepReady(true)
+      wireGuard.keepReady(true)
+      #expect(try waiting().count == 1)
+      #expect(!wireGuard.startAtOnce(link: "no/link"))
+      #expect(wireGuard.startAtOnce(link: "rw0"))
+      let device = WireGuardDevice(keys: KeyPair(), port: 51999, peers: [peer("192.0.2.1:51820", ["10.1.0.0/16"], 25)])
+      try wireGuard.configure("rw0", device, observed: try wireGuard.read("rw0"))
+      try shell("ip link set rw0 up")
+      // On a busy machine the engine takes longer to notice that than is waited for.
+      var hasSockets = false
+      for _ in 0..<1000 where !hasSockets {
+        wireGuard.serveSockets(of: "rw0")
+        hasSockets = try !shell("ss -Huln 'sport = :51999'").isEmpty
+      }
+      #expect(hasSockets)
+      #expect(try dump("rw0") == expectedDump(device))
+      #expect(try waiting().isEmpty && !wireGuard.startAtOnce(link: "rw1"), "it waited for one link")
+      let engine = try shell("pgrep -x roamward-wg --ns $$ --nslist net").filter(\.isNumber)
+      #expect(try shell("tr '\\0' ' ' </proc/\(engine)/cmdline").hasPrefix("roamward-wireguard --at-work rw0 --offloads 15 "))
+      #expect(try shell("tr -d '\\0' </proc/\(engine)/environ") == "ROAMWARD_LINK=rw0")
+      let confinement = try shell("awk '/^(CapPrm|Seccomp):/ { print $2 }' /proc/\(engine)/status")
+      #expect(confinement == "0000000000000000\n2\n")
+      try stop("rw0")
+      #expect(try remains() == [])
+    }
+  }
+
+  @Test("a waiting process ends with its provider, and when it is not wanted; one that was killed is not replaced")
+  func endOfStandby() throws {
+    try lab { _ in
+      try onLoop { loop, done in
+        let wireGuard = UserspaceWireGuard(on: loop)
+        wireGuard.keepReady(true)
+        #expect(try waiting().count == 1)
+        wireGuard.keepReady(false)
+        #expect(try waiting(0).isEmpty)
+        wireGuard.keepReady(true)
+        try shell("kill -KILL \(try waiting().joined(separator: " "))")
+        let look = try loop.at(.now + .milliseconds(300)) {
+          #expect(!wireGuard.startAtOnce(link: "rw0"))
+          wireGuard.keepReady(true)
+          #expect(((try? waiting(0)) ?? []).isEmpty)
+          done(())
+        }
+        return (wireGuard, look)
+      }
+      try engine { $0.keepReady(true) }
+      #expect(try waiting(0).isEmpty)
+    }
+  }
+
   @Test("a start while the same link is being stopped waits for that; a stop during a start ends it")
   func crossing() throws {
     try lab { _ in

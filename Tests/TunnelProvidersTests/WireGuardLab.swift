@@ -90,6 +90,17 @@ private func lookForRemains() throws -> [String] {
     .split(separator: "\n").map(String.init)
 }
 
+/// The processes of this network namespace that wait for a link, once there are that many.
+func waiting(_ count: Int = 1) throws -> [String] {
+  let search = "pgrep -f '^roamward-wireguard --stand-by' --runstates RSD --ns $$ --nslist net || true"
+  for _ in 0..<100 {
+    let found = try shell(search).split(separator: "\n").map(String.init)
+    if found.count == count { return found }
+    usleep(20_000)
+  }
+  return try shell(search).split(separator: "\n").map(String.init)
+}
+
 struct KeyPair {
   let privateKey: SecretKey
   let publicKey: WireGuardKey

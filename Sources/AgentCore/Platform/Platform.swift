@@ -65,11 +65,14 @@ package struct MachinePlatform {
   package var observeResolver: (Set<String>?) -> ResolverObservation
   /// Applies the steps that take effect at once, in order; returns those that failed.
   package var apply: ([Step]) -> [StepFailure]
-  /// Begins a change that another program makes (`Step.isMadeByAnotherProgram`). Calls back when it has finished.
+  /// Begins a change that another program makes (`Step.isMadeByAnotherProgram`). Calls back when it has finished. If an engine has been
+  /// started during this call, the steps that need it follow at once.
   package var begin: (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void
   /// Ends the processes of a userspace device whose link is gone.
   package var endUserspaceLink: (String) -> Void
   package var wireGuardEngine: () -> EngineChoice
+  /// Keeps a process of the userspace engine ready for the next WireGuard link, or ends it; called again and again.
+  package var keepEngineReady: (Bool) -> Void
   /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer.
   package var readDevice: (String) -> WireGuardState?
   /// The control group of this name, if it exists and has a process in it.
@@ -79,7 +82,8 @@ package struct MachinePlatform {
     observe: @escaping (ObservationRequest) throws(PlatformError) -> Observation,
     observeResolver: @escaping (Set<String>?) -> ResolverObservation, apply: @escaping ([Step]) -> [StepFailure],
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
-    wireGuardEngine: @escaping () -> EngineChoice, readDevice: @escaping (String) -> WireGuardState?,
+    wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
+    readDevice: @escaping (String) -> WireGuardState?,
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
     self.observe = observe
@@ -88,6 +92,7 @@ package struct MachinePlatform {
     self.begin = begin
     self.endUserspaceLink = endUserspaceLink
     self.wireGuardEngine = wireGuardEngine
+    self.keepEngineReady = keepEngineReady
     self.readDevice = readDevice
     self.controlGroup = controlGroup
   }

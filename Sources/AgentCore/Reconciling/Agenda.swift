@@ -44,6 +44,9 @@ struct Agenda {
   /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   var isAtRest: Bool { deadlines.allSatisfy { $0.action == .sample } }
 
+  /// Whether nothing but samples is due within a second.
+  func isQuiet(at now: Moment) -> Bool { deadlines.allSatisfy { $0.action == .sample || $0.at > now + .seconds(1) } }
+
   mutating func set(_ deadlines: [Deadline]) { self.deadlines = deadlines }
 
   /// The deadlines that have come, in order.

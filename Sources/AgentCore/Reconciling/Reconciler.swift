@@ -220,21 +220,28 @@ final class Reconciler {
     return outcome.failures.filter { !$0.step.isOfResolver }
   }
 
-  /// Starts a change by another program. A pass follows at its end.
-  private func begin(_ step: Step) {
-    guard state.inProgress.begin(step) else { return }
+  /// Starts a change by another program. Returns whether it has been made already; otherwise a pass follows at its end.
+  private func begin(_ step: Step) -> Bool {
+    guard state.inProgress.begin(step) else { return false }
+    var (isBegun, isMade) = (false, false)
     platform.machine.begin(step) { [weak self] result in
       guard let self else { return }
-      state.inProgress.end(step)
-      if step.isOfResolverProgram { state.resolver.finished(step, result, at: now) }
-      switch result {
-      case .success where step.isOfResolverProgram: state.agenda.counters.steps += 1
-      case .success: state.repairs.made([step])
-      case .failure(let error):
-        guard !step.isOfResolverProgram, let tunnel = state.tunnels.ordered.first(where: { $0.linkName == step.link }) else { break }
-        drive(tunnel) { $0.handle(.failed(TunnelFailure(.engineFailed, error.description)), on: $1) }
-      }
-      lookAgain()
+      finish(step, result)
+      if !isBegun, !step.isOfResolverProgram, case .success = result { isMade = true } else { lookAgain() }
+    }
+    isBegun = true
+    return isMade
+  }
+
+  private func finish(_ step: Step, _ result: Result<Void, PlatformError>) {
+    state.inProgress.end(step)
+    if step.isOfResolverProgram { state.resolver.finished(step, result, at: now) }
+    switch result {
+    case .success where step.isOfResolverProgram: state.agenda.counters.steps += 1
+    case .success: state.repairs.made([step])
+    case .failure(let error):
+      guard !step.isOfResolverProgram, let tunnel = state.tunnels.ordered.first(where: { $0.linkName == step.link }) else { break }
+      drive(tunnel) { $0.handle(.failed(TunnelFailure(.engineFailed, error.description)), on: $1) }
     }
   }
 

@@ -13,21 +13,20 @@ struct StepRunner {
   let platform: Platform
 
   /// Applies the steps that take effect at once; the others are begun. `isChangingResolver`: a resolver program is at work, which takes one
-  /// change at a time.
-  func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Void) -> Outcome {
+  /// change at a time. `begin` returns whether the step has been made already: then the steps that need it follow.
+  func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Bool) -> Outcome {
     for step in steps { if let link = step.addedLink { platform.recoveryLog.noteLink(link) } }
     let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
-    for step in engines { begin(step) }
-    let waiting = engines.compactMap(\.addedLink)
+    let waiting = engines.filter { !begin($0) }.compactMap(\.addedLink)
     let now = steps.filter { step in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }
     // Settings are removed from a resolver before everything else, and added after everything else.
     let changes = isChangingResolver ? [] : steps.filter(\.isOfResolverProgram)
     let removal = changes.first { $0.stage == .removal }
-    if let removal { begin(removal) }
+    if let removal { _ = begin(removal) }
     var outcome = Outcome()
     apply(now, &outcome)
     let isFree = { (step: Step) in step.stage != .removal && !outcome.failures.contains { step.builds(on: $0.step) } }
-    if removal == nil, let change = changes.first(where: isFree) { begin(change) }
+    if removal == nil, let change = changes.first(where: isFree) { _ = begin(change) }
     return outcome
   }
 

@@ -68,6 +68,9 @@ final class TunnelSupervisor {
     machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
   }
 
+  /// Whether it is a WireGuard tunnel that is down.
+  var isWireGuardAtRest: Bool { policy.provider.isWireGuard && machine.state == .disconnected }
+
   var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
 
   /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.

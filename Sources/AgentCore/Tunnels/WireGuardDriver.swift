@@ -71,6 +71,8 @@ final class WireGuardDriver: TunnelDriver {
     switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
+      // Without a look-up, it is prepared within the pass that asked for it.
+      var isLookingUp = false
       resolveEndpoints(on: underlay) { [weak self] peers in
         guard let self else { return }
         preparedOn = underlay
@@ -78,8 +80,9 @@ final class WireGuardDriver: TunnelDriver {
           engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
           peers: peers)
         report(.prepared)
-        changed()
+        if isLookingUp { changed() }
       }
+      isLookingUp = true
     }
   }
 

@@ -143,6 +143,13 @@ package final class LinuxMachine {
   /// The same for a dry run: no link is created.
   package var likelyWireGuardEngine: EngineChoice { engine(isKernels: wireGuard.isLikely()) }
 
+  private lazy var isOwnEngineLikely = likelyWireGuardEngine == .engine(.userspace)
+
+  /// Keeps a process of our engine ready for the next link, or ends it. Where the kernel has WireGuard, there is nothing to keep.
+  func keepEngineReady(_ isWanted: Bool) {
+    userspace.keepReady(isWanted && isOwnEngineLikely && wireGuardEngine == .engine(.userspace))
+  }
+
   private func engine(isKernels: Bool) -> EngineChoice {
     if isKernels { return .engine(.kernel) }
     if UserspaceWireGuard.isInstalled { return .engine(.userspace) }
@@ -168,10 +175,12 @@ package final class LinuxMachine {
         rest = rest.dropFirst(batch.count)
       }
     }
+    for case .setUp(let link) in steps { userspace.serveSockets(of: link) }
     return failures
   }
 
-  /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend.
+  /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend. Calls back
+  /// during this call if a process of the engine was ready.
   func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
     FaultPoint.pass("before \(step)")
     let finish = { (problem: String?) in
@@ -179,6 +188,7 @@ package final class LinuxMachine {
       done(problem.map { .failure(PlatformError($0)) } ?? .success(()))
     }
     if case .addWireGuardLink(let link, .userspace) = step {
+      if userspace.startAtOnce(link: link) { return finish(nil) }
       userspace.start(link: link) { [userspace] result in
         guard case .failure(let error) = result else { return finish(nil) }
         userspace.stop(link: link)

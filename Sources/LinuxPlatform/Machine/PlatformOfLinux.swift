@@ -45,8 +45,8 @@ extension MachinePlatform {
         return observation
       },
       observeResolver: machine.observeResolver, apply: machine.apply, begin: machine.begin,
-      endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine }, readDevice: machine.readDevice,
-      controlGroup: populatedControlGroup)
+      endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine },
+      keepEngineReady: machine.keepEngineReady, readDevice: machine.readDevice, controlGroup: populatedControlGroup)
   }
 }
 

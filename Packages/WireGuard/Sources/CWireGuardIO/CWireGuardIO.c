@@ -442,8 +442,7 @@ int cwg_send_descriptors(int socket, const int *descriptors, int count) {
   return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-int cwg_take_sockets(int socket, int descriptors[2], int *code) {
-  const int limit = 2;
+int cwg_take_descriptors(int socket, int *descriptors, int limit, int *code) {
   union {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];

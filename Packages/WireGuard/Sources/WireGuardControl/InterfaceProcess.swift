@@ -1,5 +1,3 @@
-internal import CWireGuardIO
-internal import Glibc
 package import LinuxIO
 
 /// A WireGuard interface in a separate process, `roamward-wireguard`, from the point of view of its privileged parent. The parent opens
@@ -26,37 +24,53 @@ package struct InterfaceProcess {
   package init(
     _ name: String, program: String, socketDirectory: String, offloads: Offloads = .all, cipher: String? = nil, isAttached: Bool = false
   ) throws(SystemError) {
-    try Folder.make(socketDirectory, mode: 0o755)
-    let path = "\(socketDirectory)/\(name).sock"
-    let tun = try TunDevice.make(name, wanting: offloads)
-    let listener = try FileDescriptor.listen(at: path, mode: 0o600)
+    let parts = try InterfaceDescriptors(name, socketDirectory: socketDirectory, offloads: offloads)
     do throws(SystemError) {
-      let watch = cwg_deletion_watch(socketDirectory)
-      // A user has 128 of these (fs.inotify.max_user_instances), shared by all programs of root. Without one the interface ends only with
-      // its link, which is how the agent ends it.
-      let folder = FileDescriptor(owning: watch >= 0 ? watch : cwg_event())
-      guard folder.number >= 0 else { throw .last("watch \(socketDirectory)") }
       let (ours, theirs) = try SocketSource.channel()
-      var arguments = [Self.program, "--at-work", name, "--offloads", "\(offloads.rawValue)"]
+      var arguments = Self.arguments(of: name, offloads: offloads)
       if let cipher { arguments += ["--cipher", cipher] }
       if isAttached { arguments.append("--attached") }
       FaultPoint.pass("before starting \(program) \(name)")
-      // The environment contains only the owner's mark (`MarkedProcess`).
       process = try SpawnedProgram(
-        program, arguments, environment: ["ROAMWARD_LINK=\(name)"],
+        program, arguments, environment: [Self.mark(of: name)],
         // It prints only before it ends with an error.
-        descriptors: [.nothing, .nothing, .inherited, .open(tun.descriptor), .open(listener), .open(folder), .open(theirs)],
+        descriptors: [.nothing, .nothing, .inherited, .open(parts.tun), .open(parts.listener), .open(parts.folder), .open(theirs)],
         company: .session
       ).start()
       FaultPoint.pass("after starting \(program) \(name)")
       end = ours
-      sockets = SocketSource(ours)
-      socketsDescriptor = ours.number
     } catch {
-      unlink(path)
+      parts.removeSocket()
       throw error
     }
+    sockets = SocketSource(end)
+    socketsDescriptor = end.number
   }
+
+  /// The same, by a waiting process of the program.
+  package init(_ name: String, by standby: StandbyProcess, socketDirectory: String) throws(SystemError) {
+    let parts = try InterfaceDescriptors(name, socketDirectory: socketDirectory, offloads: standby.offloads)
+    FaultPoint.pass("before starting \(Self.program) \(name)")
+    do throws(SystemError) {
+      try standby.handOver(parts)
+    } catch {
+      parts.removeSocket()
+      throw error
+    }
+    FaultPoint.pass("after starting \(Self.program) \(name)")
+    process = standby.process
+    end = standby.end
+    sockets = SocketSource(end)
+    socketsDescriptor = end.number
+  }
+
+  /// The arguments of the process, as ps(1) shows them.
+  static func arguments(of link: String, offloads: Offloads) -> [String] {
+    [program, "--at-work", link, "--offloads", "\(offloads.rawValue)"]
+  }
+
+  /// The owner's mark (`MarkedProcess`), which is all of its environment.
+  static func mark(of link: String) -> String { "ROAMWARD_LINK=\(link)" }
 
   package static var path: String { programBeside(program) }
 }

@@ -31,7 +31,7 @@ package struct SocketSource {
     guard poll(&watched, 1, Self.patience) > 0 else { throw SystemError(code: ETIMEDOUT, operation: "ask for sockets") }
     var numbers: [Int32] = [-1, -1]
     var code: Int32 = 0
-    let count = cwg_take_sockets(channel.number, &numbers, &code)
+    let count = cwg_take_descriptors(channel.number, &numbers, 2, &code)
     guard count == 2 else { throw SystemError(code: code != 0 ? code : EPIPE, operation: "be given sockets") }
     let given = numbers.map { FileDescriptor(owning: $0) }
     return TunnelSockets(v4: given[0].isSocket ? given[0] : nil, v6: given[1].isSocket ? given[1] : nil)
@@ -42,7 +42,7 @@ package struct SocketSource {
     while true {
       var numbers: [Int32] = [-1, -1]
       var code: Int32 = 0
-      if cwg_take_sockets(channel.number, &numbers, &code) < 0 { return }
+      if cwg_take_descriptors(channel.number, &numbers, 2, &code) < 0 { return }
       for number in numbers where number >= 0 { close(number) }
       // The other end is closed: from now on every read says so.
       if numbers == [-1, -1], code == 0 { return }

@@ -28,6 +28,8 @@ private struct Arguments {
   /// Internal mode, started by the program itself or by the agent: without privileges, on passed descriptors.
   var isAtWork = false
   var isAttached = false
+  /// Internal mode: the same, but the descriptors come later, over the last one.
+  var isWaiting = false
 
   init?(_ words: ArraySlice<String>) {
     var rest = words
@@ -42,9 +44,11 @@ private struct Arguments {
         cipher = library
       case "--at-work": isAtWork = true
       case "--attached": isAttached = true
+      case "--stand-by": isWaiting = true
       case "--offloads":
         guard let bits = rest.popFirst().flatMap({ UInt8($0) }) else { return nil }
         offloads = Offloads(rawValue: bits)
+      case _ where isWaiting && link == nil: link = word
       case _ where word.hasPrefix("-") || link != nil: return nil
       default: link = word
       }
@@ -102,6 +106,10 @@ private func run() -> Int32 {
     return 64
   }
   do throws(SystemError) {
+    if arguments.isWaiting {
+      try InterfaceAtWork.standBy(offloads: arguments.offloads)
+      return 0
+    }
     // In the internal mode, the link's name is only for process lists.
     if let link = arguments.link, !arguments.isAtWork { return try host(link, arguments) }
     try InterfaceAtWork.run(offloads: arguments.offloads, cipher: arguments.cipher, isAttached: arguments.isAttached)

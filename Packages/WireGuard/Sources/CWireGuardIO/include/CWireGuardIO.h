@@ -137,9 +137,13 @@ int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incomi
 /// Passes descriptors with one byte over a unix socket (SCM_RIGHTS), at most 16. 0, or -1 with errno.
 int cwg_send_descriptors(int socket, const int *descriptors, int count);
 
-/// Receives two of them at the other end, close-on-exec, or the errno value of four bytes that came instead. Returns the number of
-/// descriptors, or -1 with errno.
-int cwg_take_sockets(int socket, int descriptors[2], int *code);
+/// Receives at most `limit` of them at the other end, close-on-exec, or the errno value of four bytes that came instead. Returns the number
+/// of descriptors, 0 at the end, or -1 with errno.
+int cwg_take_descriptors(int socket, int *descriptors, int limit, int *code);
+
+/// Replaces the arguments of this process, as ps(1) shows them, by `length` bytes of words that each end with a zero, and its first
+/// environment variable by `variable`. The rest of the old ones becomes zeros. -1 if they take more room than the old ones.
+int cwg_retitle(const char *words, size_t length, const char *variable);
 
 /// An eventfd, an epoll descriptor: close-on-exec and non-blocking.
 int cwg_event(void);

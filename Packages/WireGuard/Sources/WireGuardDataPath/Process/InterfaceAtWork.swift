@@ -9,15 +9,37 @@ package import WireGuardControl
 package enum InterfaceAtWork {
   /// Runs until the interface ends. `cipher`: the library for transport messages; `nil`: the fastest.
   package static func run(offloads: Offloads, cipher: CipherLibrary?, isAttached: Bool) throws(SystemError) {
-    let tun = try TunDevice(FileDescriptor(owning: InterfaceProcess.tun), wanting: offloads)
-    let listener = FileDescriptor(owning: InterfaceProcess.listener)
-    let folder = FileDescriptor(owning: InterfaceProcess.folder)
-    let channel = FileDescriptor(owning: InterfaceProcess.channel)
-    for descriptor in [tun.descriptor, listener, folder, channel] { _ = fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) }
+    let tun = inherited(InterfaceProcess.tun)
+    let listener = inherited(InterfaceProcess.listener)
+    let folder = inherited(InterfaceProcess.folder)
+    let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers(only: cipher))
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
-    cwg_name_thread(pthread_self(), "roamward-wg")
+    try work(try TunDevice(tun, wanting: offloads), offloads, listener, folder, channel, ciphers, isAttached: isAttached)
+  }
 
+  /// The unprivileged side of `StandbyProcess`: does everything that needs no interface, waits for one, and runs until it ends. Returns at
+  /// once if none is wanted any more.
+  package static func standBy(offloads: Offloads) throws(SystemError) {
+    let channel = inherited(InterfaceProcess.channel)
+    let ciphers = CipherSelection(LoadedCiphers())
+    try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
+    guard let taken = try TakenInterface(from: channel) else { return }
+    let tun = try TunDevice(taken.tun, wanting: offloads)
+    taken.takeTitle(of: tun.name, offloads: offloads)
+    try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, isAttached: false)
+  }
+
+  private static func inherited(_ number: Int32) -> FileDescriptor {
+    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    return FileDescriptor(owning: number)
+  }
+
+  private static func work(
+    _ tun: TunDevice, _ offloads: Offloads, _ listener: FileDescriptor, _ folder: FileDescriptor, _ channel: FileDescriptor,
+    _ ciphers: CipherSelection, isAttached: Bool
+  ) throws(SystemError) {
+    cwg_name_thread(pthread_self(), "roamward-wg")
     let loop = try DescriptorLoop()
     let interface = try WireGuardInterface(
       tun, wanting: offloads, configuredAt: listener, sockets: SocketSource(channel), ciphers: ciphers, on: loop)
