@@ -11,7 +11,8 @@ enum SendingOrder {
   /// With fewer routes the kernel's copies cost nothing that could be measured.
   private static let many = 4096
 
-  /// Each place of `run` once. Steps keep their order but for consecutive additions of routes that need no other route.
+  /// The places of `run` in the order of sending. Consecutive additions of routes without a gateway may change places; all other steps keep
+  /// their order.
   static func places(of run: Range<Int>, in steps: [Step]) -> [Int] {
     guard run.count >= many else { return Array(run) }
     var places: [Int] = []

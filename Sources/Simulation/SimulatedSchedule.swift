@@ -11,7 +11,7 @@ struct SimulatedSchedule {
   /// Whether nothing happens without an external event.
   var isEmpty: Bool { alarm == nil && arrivals.allSatisfy(\.arrival.isGone) }
 
-  /// An answer that comes at a moment, unless nobody waits for it any more.
+  /// Adds an answer that arrives at a moment, unless its sender is released before.
   mutating func add(at moment: Moment, unlessGone sender: AnswerInFlight, _ handler: @escaping () -> Void) {
     arrivals.append((moment, Arrival(sender, handler)))
   }

@@ -19,7 +19,7 @@ extension PolicyFileSystem {
 }
 
 extension PolicyFileSystem.Status {
-  /// Whether nobody but root could have written this file.
+  /// True if only root could have written this file.
   var isTrusted: Bool { kind == .null || owner == 0 && mode & 0o022 == 0 }
 
   /// The reason why an agent that runs as root must not trust this file: users other than root could have written it.
