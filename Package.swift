@@ -13,6 +13,10 @@ let strict: [SwiftSetting] = [
 /// values, in targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
+/// For targets that write and read reports, and run seldom: releases optimize them for size. The installed programs have a bound (`make
+/// size`, docs/decisions/0016).
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
 let strictC: [CSetting] = [
   .enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error),
@@ -20,13 +24,13 @@ let strictC: [CSetting] = [
 ]
 
 /// A target of values and functions, without an import of the machine. `Tests/ArchitectureTests` holds it to that.
-func pure(_ name: String, uses: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: uses, swiftSettings: safe)
+func pure(_ name: String, uses: [Target.Dependency] = [], optimized: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: uses, swiftSettings: safe + optimized)
 }
 
 /// A target at the rim, which may touch the machine.
-func rim(_ name: String, uses: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: uses, swiftSettings: strict)
+func rim(_ name: String, uses: [Target.Dependency], optimized: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: uses, swiftSettings: strict + optimized)
 }
 
 /// A target of the package in Packages/WireGuard, built here from its sources, so that `package` reaches as far (docs/decisions/0019).
@@ -121,7 +125,7 @@ let package = Package(
 
     // Text in, values out; and the words of the local socket.
     pure("PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
-    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
     pure(
       "PolicyImport",
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
@@ -152,21 +156,21 @@ let package = Package(
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: small),
     rim(
       "LinuxPlatform",
       uses: [
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders",
-      ]),
+      ], optimized: small),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
         "NetworkTypes",
         "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
-      ]),
+      ], optimized: small),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd",

@@ -23,7 +23,7 @@ package struct StepResult: Hashable, Sendable {
 }
 
 /// The results of steps, in their order. Only outcomes other than `done` take memory: a plan may have 100,000 steps.
-package struct StepResults: RandomAccessCollection, Sendable {
+package struct StepResults: Sequence, Sendable {
   private let steps: [Step]
   /// The outcomes by place; a step without one is done.
   var outcomes: [Int: StepResult.Outcome] = [:]
@@ -31,9 +31,9 @@ package struct StepResults: RandomAccessCollection, Sendable {
   /// All steps as done.
   init(_ steps: [Step]) { self.steps = steps }
 
-  package var startIndex: Int { 0 }
-  package var endIndex: Int { steps.count }
   package subscript(place: Int) -> StepResult { StepResult(step: steps[place], outcome: outcomes[place] ?? .done) }
+
+  package func makeIterator() -> IndexingIterator<[StepResult]> { steps.indices.map { self[$0] }.makeIterator() }
 
   /// The results with an error, in order.
   package var failures: [StepResult] {

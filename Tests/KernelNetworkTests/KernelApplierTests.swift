@@ -117,7 +117,7 @@ struct KernelApplierTests {
         steps[place] = .addRoute(route)
       }
       let results = try KernelApplier().apply(steps)
-      #expect(results.indices.filter { results[$0].error != nil } == bad)
+      #expect(results.enumerated().filter { $0.element.error != nil }.map(\.offset) == bad)
       #expect(bad.allSatisfy { results[$0].error?.code == ENETUNREACH && results[$0].error?.kernelText != nil })
       #expect(try KernelReader().readRoutes(table: 21001).count == 9_997)
     }
