@@ -84,9 +84,8 @@ let package = Package(
     tests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardDataPath", "WireGuardEngine", "LinuxIO", "NetworkTypes",
-        "TestSupport",
-        "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardControl", "WireGuardDataPath", "WireGuardEngine",
+        "KeyMemory", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
   ]

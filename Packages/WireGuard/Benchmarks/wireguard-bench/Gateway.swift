@@ -67,13 +67,20 @@ final class Gateway {
     hub.settle(at: moment)
     for (i, talker) in order.enumerated() { place(packetTo: talker + 1, from: 0, at: i) }
     var sealed = 0
+    var tickets = [SendVerdict](repeating: .drop, count: Self.batch)
     let sealing = measure {
       for first in Swift.stride(from: 0, to: count, by: Self.batch) {
         _ = hub.engine.send(at: now, mtu: Self.length) { batch in
-          for i in first..<min(count, first + Self.batch) {
-            let packet = UnsafeRawBufferPointer(start: payload(i), count: Self.length)
-            guard let peer = batch.route(packet), case .ready = batch.prepare(packet, for: peer) else { continue }
-            if batch.seal(Self.length, at: payload(i), for: peer) > 0 { sealed += 1 }
+          let end = min(count, first + Self.batch)
+          batch.inSection { section in
+            for i in first..<end {
+              let packet = UnsafeRawBufferPointer(start: payload(i), count: Self.length)
+              tickets[i - first] = section.route(packet).map { section.prepare(packet, for: $0) } ?? .drop
+            }
+          }
+          for i in first..<end {
+            guard case .ready(var ticket) = tickets[i - first] else { continue }
+            if batch.seal(Self.length, at: payload(i), with: &ticket) > 0 { sealed += 1 }
           }
         }
       }
@@ -113,9 +120,10 @@ final class Gateway {
   private func seal(_ index: Int, by node: Node, for peer: PeerIndex, at now: Moment) -> Bool {
     var isSealed = false
     _ = node.engine.send(at: now, mtu: Self.length) { batch in
-      let packet = UnsafeRawBufferPointer(start: payload(index), count: Self.length)
-      guard case .ready = batch.prepare(packet, for: peer) else { return }
-      isSealed = batch.seal(Self.length, at: payload(index), for: peer) > 0
+      var verdict = SendVerdict.drop
+      batch.inSection { verdict = $0.prepare(UnsafeRawBufferPointer(start: payload(index), count: Self.length), for: peer) }
+      guard case .ready(var ticket) = verdict else { return }
+      isSealed = batch.seal(Self.length, at: payload(index), with: &ticket) > 0
     }
     return isSealed
   }

@@ -44,12 +44,14 @@ func handshakes(rounds: Int) throws -> (rate: Double, allocations: Double) {
 
 /// An engine with a key of its own, and a place in 198.18.0.0/15.
 final class Node {
-  let engine = Engine()
+  let engine: Engine
   let address: DatagramAddress
   private let secret: SecretBytes
   private let publicKey: PublicKey
 
-  init(number: Int) {
+  /// `senders`: how many threads seal.
+  init(number: Int, senders: Int = 1) {
+    engine = Engine(senders: senders)
     address = Self.address(number)
     var bytes = [UInt8](repeating: 7, count: 32)
     for i in 0..<8 { bytes[8 + i] = UInt8(truncatingIfNeeded: number >> (8 * i)) }

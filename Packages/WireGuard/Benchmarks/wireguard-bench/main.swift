@@ -4,7 +4,8 @@ import WireGuardDataPath
 import WireGuardEngine
 
 // Figures of the engine alone, without a network, on one processor: NAME, value and unit, separated by tabs. `wireguard-bench handshakes`
-// prints handshakes and memory alone; `wireguard-bench gateway`, what 10,000 peers cost beside ten.
+// prints handshakes and memory alone; `wireguard-bench gateway`, what 10,000 peers cost beside ten; `wireguard-bench processors`, what
+// sending threads share.
 private func text(_ value: Double, digits: Int) -> String {
   let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
   let whole = Int((value * scale).rounded())
@@ -23,7 +24,22 @@ private func tellGateway() throws {
   }
 }
 
+/// What is taken at once: a superpacket, or as many small packets as the data path prepares in one entry of the section.
+private func tellProcessors() throws {
+  print("cipher\t\(LoadedCiphers().choose().description)")
+  let threads = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+  for (name, packets, segments, length) in [
+    ("a superpacket of 45 segments of 1,420 bytes", 1, 45, 1420), ("32 packets of 100 bytes", 32, 1, 100),
+  ] {
+    let cost = try SharedCost(packets: packets, segments: segments, length: length, threads: threads)
+    print(
+      "\(name)\t\(text(cost.whole, digits: 0)) ns\tshared \(text(cost.shared, digits: 0)) ns\t"
+        + "\(threads) threads seal \(text(cost.gain, digits: 2)) times as much as one")
+  }
+}
+
 private func run() throws {
+  if CommandLine.arguments.dropFirst().first == "processors" { return try tellProcessors() }
   if CommandLine.arguments.dropFirst().first == "gateway" { return try tellGateway() }
   // First, while nothing else has taken memory.
   let peer = try bytesOfPeer(of: 10_000)

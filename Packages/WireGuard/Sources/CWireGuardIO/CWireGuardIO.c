@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -37,10 +38,10 @@ static int named(struct ifreq *request, const char *name) {
   return 0;
 }
 
-int cwg_tun_open(const char *name, int virtio) {
+static int open_queue(const char *name, int virtio, int flags) {
   struct ifreq request;
   if (named(&request, name) < 0) return -1;
-  request.ifr_flags = (short)(IFF_TUN | IFF_NO_PI | (virtio ? IFF_VNET_HDR : 0));
+  request.ifr_flags = (short)(IFF_TUN | IFF_NO_PI | (virtio ? IFF_VNET_HDR : 0) | flags);
   int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;
   if (ioctl(fd, TUNSETIFF, &request) == 0) return fd;
@@ -50,13 +51,28 @@ int cwg_tun_open(const char *name, int virtio) {
   return -1;
 }
 
+int cwg_tun_open(const char *name, int virtio, int queues) {
+  // Without IFF_TUN_EXCL, a device with several queues would be shared with the program that has it.
+  if (queues > 1) {
+    int fd = open_queue(name, virtio, IFF_MULTI_QUEUE | IFF_TUN_EXCL);
+    if (fd >= 0 || errno != EBUSY) return fd;
+  }
+  int fd = open_queue(name, virtio, 0);
+  // It exists, with several queues.
+  if (fd < 0 && errno == EINVAL && if_nametoindex(name) != 0) errno = EBUSY;
+  return fd;
+}
+
+int cwg_tun_add_queue(const char *name, int virtio) { return open_queue(name, virtio, IFF_MULTI_QUEUE); }
+
 int cwg_tun_set_offload(int fd, unsigned int offloads) { return ioctl(fd, TUNSETOFFLOAD, (unsigned long)offloads); }
 
-int cwg_tun_describe(int fd, int *virtio, char *name) {
+int cwg_tun_describe(int fd, int *virtio, int *is_multi_queue, char *name) {
   struct ifreq request;
   memset(&request, 0, sizeof request);
   if (ioctl(fd, TUNGETIFF, &request) < 0) return -1;
   *virtio = (request.ifr_flags & IFF_VNET_HDR) != 0;
+  *is_multi_queue = (request.ifr_flags & IFF_MULTI_QUEUE) != 0;
   memcpy(name, request.ifr_name, IFNAMSIZ);
   return 0;
 }
@@ -235,7 +251,7 @@ static socklen_t length_of(const cwg_address *address) {
 
 static int set(int fd, int level, int option, int value) { return setsockopt(fd, level, option, &value, sizeof value); }
 
-int cwg_udp_open(int family, uint16_t port) {
+static int open_udp(int family, uint16_t port, int is_shared) {
   int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP);
   if (fd < 0) return -1;
   cwg_address address;
@@ -252,11 +268,40 @@ int cwg_udp_open(int family, uint16_t port) {
         set(fd, IPPROTO_IP, IP_RECVTOS, 1) | set(fd, IPPROTO_IP, IP_PKTINFO, 1) | set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   }
   result |= set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+  if (is_shared) result |= set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   if (result == 0 && bind(fd, &address.generic, length_of(&address)) == 0) return fd;
   int error = errno;
   close(fd);
   errno = error;
   return -1;
+}
+
+int cwg_udp_open(int family, uint16_t port) { return open_udp(family, port, 0); }
+
+int cwg_udp_open_beside(int first, int family) {
+  if (set(first, SOL_SOCKET, SO_REUSEPORT, 1) < 0) return -1;
+  return open_udp(family, cwg_udp_port(first), 1);
+}
+
+int cwg_udp_steer(int first, unsigned int shards, unsigned int sockets) {
+  // Offsets are those in the UDP payload. A load beyond its end returns 0: the first socket.
+  struct sock_filter program[] = {
+      // The message's type: its first byte.
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+      // A transport message has a receiver index.
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 4, 1, 0),
+      // Everything else: the first socket.
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      // The lowest byte of the index, which is little-endian.
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 4),
+      // The shard.
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, shards - 1),
+      // Its socket.
+      BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, sockets),
+      BPF_STMT(BPF_RET | BPF_A, 0),
+  };
+  struct sock_fprog filter = {.len = sizeof program / sizeof *program, .filter = program};
+  return setsockopt(first, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter);
 }
 
 uint16_t cwg_udp_port(int fd) {
@@ -419,14 +464,12 @@ int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incomi
 
 // --- descriptors ---------------------------------------------------------------------------------------------------
 
-enum { most_descriptors = 16 };
-
 int cwg_send_descriptors(int socket, const int *descriptors, int count) {
   union {
     struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
+    char bytes[CMSG_SPACE(sizeof(int) * CWG_DESCRIPTORS)];
   } control;
-  if (count < 1 || count > most_descriptors) {
+  if (count < 1 || count > CWG_DESCRIPTORS) {
     errno = EINVAL;
     return -1;
   }
@@ -445,7 +488,7 @@ int cwg_send_descriptors(int socket, const int *descriptors, int count) {
 int cwg_take_descriptors(int socket, int *descriptors, int limit, int *code) {
   union {
     struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
+    char bytes[CMSG_SPACE(sizeof(int) * CWG_DESCRIPTORS)];
   } control;
   int value = 0;
   struct iovec piece = {.iov_base = &value, .iov_len = sizeof value};
@@ -510,14 +553,19 @@ int cwg_take_short_turns(uint32_t nanoseconds) {
   return (int)syscall(SYS_sched_setattr, 0, &attributes, 0u);
 }
 
+int cwg_processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 void cwg_name_thread(pthread_t thread, const char *name) { pthread_setname_np(thread, name); }
 
 int cwg_poller_remove(int poller, int fd) { return epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); }
 
-int cwg_poller_wait(int poller, uint32_t *identities, int limit) {
+int cwg_poller_wait(int poller, uint32_t *identities, int limit, int milliseconds) {
   struct epoll_event events[16];
   if (limit > 16) limit = 16;
-  int count = epoll_wait(poller, events, limit, -1);
+  int count = epoll_wait(poller, events, limit, milliseconds);
   if (count < 0) return errno == EINTR ? 0 : -1;
   for (int i = 0; i < count; i++) identities[i] = events[i].data.u32;
   return count;

@@ -5,7 +5,7 @@ import WireGuardDataPath
 
 // No argument parser: it would double this program's memory use.
 private let usage = """
-  usage: roamward-wireguard [--no-offload] [--cipher LIBRARY] LINK
+  usage: roamward-wireguard [--no-offload] [--cipher LIBRARY] [--pairs NUMBER] LINK
 
   Run a WireGuard interface in user space. Creates the link and runs in the foreground until the link, or its socket in
   /var/run/wireguard, is removed. Configure it with wg(8). The agent starts it when a policy needs it.
@@ -14,6 +14,8 @@ private let usage = """
     --no-offload               Disable the kernel's offloads: one system call per packet.
     --cipher LIBRARY           Encrypt packets with this library: libipsec-mb, libcrypto or libsodium. Without it, the
                                fastest that is installed is chosen soon after the start, by a measurement.
+    --pairs NUMBER             Use at most this many pairs of threads, 1 to 16. Without it, one for each processor. The
+                               second and further ones start to work when the first are busy.
     --version                  Show the version, and the library that would be chosen now, or with --cipher, used.
     --socket-directory FOLDER  Create the link's socket in this folder.
     -h, --help                 Show this help.
@@ -25,6 +27,8 @@ private struct Arguments {
   var offloads = Offloads.all
   var socketDirectory = "/var/run/wireguard"
   var cipher: CipherLibrary?
+  /// `nil`: one for each processor.
+  var pairs: Int?
   /// Internal mode, started by the program itself or by the agent: without privileges, on passed descriptors.
   var isAtWork = false
   var isAttached = false
@@ -42,6 +46,9 @@ private struct Arguments {
       case "--cipher":
         guard let library = rest.popFirst().flatMap({ CipherLibrary(rawValue: $0) }) else { return nil }
         cipher = library
+      case "--pairs":
+        guard let number = rest.popFirst().flatMap({ Int($0) }), (1...InterfaceProcess.mostPairs).contains(number) else { return nil }
+        pairs = number
       case "--at-work": isAtWork = true
       case "--attached": isAttached = true
       case "--stand-by": isWaiting = true
@@ -62,7 +69,7 @@ private func host(_ link: String, _ arguments: Arguments) throws(SystemError) ->
   let loop = try DescriptorLoop()
   let interface = try InterfaceProcess(
     link, program: "/proc/self/exe", socketDirectory: arguments.socketDirectory, offloads: arguments.offloads,
-    cipher: arguments.cipher?.rawValue, isAttached: true)
+    cipher: arguments.cipher?.rawValue, pairs: arguments.pairs, isAttached: true)
   var serving: DescriptorLoop.Source?
   serving = try loop.whenReadable(interface.socketsDescriptor) { if !interface.sockets.serve() { serving?.cancel() } }
   let sources = [
@@ -112,7 +119,8 @@ private func run() -> Int32 {
     }
     // In the internal mode, the link's name is only for process lists.
     if let link = arguments.link, !arguments.isAtWork { return try host(link, arguments) }
-    try InterfaceAtWork.run(offloads: arguments.offloads, cipher: arguments.cipher, isAttached: arguments.isAttached)
+    try InterfaceAtWork.run(
+      offloads: arguments.offloads, cipher: arguments.cipher, pairs: arguments.pairs ?? 1, isAttached: arguments.isAttached)
     return 0
   } catch {
     say("roamward-wireguard: \(error)\n", on: 2)

@@ -31,18 +31,26 @@ struct InteroperationTests {
     try run(with: "wireguard-go", "datagrams rekey_under_load", cipher: cipher)
   }
 
+  @Test("speak to one another, with four pairs of threads at our end")
+  func pairs() throws {
+    try run(with: "wireguard-go", "we_begin they_begin_by_ipv6 datagrams rekey_under_load roaming confined others_links", pairs: "4")
+  }
+
+  @Test("two of ours, with four pairs of threads each")
+  func pairsAtBothEnds() throws { try run(with: "roamward-wireguard", "datagrams rekey_under_load roaming", pairs: "4") }
+
   @Test("two of ours: the inner ECN bits are shown outside, DSCP is not, and a mark on the way is seen inside")
   func marks() throws { try run(with: "roamward-wireguard", "marks") }
 
   @Test("two of ours: 1.7 MB that come while the receiving process does not run wait for it")
   func burst() throws { try run(with: "roamward-wireguard", "burst") }
 
-  private func run(with peer: String, _ cases: String, cipher: String = "") throws {
+  private func run(with peer: String, _ cases: String, cipher: String = "", pairs: String = "") throws {
     // Whatever is started ends with the script, however that ends.
     let outcome = try TestSupport.run(
       ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer]
         + cases.split(separator: " ").map(String.init),
-      environment: ["ROAMWARD_BIN": Self.programs, "INTEROPERATION_CIPHER": cipher], limit: .seconds(580))
+      environment: ["ROAMWARD_BIN": Self.programs, "INTEROPERATION_CIPHER": cipher, "INTEROPERATION_PAIRS": pairs], limit: .seconds(580))
     #expect(outcome.code == 0, "\(outcome.output)")
   }
 

@@ -8,8 +8,9 @@
 #          before
 #
 # Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our program;
-# $INTEROPERATION_CIPHER is the library that encrypts (none: the fastest), and $INTEROPERATION_BYTES how much a TCP connection carries (8
-# MiB; fewer for a machine in software). Ends with status 0 where everything held; otherwise says what did not.
+# $INTEROPERATION_CIPHER is the library that encrypts (none: the fastest), $INTEROPERATION_PAIRS the most pairs of threads (none: one for
+# each processor), and $INTEROPERATION_BYTES how much a TCP connection carries (8 MiB; fewer for a machine in software). Ends with status 0
+# where everything held; otherwise says what did not.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -83,7 +84,8 @@ start() {
   case $what in
   kernel) ip -n "$end" link add wg0 type wireguard ;;
   wireguard-go) at "$end" env WG_PROCESS_FOREGROUND=1 wireguard-go --foreground wg0 >"$work/$end.log" 2>&1 & ;;
-  *) at "$end" "$ROAMWARD_BIN/roamward-wireguard" ${INTEROPERATION_CIPHER:+--cipher "$INTEROPERATION_CIPHER"} "${options[@]}" wg0 >"$work/$end.log" 2>&1 & ;;
+  *) at "$end" "$ROAMWARD_BIN/roamward-wireguard" ${INTEROPERATION_CIPHER:+--cipher "$INTEROPERATION_CIPHER"} \
+    ${INTEROPERATION_PAIRS:+--pairs "$INTEROPERATION_PAIRS"} "${options[@]}" wg0 >"$work/$end.log" 2>&1 & ;;
   esac
   [[ $what == kernel ]] || programs+=($!)
   program[$end]=${programs[-1]:-}
@@ -580,7 +582,7 @@ confined() {
   [[ $(readlink "/proc/$process/cwd") == / ]] || fail "its folder is $(readlink "/proc/$process/cwd")"
   [[ $(tr '\0' ' ' <"/proc/$process/environ") == 'ROAMWARD_LINK=wg0 ' ]] || fail "its environment is $(tr '\0' ' ' <"/proc/$process/environ")"
   # Standard error is for what goes wrong; everything else is what it was given, or has made itself.
-  found=$(find "/proc/$process/fd" -not -name 2 -lname '/*' -printf '%f %l\n' | grep -v -e '^[01] /dev/null$' -e '^3 /dev/net/tun$') || true
+  found=$(find "/proc/$process/fd" -not -name 2 -lname '/*' -printf '%f %l\n' | grep -v -e '^[01] /dev/null$' -e '^\(3\|[7-9]\|[12][0-9]\) /dev/net/tun$') || true
   [[ -z $found ]] || fail "it has files open: $found"
 }
 

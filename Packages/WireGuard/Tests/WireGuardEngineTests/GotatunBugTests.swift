@@ -23,7 +23,7 @@ import Testing
     let forger = pair.a.engine.peers[pair.b.publicKey]!.current!
     forger.sending.pointee.counter = ProtocolConstants.rejectAfterMessages - 1
     var buffer = [UInt8](repeating: 0, count: 700)
-    _ = buffer.withUnsafeMutableBytes { forger.sending.seal(0, at: $0.address(64), mtu: 0) }
+    _ = buffer.withUnsafeMutableBytes { forger.sending.seal(0, at: $0.address(64)) }
     var record = Array(buffer[48..<80])
     record.replaceSubrange(8..<16, with: withUnsafeBytes(of: ProtocolConstants.rejectAfterMessages.littleEndian) { Array($0) })
     let expired = pair.b.engine.drops.expired
@@ -245,7 +245,7 @@ import Testing
     let session = pair.a.engine.peers[pair.b.publicKey]!.current!
     var buffer = [UInt8](repeating: 0xaa, count: 64 + 21 + 543)
     let counter = session.sending.pointee.counter
-    _ = buffer.withUnsafeMutableBytes { session.sending.seal(21, at: $0.address(64), mtu: 0) }
+    _ = buffer.withUnsafeMutableBytes { session.sending.seal(21, at: $0.address(64)) }
     var plaintext = [UInt8](repeating: 0, count: 64 + 32 + 543)
     let isOpen = buffer.withUnsafeMutableBytes { buffer in
       plaintext.withUnsafeMutableBytes {

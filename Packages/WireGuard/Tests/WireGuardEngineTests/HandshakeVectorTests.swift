@@ -173,7 +173,7 @@ import Testing
     var buffer = [UInt8](repeating: 0, count: 64 + payload.count + 543)
     buffer.replaceSubrange(64..<64 + payload.count, with: payload)
     let length = withUnsafeMutablePointer(to: &session) { session in
-      buffer.withUnsafeMutableBytes { session.seal(payload.count, at: $0.address(64), mtu: 0) }
+      buffer.withUnsafeMutableBytes { session.seal(payload.count, at: $0.address(64)) }
     }
     return Array(buffer[48..<48 + length])
   }

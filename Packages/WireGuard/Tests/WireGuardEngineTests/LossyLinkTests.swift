@@ -49,7 +49,7 @@ import Testing
     // Sessions, indices and timers do not pile up.
     for node in [pair.a, pair.b] {
       try #require(node.engine.owners.count <= 4, "seed \(seed)")
-      try #require(node.engine.receiving.pointee.sessions.count <= 3, "seed \(seed)")
+      try #require(node.engine.shards[0].state.pointee.sessions.count <= 3, "seed \(seed)")
       try #require(node.engine.queue.count < 60, "seed \(seed): \(node.engine.queue.count)")
     }
   }

@@ -107,8 +107,8 @@ struct Pair {
   let b: SimulatedNode
   let network: SimulatedNetwork
 
-  init(seed: UInt64 = 1, psk: SecretBytes? = nil, bKnowsA: Bool = true, keepalive: UInt16? = nil) {
-    a = SimulatedNode("a", "192.0.2.1:1001")
+  init(seed: UInt64 = 1, psk: SecretBytes? = nil, bKnowsA: Bool = true, keepalive: UInt16? = nil, senders: Int = 1) {
+    a = SimulatedNode("a", "192.0.2.1:1001", senders: senders)
     b = SimulatedNode("b", "198.51.100.2:1002")
     network = SimulatedNetwork([a, b], seed: seed)
     a.start(at: network.now)

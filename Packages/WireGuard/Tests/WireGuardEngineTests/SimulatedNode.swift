@@ -27,12 +27,12 @@ final class SimulatedNode {
   var answer: ([UInt8]) -> [UInt8]? = { _ in nil }
 
   init(
-    _ name: String, _ address: String, entropy: Entropy = .system,
+    _ name: String, _ address: String, entropy: Entropy = .system, senders: Int = 1, receivers: Int = 1,
     replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }
   ) {
     self.name = name
     self.address = datagramAddress(address)
-    engine = Engine(entropy: entropy, replyRoute: replyRoute)
+    engine = Engine(entropy: entropy, senders: senders, receivers: receivers, replyRoute: replyRoute)
     secret = Entropy.system.ephemeral()
     publicKey = Curve25519.publicKey(of: secret)
   }
@@ -86,30 +86,27 @@ final class SimulatedNode {
   /// Sends inner packets, as one batch.
   func send(_ packets: [[UInt8]], at now: Moment, asksControl: Bool = true) {
     let outcome = engine.send(at: now, mtu: mtu) { batch in
-      for packet in packets {
-        let peer = packet.withUnsafeBytes { batch.route($0) }
-        guard let peer else { continue }
-        self.seal(packet, for: peer, &batch)
-      }
+      for packet in packets { self.seal(packet, for: nil, &batch) }
     }
     if outcome.needsControl, asksControl { advance(at: now) }
   }
 
-  private func seal(_ packet: [UInt8], for peer: PeerIndex, _ batch: inout SendBatch) {
-    func stage() {
+  private func seal(_ packet: [UInt8], for peer: PeerIndex?, _ batch: inout SendBatch) {
+    func stage(_ peer: PeerIndex) {
       staged[peer, default: []].append(packet)
       if staged[peer, default: []].count > ProtocolConstants.maximumStaged { staged[peer]?.removeFirst() }
     }
-    switch packet.withUnsafeBytes({ batch.prepare($0, for: peer) }) {
-    case .drop: break
-    case .stage: stage()
-    case .ready(let endpoint):
-      var buffer = [UInt8](repeating: 0xee, count: 64 + packet.count + 15 + 528)
-      buffer.replaceSubrange(64..<64 + packet.count, with: packet)
-      let length = buffer.withUnsafeMutableBytes { batch.seal(packet.count, at: $0.address(64), for: peer) }
-      if length == 0 { return stage() }
-      post(Array(buffer[48..<48 + length]), to: endpoint)
+    var verdict = SendVerdict.drop
+    batch.inSection { section in
+      guard let peer = peer ?? packet.withUnsafeBytes({ section.route($0) }) else { return }
+      verdict = packet.withUnsafeBytes { section.prepare($0, for: peer) }
+      if case .stage = verdict { stage(peer) }
     }
+    guard case .ready(var ticket) = verdict else { return }
+    var buffer = [UInt8](repeating: 0xee, count: 64 + packet.count + 15 + 528)
+    buffer.replaceSubrange(64..<64 + packet.count, with: packet)
+    let length = buffer.withUnsafeMutableBytes { batch.seal(packet.count, at: $0.address(64), with: &ticket) }
+    post(Array(buffer[48..<48 + length]), to: ticket.endpoint)
   }
 
   /// Takes one datagram from the network.
@@ -123,11 +120,22 @@ final class SimulatedNode {
   func receive(_ datagrams: [[UInt8]], from source: DatagramAddress, at now: Moment) -> [Opened] {
     var opened: [Opened] = []
     let alreadyDelivered = delivered.count
-    let outcome = engine.receive(at: now) { batch in
-      for datagram in datagrams { opened.append(open(datagram, from: source, &batch)) }
+    var isToAdvance = false
+    if engine.shardCount == 1 {
+      let outcome = engine.receive(at: now) { batch in
+        for datagram in datagrams { opened.append(open(datagram, from: source, &batch)) }
+      }
+      precondition(outcome.needsControl == engine.hasPending)
+      isToAdvance = outcome.needsControl
+    } else {
+      for datagram in datagrams {
+        let shard = datagram.withUnsafeBytes {
+          ReceiveBatch.shard(of: $0.address(0), count: $0.count, shardCount: engine.shardCount)
+        }
+        let outcome = engine.receive(shard: shard, at: now) { opened.append(open(datagram, from: source, &$0)) }
+        if outcome.needsControl { isToAdvance = true }
+      }
     }
-    precondition(outcome.needsControl == engine.hasPending)
-    var isToAdvance = outcome.needsControl
     let answers = delivered[alreadyDelivered...].compactMap { answer($0) }
     if !answers.isEmpty { send(answers, at: now, asksControl: false) }
     if engine.hasPending { isToAdvance = true }
@@ -237,4 +245,29 @@ func address(_ text: String) -> IPAddress {
 func datagramAddress(_ text: String) -> DatagramAddress {
   guard let endpoint = Endpoint(text), let address = endpoint.address else { fatalError("not an endpoint: \(text)") }
   return DatagramAddress(address, port: endpoint.port)
+}
+
+extension SendBatch {
+  /// Draws a ticket for one packet, for the peer that its address leads to; `nil`: it cannot be sent now.
+  mutating func ticket(for packet: [UInt8], _ count: Int = 1) -> SendTicket? {
+    var ticket: SendTicket?
+    inSection { section in
+      packet.withUnsafeBytes { packet in
+        guard let peer = section.route(packet), case .ready(let drawn) = section.prepare(packet, count, for: peer) else { return }
+        ticket = drawn
+      }
+    }
+    return ticket
+  }
+}
+
+extension UnsafeMutablePointer<SendingSession> {
+  /// Seals with the session's next counter, without an engine.
+  func seal(_ count: Int, at payload: UnsafeMutableRawPointer) -> Int {
+    var state = SendState()
+    return withUnsafeMutablePointer(to: &state) { state in
+      var ticket = SendTicket(1, of: self, state, to: datagramAddress("192.0.2.1:1"))
+      return ticket.seal(count, at: payload, mtu: 0)
+    }
+  }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// One thread seals, one opens, one changes everything under them: to be run with the thread sanitizer too.
 @Suite struct TwoThreadsTests {
-  private final class Thread {
+  final class Thread {
     private var handle = pthread_t()
     private let body: @Sendable () -> Void
 
@@ -26,7 +26,7 @@ import Testing
   }
 
   /// Memory that two threads pass a record through, one at a time.
-  private final class Slab: @unchecked Sendable {
+  final class Slab: @unchecked Sendable {
     let record = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
     let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
 
@@ -37,7 +37,7 @@ import Testing
   }
 
   /// A node that only its engine is used of, by several threads.
-  private struct Ends: @unchecked Sendable {
+  struct Ends: @unchecked Sendable {
     let a: Engine
     let b: Engine
     let aKey: PublicKey
@@ -50,11 +50,9 @@ import Testing
   private static func seal(_ packet: [UInt8], by engine: Engine, at now: Moment, into slab: Slab) -> Int {
     var length = 0
     _ = engine.send(at: now, mtu: 1420) { batch in
-      guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
-        case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
-      else { return }
+      guard var ticket = batch.ticket(for: packet) else { return }
       slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
-      length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+      length = batch.seal(packet.count, at: slab.record.address(64), with: &ticket)
     }
     return length
   }
@@ -79,12 +77,10 @@ import Testing
         var length = 0
         let now = start + .microseconds(round)
         let outcome = ends.a.send(at: now, mtu: 1420) { batch in
-          guard let peer = packet.withUnsafeBytes({ batch.route($0) }),
-            case .ready = packet.withUnsafeBytes({ batch.prepare($0, for: peer) })
-          else { return }
+          guard var ticket = batch.ticket(for: packet, 8) else { return }
           for _ in 0..<8 {
             slab.record.address(64).copyMemory(from: packet, byteCount: packet.count)
-            length = batch.seal(packet.count, at: slab.record.address(64), for: peer)
+            length = batch.seal(packet.count, at: slab.record.address(64), with: &ticket)
           }
         }
         var effects: [EngineEffect] = []
@@ -182,11 +178,9 @@ import Testing
         guard round < rounds else { return }
         if round == 0 { continue }
         _ = ends.b.send(at: start + .microseconds(round), mtu: 1420) { batch in
-          guard let peer = answer.withUnsafeBytes({ batch.route($0) }),
-            case .ready(let endpoint) = answer.withUnsafeBytes({ batch.prepare($0, for: peer) })
-          else { return }
+          guard let ticket = batch.ticket(for: answer) else { return }
           sent.number.add(1, ordering: .relaxed)
-          if Int(endpoint.port) < 1_000 + round { stale.number.add(1, ordering: .relaxed) }
+          if Int(ticket.endpoint.port) < 1_000 + round { stale.number.add(1, ordering: .relaxed) }
         }
       }
     }
@@ -260,11 +254,9 @@ import Testing
         if round == 0 { continue }
         let confirmed = index.number.load(ordering: .relaxed)
         _ = ends.b.send(at: start + .milliseconds(25 * round), mtu: 1420) { batch in
-          guard let peer = answer.withUnsafeBytes({ batch.route($0) }),
-            case .ready = answer.withUnsafeBytes({ batch.prepare($0, for: peer) })
-          else { return }
+          guard var ticket = batch.ticket(for: answer) else { return }
           slab.record.address(64).copyMemory(from: answer, byteCount: answer.count)
-          guard batch.seal(answer.count, at: slab.record.address(64), for: peer) > 0 else { return }
+          _ = batch.seal(answer.count, at: slab.record.address(64), with: &ticket)
           sent.number.add(1, ordering: .relaxed)
           if UnsafeRawBufferPointer(slab.record).word(at: 48 + 4) < UInt32(confirmed) { stale.number.add(1, ordering: .relaxed) }
         }
@@ -284,5 +276,5 @@ import Testing
     #expect(ends.b.owners.count <= 3)
   }
 
-  private final class Round: Sendable { let number = Atomic<Int>(0) }
+  final class Round: Sendable { let number = Atomic<Int>(0) }
 }

@@ -22,14 +22,18 @@ enum {
 };
 
 /// Opens /dev/net/tun and creates, or attaches to, the layer-3 device of this name. No packet information; a virtio header of ten bytes if
-/// `virtio` requests it. Non-blocking, close-on-exec. A descriptor, or -1 with errno.
-int cwg_tun_open(const char *name, int virtio);
+/// `virtio` requests it. `queues`: more than 1: creates a device with several queues; one that exists already keeps its single queue.
+/// Non-blocking, close-on-exec. A descriptor, or -1 with errno (EBUSY: another program has the device).
+int cwg_tun_open(const char *name, int virtio, int queues);
+
+/// Adds a queue to a device with several queues. A descriptor, or -1 with errno.
+int cwg_tun_add_queue(const char *name, int virtio);
 
 /// TUNSETOFFLOAD. 0, or -1 with errno (EINVAL: an offload that the kernel does not have).
 int cwg_tun_set_offload(int fd, unsigned int offloads);
 
-/// Reports if the device was opened with a virtio header, and its name (at least 16 bytes). 0, or -1 with errno.
-int cwg_tun_describe(int fd, int *virtio, char *name);
+/// Reports if the device was opened with a virtio header, if it has several queues, and its name (at least 16 bytes). 0, or -1 with errno.
+int cwg_tun_describe(int fd, int *virtio, int *is_multi_queue, char *name);
 
 /// Reports if the device still exists and is up, in whatever network namespace it is now, without any privilege.
 enum { CWG_TUN_GONE = -1, CWG_TUN_DOWN = 0, CWG_TUN_UP = 1 };
@@ -83,6 +87,14 @@ int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mar
 /// discovery is as in the kernel's WireGuard: datagrams may be fragmented. A descriptor, or -1 with errno.
 int cwg_udp_open(int family, uint16_t port);
 
+/// The same, bound to the port of `first`, one of ours that is alone on it until then: from now on they share it. The kernel numbers the
+/// sockets of a port in this order, from 0. (SO_REUSEPORT is set on `first` only now. So the port is not shared with another program.)
+int cwg_udp_open_beside(int first, int family);
+
+/// Steers datagrams to the sockets of a port, by a program of the kernel's packet filter: a transport message by the lowest bits of its
+/// receiver index, the shard, of `shards` (a power of two), modulo `sockets`; everything else to the first. 0, or -1 with errno.
+int cwg_udp_steer(int first, unsigned int shards, unsigned int sockets);
+
 /// The port that a socket is bound to, or 0.
 uint16_t cwg_udp_port(int fd);
 
@@ -134,7 +146,10 @@ typedef struct {
 /// messages, or -1 with errno.
 int cwg_receive(int fd, uint8_t *buffers, size_t size, size_t stride, cwg_incoming *messages, unsigned int count);
 
-/// Passes descriptors with one byte over a unix socket (SCM_RIGHTS), at most 16. 0, or -1 with errno.
+/// The most descriptors in one message: an IPv4 and an IPv6 socket for each of sixteen threads.
+enum { CWG_DESCRIPTORS = 32 };
+
+/// Passes descriptors with one byte over a unix socket (SCM_RIGHTS), at most CWG_DESCRIPTORS. 0, or -1 with errno.
 int cwg_send_descriptors(int socket, const int *descriptors, int count);
 
 /// Receives at most `limit` of them at the other end, close-on-exec, or the errno value of four bytes that came instead. Returns the number
@@ -157,9 +172,9 @@ void cwg_event_clear(int fd);
 int cwg_poller_add(int poller, int fd, uint32_t identity);
 int cwg_poller_remove(int poller, int fd);
 
-/// Waits without a time limit and fills in the identities of readable descriptors. Returns their number, 0 when interrupted, or -1 with
-/// errno.
-int cwg_poller_wait(int poller, uint32_t *identities, int limit);
+/// Waits at most `milliseconds` (-1: without a limit) and fills in the identities of readable descriptors. Returns their number, 0 when
+/// interrupted or when the time is over, or -1 with errno.
+int cwg_poller_wait(int poller, uint32_t *identities, int limit, int milliseconds);
 
 /// Atomically replaces the descriptor `place` by a duplicate of `fd`, close-on-exec. 0, or -1 with errno.
 int cwg_replace(int fd, int place);
@@ -167,6 +182,9 @@ int cwg_replace(int fd, int place);
 /// Requests a scheduler slice of this length for the calling thread: the same share of the processor, but sooner (EEVDF, Linux 6.12). 0, or
 /// -1 with errno.
 int cwg_take_short_turns(uint32_t nanoseconds);
+
+/// The number of processors that this process may use, at least 1.
+int cwg_processors(void);
 
 /// Sets a thread's name in ps(1) and top(1): at most 15 bytes.
 void cwg_name_thread(pthread_t thread, const char *name);

@@ -6,22 +6,30 @@ internal import Synchronization
 package import WireGuardControl
 package import WireGuardEngine
 
-/// The two threads that carry packets between a TUN device and UDP sockets, and the state that they share with the control thread.
+/// The threads that carry packets between the queues of a TUN device and UDP sockets, and the state that they share with the control
+/// thread.
 ///
-/// Between packets the threads share only the engine's sections. Both threads sleep in the kernel while there is no traffic.
+/// There is a pair of threads for each queue, one per direction. Between packets they share only the engine's sections. At first only one
+/// pair works; others take over queues when it is busy (`Duties`). All sleep in the kernel while there is no traffic.
 package final class DataPath: @unchecked Sendable {
-  // Sound: all else is constants, atomics and locks. `staged` is used only inside the engine's sending section. `inboundPoller` is written
-  // before the threads start. `threads` belongs to the control thread.
+  // Sound: all else is constants, atomics and locks. `staged` is used only inside the engine's sending section. `threads` belongs
+  // to the control thread.
   package let engine: Engine
   package let tun: TunDevice
   package let offloads: Offloads
-  let sockets: SocketNumbers
+  /// Of each pair of threads.
+  let sockets: [SocketNumbers]
+  let outboundDuties: Duties
+  let inboundDuties: Duties
   let handshakes = HandshakeQueue()
   var staged = StagedPackets()
-  var inboundPoller: Int32 = -1
   /// The target length of a thread's turn, in nanoseconds. A packet that arrives while other threads compute must not wait for their whole
   /// turns.
   static let turn: UInt32 = 100_000
+  /// Threads without traffic for so long release their buffers; milliseconds.
+  static let idleTime: Int32 = 60_000
+  /// The number of the control thread among the engine's senders. Those of the sending threads follow.
+  static let controlSender = 0
   /// Becomes readable, permanently, when the threads are to end.
   let stopping: Int32
   /// Readable when there is work for the control thread.
@@ -42,12 +50,20 @@ package final class DataPath: @unchecked Sendable {
     stopping = cwg_event()
     control = cwg_event()
     // Until there are sockets, descriptors to which nothing can be sent.
-    sockets = SocketNumbers(v4: cwg_event(), v6: cwg_event())
-    guard stopping >= 0, control >= 0, sockets.v4 >= 0, sockets.v6 >= 0 else { throw .last("eventfd") }
+    sockets = tun.queues.map { _ in SocketNumbers(v4: cwg_event(), v6: cwg_event()) }
+    guard stopping >= 0, control >= 0, sockets.allSatisfy({ $0.v4 >= 0 && $0.v6 >= 0 }) else { throw .last("eventfd") }
+    outboundDuties = try Duties(tun.queues.count, stopping: stopping)
+    inboundDuties = try Duties(tun.queues.count, stopping: stopping)
+    for (i, queue) in tun.queues.enumerated() {
+      guard outboundDuties.watch(queue.number, 0, of: i, isNew: true, { true }) else { throw .last("watch the TUN device") }
+    }
   }
 
+  /// The number of pairs of threads, at least one.
+  package var pairCount: Int { sockets.count }
+
   deinit {
-    for number in [stopping, control, sockets.v4, sockets.v6] { close(number) }
+    for number in [stopping, control] + sockets.flatMap({ [$0.v4, $0.v6] }) { close(number) }
   }
 
   /// The MTU of the inner device; 0 if unknown.
@@ -59,27 +75,11 @@ package final class DataPath: @unchecked Sendable {
   /// True if the TUN device has been deleted.
   package var isDeviceGone: Bool { gone.load(ordering: .acquiring) }
 
-  /// Starts both threads.
+  /// Starts all threads. They are created before the process is confined, which cannot create any; those without queues sleep.
   package func start() throws(SystemError) {
-    let outbound = UnsafeMutablePointer<Outbound>.allocate(capacity: 1)
-    outbound.initialize(to: try Outbound(self))
-    let inbound = UnsafeMutablePointer<Inbound>.allocate(capacity: 1)
-    inbound.initialize(to: try Inbound(self))
-    try begin("tun to udp", outbound) { context in
-      let path = context?.assumingMemoryBound(to: Outbound.self)
-      _ = cwg_take_short_turns(DataPath.turn)
-      path?.pointee.run()
-      path?.deinitialize(count: 1)
-      path?.deallocate()
-      return nil
-    }
-    try begin("udp to tun", inbound) { context in
-      let path = context?.assumingMemoryBound(to: Inbound.self)
-      _ = cwg_take_short_turns(DataPath.turn)
-      path?.pointee.run()
-      path?.deinitialize(count: 1)
-      path?.deallocate()
-      return nil
+    for number in 0..<pairCount {
+      try begin(number == 0 ? "tun to udp" : "tun to udp \(number)") { Outbound.serve(self, number) }
+      try begin(number == 0 ? "udp to tun" : "udp to tun \(number)") { Inbound.serve(self, number) }
     }
   }
 
@@ -88,18 +88,31 @@ package final class DataPath: @unchecked Sendable {
   @inline(__always)
   static func letOthersWork() { sched_yield() }
 
-  private func begin(
-    _ name: String, _ context: UnsafeMutableRawPointer,
-    _ body: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
-  ) throws(SystemError) {
+  private final class Work {
+    let body: () -> Void
+
+    init(_ body: @escaping () -> Void) { self.body = body }
+  }
+
+  private func begin(_ name: String, _ body: @escaping () -> Void) throws(SystemError) {
     var thread = pthread_t()
-    let result = pthread_create(&thread, nil, body, context)
-    guard result == 0 else { throw SystemError(code: result, operation: "start the thread \(name)") }
+    let work = Unmanaged.passRetained(Work(body))
+    let result = pthread_create(
+      &thread, nil,
+      { context in
+        _ = cwg_take_short_turns(DataPath.turn)
+        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+        return nil
+      }, work.toOpaque())
+    guard result == 0 else {
+      work.release()
+      throw SystemError(code: result, operation: "start the thread \(name)")
+    }
     cwg_name_thread(thread, name)
     threads.append(thread)
   }
 
-  /// Stops both threads and waits for them.
+  /// Stops all threads and waits for them.
   package func stop() {
     cwg_event_raise(stopping)
     for thread in threads { pthread_join(thread, nil) }
@@ -108,20 +121,21 @@ package final class DataPath: @unchecked Sendable {
 
   /// Replaces the current sockets by these. Call it after `start`, from the control thread.
   package func use(_ new: TunnelSockets) throws(SystemError) {
-    try put(new.v4, in: sockets.v4, identity: 0)
-    try put(new.v6, in: sockets.v6, identity: 1)
+    for i in 0..<pairCount {
+      let pair = i < new.pairs.count ? new.pairs[i] : nil
+      try put(pair?.v4, 0, of: i, in: sockets[i].v4)
+      try put(pair?.v6, 1, of: i, in: sockets[i].v6)
+    }
   }
 
-  private func put(_ socket: FileDescriptor?, in place: Int32, identity: UInt32) throws(SystemError) {
-    guard let socket else {
-      // A family that is missing: again a descriptor to which nothing can be sent.
-      let nothing = FileDescriptor(owning: cwg_event())
-      guard cwg_replace(nothing.number, place) == 0 else { throw .last("put a socket away") }
-      return
-    }
-    if offloads.contains(.socketJoining) { _ = cwg_udp_set_gro(socket.number, 1) }
-    // The poller removes the old socket with its last descriptor.
-    guard cwg_replace(socket.number, place) == 0, cwg_poller_add(inboundPoller, place, identity) == 0 else {
+  private func put(_ socket: FileDescriptor?, _ place: Int, of queue: Int, in number: Int32) throws(SystemError) {
+    if let socket, offloads.contains(.socketJoining) { _ = cwg_udp_set_gro(socket.number, 1) }
+    // A family that is missing: again a descriptor to which nothing can be sent.
+    let new = socket ?? FileDescriptor(owning: cwg_event())
+    guard
+      inboundDuties.watch(
+        number, place, of: queue, isNew: socket != nil, { withExtendedLifetime(new) { cwg_replace(new.number, number) == 0 } })
+    else {
       throw .last("use a socket")
     }
   }

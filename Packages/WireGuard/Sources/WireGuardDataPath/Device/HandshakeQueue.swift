@@ -12,7 +12,8 @@ final class HandshakeQueue: Sendable {
     var count: Int
   }
 
-  private struct Side {
+  private struct Side: @unchecked Sendable {
+    // Sound: as for `Sides`.
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.capacity * HandshakeQueue.largest, alignment: 16)
     let messages = UnsafeMutablePointer<Message>.allocate(capacity: HandshakeQueue.capacity)
     var count = 0
@@ -30,7 +31,7 @@ final class HandshakeQueue: Sendable {
     var reading = Side()
   }
 
-  private let sides = Mutex(Sides())
+  private let sides = Guarded(Sides())
   private let pending = Atomic<Bool>(false)
 
   deinit {

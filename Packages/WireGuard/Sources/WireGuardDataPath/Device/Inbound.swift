@@ -5,8 +5,8 @@ internal import NetworkTypes
 internal import WireGuardControl
 internal import WireGuardEngine
 
-/// The path from the sockets to the TUN device: receives, opens, joins, writes. It is one thread. Allocation, locks and wake-ups of other
-/// threads happen per batch, never per packet. Handshake messages go to the control thread.
+/// The path from sockets to the TUN device: receives, opens, joins, writes. It belongs to one thread. Allocation, locks and wake-ups of
+/// other threads happen per batch, never per packet. Handshake messages go to the control thread.
 struct Inbound: ~Copyable {
   private static let lead = 128
   private static let tail = 1024
@@ -19,13 +19,16 @@ struct Inbound: ~Copyable {
   private static let transport: UInt8 = 4
 
   private let path: DataPath
-  private let tun: Int32
+  /// The number of the thread.
+  private let number: Int
   private let poller: Int32
   private let buffers: UnsafeMutableRawPointer
   private let bufferSize: Int
   private let stride: Int
   private let bufferCount: Int
   private let messages: UnsafeMutablePointer<cwg_incoming>
+  /// The shards of each message's records, as bits.
+  private let shards: UnsafeMutablePointer<UInt64>
   private let plaintext: UnsafeMutableRawPointer
   /// The number of messages to request next.
   private var wanted: Int
@@ -40,11 +43,12 @@ struct Inbound: ~Copyable {
   private var tellsSender = false
   /// The previous batch had a handshake message.
   private var hadHandshake = false
+  private var meter = LoadMeter(at: .now)
 
-  init(_ path: DataPath) throws(SystemError) {
+  private init(_ path: DataPath, _ number: Int) {
     self.path = path
-    tun = path.tun.descriptor.number
-    poller = cwg_poller()
+    self.number = number
+    poller = path.inboundDuties.pollers[number]
     // A socket with UDP_GRO fills a buffer with up to 64 KiB. One without needs many small buffers, and jumbo datagrams are dropped.
     let joins = path.offloads.contains(.socketJoining)
     bufferSize = joins ? 65_536 : 10_240
@@ -53,33 +57,53 @@ struct Inbound: ~Copyable {
     stride = (Self.lead + bufferSize + Self.tail + 63) / 64 * 64 + 192
     buffers = .allocate(byteCount: stride * bufferCount, alignment: 64)
     messages = .allocate(capacity: bufferCount)
+    shards = .allocate(capacity: bufferCount)
     plaintext = .allocate(byteCount: Self.lead + Self.enough + 65_536 + Self.tail, alignment: 64)
     let tunOffloads = path.tun.offloads
     coalescer = Coalescer(
       hasVirtioHeader: path.tun.hasVirtioHeader, joinsTCP: tunOffloads.contains(.tunSegmentation),
       joinsUDP: tunOffloads.contains(.tunDatagramSegmentation))
-    guard poller >= 0, cwg_poller_add(poller, path.stopping, 2) == 0 else { throw .last("watch the sockets") }
-    path.inboundPoller = poller
   }
 
   deinit {
     buffers.deallocate()
     messages.deallocate()
+    shards.deallocate()
     plaintext.deallocate()
-    close(poller)
   }
 
-  /// Runs until the path stops.
-  mutating func run() {
-    var identities: [UInt32] = [0, 0, 0, 0]
+  /// A thread's work: waits without buffers for datagrams, and runs with them until there are none for a minute.
+  static func serve(_ path: DataPath, _ number: Int) {
+    let duties = path.inboundDuties
+    while let wakes = duties.wait(in: number) {
+      guard wakes else { continue }
+      var inbound = Inbound(path, number)
+      guard inbound.run(duties) else { return }
+    }
+  }
+
+  /// False if the path stops; true without datagrams for a minute.
+  private mutating func run(_ duties: Duties) -> Bool {
+    var identities = [UInt32](repeating: 0, count: 16)
     while true {
-      let count = cwg_poller_wait(poller, &identities, 4)
+      let before = duties.canGrow ? Moment.now : nil
+      let count = cwg_poller_wait(poller, &identities, 16, DataPath.idleTime)
+      if count == 0 { return true }
+      if let before {
+        let now = Moment.now
+        meter.note(waited: now.nanoseconds &- before.nanoseconds)
+        if meter.isHigh(at: now) { duties.grow() }
+      }
       for i in 0..<max(0, Int(count)) {
-        switch identities[i] {
-        case 0: drain(path.sockets.v4)
-        case 1: drain(path.sockets.v6)
-        default: return
+        let identity = identities[i]
+        if identity == Duties.stops { return false }
+        if identity == Duties.changes {
+          duties.handOver(by: number)
+          // Other events may be those of sockets that are another thread's now.
+          break
         }
+        let sockets = path.sockets[Int(identity / 2)]
+        drain(identity & 1 == 0 ? sockets.v4 : sockets.v6)
       }
     }
   }
@@ -104,19 +128,57 @@ struct Inbound: ~Copyable {
       before = now
       let bytes = (0..<count).reduce(0) { $0 &+ Int(messages[$1].length) }
       tellsSender = delay.tells(of: leavesData ? UInt64(messages[count &- 1].waited) : 0, bytes: bytes, at: now, work: work)
-      let outcome = path.engine.receive(at: now) { batch in
-        for i in 0..<count { take(i, &batch) }
-      }
+      let needsControl = open(count, at: now)
       write()
-      if outcome.needsControl || path.handshakes.hasNews { path.wakeControl() }
+      if needsControl || path.handshakes.hasNews { path.wakeControl() }
       DataPath.letOthersWork()
       wanted = bytes > count &* 32_768 ? Self.fewSuperpackets : bufferCount
       if count < asked { return }
     }
   }
 
+  /// Opens the messages, shard by shard. Usually all are of the shards that the kernel steers to this socket.
   @inline(__always)
-  private mutating func take(_ index: Int, _ batch: inout ReceiveBatch) {
+  private mutating func open(_ count: Int, at now: Moment) -> Bool {
+    var present: UInt64 = 0
+    for i in 0..<count {
+      shards[i] = shards(of: i)
+      present |= shards[i]
+    }
+    var needsControl = false
+    while present != 0 {
+      let shard = present.trailingZeroBitCount
+      present &= present &- 1
+      let outcome = path.engine.receive(shard: shard, at: now) { batch in
+        for i in 0..<count where shards[i] & 1 << UInt64(truncatingIfNeeded: shard) != 0 { take(i, of: shard, &batch) }
+      }
+      if outcome.needsControl { needsControl = true }
+    }
+    return needsControl
+  }
+
+  /// The kernel joins datagrams of one source. Two peers behind one address and port are rare, but possible.
+  @inline(__always)
+  private func shards(of index: Int) -> UInt64 {
+    let shardCount = path.engine.shardCount
+    guard shardCount > 1 else { return 1 }
+    let message = messages[index]
+    let datagrams = buffers + (Self.lead &+ index &* stride)
+    let (length, segment) = (Int(message.length), max(1, Int(message.segment)))
+    var present: UInt64 = 0
+    var offset = 0
+    while offset < length {
+      let shard = ReceiveBatch.shard(of: datagrams + offset, count: min(segment, length &- offset), shardCount: shardCount)
+      present |= 1 << UInt64(truncatingIfNeeded: shard)
+      offset &+= segment
+    }
+    return present
+  }
+
+  /// Opens the records of one shard.
+  @inline(__always)
+  private mutating func take(_ index: Int, of shard: Int, _ batch: inout ReceiveBatch) {
+    let isMixed = shards[index].nonzeroBitCount > 1
     let message = messages[index]
     guard message.is_truncated == 0, let source = DatagramAddress(message) else { return }
     let datagrams = buffers + (Self.lead &+ index &* stride)
@@ -129,6 +191,7 @@ struct Inbound: ~Copyable {
       let record = datagrams + offset
       offset &+= size
       if isStale, record.load(as: UInt8.self) == Self.transport { continue }
+      if isMixed, ReceiveBatch.shard(of: record, count: size, shardCount: path.engine.shardCount) != shard { continue }
       if used > Self.enough || coalescer.isFull { write() }
       let packet = plaintext + (Self.lead &+ used)
       switch batch.open(record, count: size, from: source, into: packet) {
@@ -153,6 +216,9 @@ struct Inbound: ~Copyable {
   private mutating func write() {
     for i in 0..<coalescer.count {
       let pieces = coalescer.finish(i)
+      let queues = path.tun.queues
+      // The kernel puts packets of this flow into the queue to which its answers are written.
+      let tun = queues.count == 1 ? queues[0].number : queues[coalescer.flow(of: i) % queues.count].number
       while writev(tun, pieces.baseAddress, Int32(truncatingIfNeeded: pieces.count)) < 0, errno == EINTR {}
     }
     coalescer.removeAll()

@@ -44,9 +44,10 @@ final class WireGuardInterface {
     self.ciphers = ciphers
     let replyRoute = try ReplyRoute()
     self.replyRoute = replyRoute
-    engine = Engine { replyRoute($0) }
+    // Control sends too: what was staged.
+    engine = Engine(senders: 1 + tun.queues.count, receivers: tun.queues.count) { replyRoute($0) }
     path = try DataPath(engine, tun, wanting: offloads)
-    outbox = Outbox(path.sockets, segments: path.offloads.contains(.socketSegmentation))
+    outbox = Outbox(path.sockets[0], segments: path.offloads.contains(.socketSegmentation))
     try path.start()
     sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
     link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
@@ -104,7 +105,9 @@ final class WireGuardInterface {
       switch effect {
       case .transmit(let bytes, let destination, _): transmit(bytes, to: destination)
       case .flush(let peer): flush(peer)
-      case .dropStaged(let peer), .removed(let peer): _ = engine.send(at: .now, mtu: path.mtu) { _ in _ = path.staged.take(peer) }
+      case .dropStaged(let peer), .removed(let peer):
+        _ = engine.send(by: DataPath.controlSender, at: .now, mtu: path.mtu) { batch in batch.inSection { _ in _ = path.staged.take(peer) }
+        }
       }
     }
     if !outbox.isEmpty { outbox.flush() }
@@ -124,27 +127,27 @@ final class WireGuardInterface {
   /// packet.
   private func flush(_ peer: PeerIndex) {
     var isSilent = true
-    let outcome = engine.send(at: .now, mtu: path.mtu) { batch in
-      let packets = path.staged.take(peer)
-      func stage(from first: Int) {
-        isSilent = false
-        for packet in packets[first...] { packet.withUnsafeBytes { path.staged.append($0, for: peer) } }
-      }
-      for (i, packet) in packets.enumerated() {
-        let verdict = packet.withUnsafeBytes { batch.prepare($0, for: peer) }
-        switch verdict {
-        case .drop: continue
-        case .stage: return stage(from: i)
-        case .ready(let destination):
-          if outbox.isFull { outbox.flush() }
-          let payload = outbox.payload
-          packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
-          let record = batch.seal(packet.count, at: payload, for: peer)
-          guard record > 0 else { return stage(from: i) }
-          isSilent = false
-          let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
-          outbox.append(record, to: destination, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
+    let outcome = engine.send(by: DataPath.controlSender, at: .now, mtu: path.mtu) { batch in
+      var tickets: [(packet: [UInt8], ticket: SendTicket)] = []
+      batch.inSection { section in
+        for packet in path.staged.take(peer) {
+          packet.withUnsafeBytes { bytes in
+            switch section.prepare(bytes, for: peer) {
+            case .drop: return
+            case .stage: path.staged.append(bytes, for: peer)
+            case .ready(let ticket): tickets.append((packet, ticket))
+            }
+            isSilent = false
+          }
         }
+      }
+      for (packet, var ticket) in tickets {
+        if outbox.isFull { outbox.flush() }
+        let payload = outbox.payload
+        packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
+        let record = batch.seal(packet.count, at: payload, with: &ticket)
+        let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
+        outbox.append(record, to: ticket.endpoint, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
       }
     }
     outbox.flush()
@@ -203,10 +206,10 @@ final class WireGuardInterface {
     // The same port with another mark is free only after the old sockets are closed. They stay open until the other end can open new ones.
     if hasSockets, wanted == port {
       _ = try sockets.sockets(port: 0, mark: wantedMark)
-      try path.use(TunnelSockets(v4: nil, v6: nil))
+      try path.use(TunnelSockets([]))
       hasSockets = false
     }
-    let new = try sockets.sockets(port: wanted, mark: wantedMark)
+    let new = try sockets.sockets(port: wanted, mark: wantedMark, pairs: path.pairCount)
     try path.use(new)
     port = new.port
     mark = wantedMark

@@ -108,6 +108,10 @@ struct Coalescer: ~Copyable {
     return UnsafeBufferPointer(start: vectors + (index &* Self.pieces &+ start), count: group.count &+ 1 &- start)
   }
 
+  /// A number for the flow of a group, the same for both of its directions.
+  @inline(__always)
+  func flow(of index: Int) -> Int { InternetPacket.flow(groups[index].packet, groups[index].headerLength &+ groups[index].payload) }
+
   private func complete(_ group: Group, _ virtio: inout VirtioHeader) {
     let packet = group.packet
     let total = group.headerLength &+ group.payload

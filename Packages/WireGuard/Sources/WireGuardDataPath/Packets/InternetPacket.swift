@@ -53,6 +53,28 @@ enum InternetPacket {
     return UInt8(truncatingIfNeeded: word(packet, 0) >> 4)
   }
 
+  /// A number for the flow of a whole packet, at least 0 and the same for both directions: of addresses, protocol and, if present, ports.
+  static func flow(_ packet: UnsafeRawPointer, _ length: Int) -> Int {
+    var hash: UInt64
+    let transport: UInt8
+    var ports = 40
+    if version(packet) == 4 {
+      hash = UInt64(long(packet, 12) ^ long(packet, 16))
+      transport = packet.load(fromByteOffset: 9, as: UInt8.self)
+      ports = word(packet, 6) & 0x3fff != 0 ? length : Int(packet.load(as: UInt8.self) & 0x0f) &* 4
+    } else {
+      guard length >= 40 else { return 0 }
+      hash = 0
+      for offset in stride(from: 8, to: 40, by: 8) { hash ^= packet.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+      transport = packet.load(fromByteOffset: 6, as: UInt8.self)
+    }
+    if ports &+ 4 <= length, transport == tcp || transport == udp {
+      hash ^= UInt64(word(packet, ports) ^ word(packet, ports &+ 2)) << 32
+    }
+    let product = (hash ^ UInt64(transport)).multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)
+    return Int(truncatingIfNeeded: (product.high ^ product.low) >> 33)
+  }
+
   /// Recomputes an IPv4 header's checksum.
   @inline(__always)
   static func setHeaderChecksum(_ packet: UnsafeMutableRawPointer, headerLength: Int) {

@@ -7,7 +7,8 @@ struct Superpacket {
   /// The packet is invalid: the kernel would not send it.
   enum Flaw: Error { case malformed }
 
-  private static let mostHeaders = 256
+  /// Bytes of the longest headers.
+  static let mostHeaders = 256
 
   /// The first header byte.
   private let bytes: UnsafeMutableRawPointer
@@ -25,7 +26,7 @@ struct Superpacket {
   private let addressSum: UInt64
   let count: Int
 
-  /// `scratch` has room for 256 bytes. `bytes` holds `length` bytes.
+  /// `scratch` has room for `mostHeaders` bytes. `bytes` holds `length` bytes.
   init(
     _ bytes: UnsafeMutableRawPointer, _ length: Int, _ virtio: VirtioHeader, scratch: UnsafeMutableRawPointer
   ) throws(Flaw) {

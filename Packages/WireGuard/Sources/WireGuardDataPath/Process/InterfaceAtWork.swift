@@ -7,15 +7,17 @@ package import WireGuardControl
 
 /// The unprivileged side of `InterfaceProcess`: takes the descriptors, drops every privilege, and runs until the interface ends.
 package enum InterfaceAtWork {
-  /// Runs until the interface ends. `cipher`: the library for transport messages; `nil`: the fastest.
-  package static func run(offloads: Offloads, cipher: CipherLibrary?, isAttached: Bool) throws(SystemError) {
-    let tun = inherited(InterfaceProcess.tun)
+  /// Runs until the interface ends. `cipher`: the library for transport messages; `nil`: the fastest. `pairs`: as many as the device has
+  /// queues.
+  package static func run(offloads: Offloads, cipher: CipherLibrary?, pairs: Int, isAttached: Bool) throws(SystemError) {
+    let further = InterfaceProcess.queues..<InterfaceProcess.queues + Int32(pairs - 1)
+    let queues = ([InterfaceProcess.tun] + further).map { inherited($0) }
     let listener = inherited(InterfaceProcess.listener)
     let folder = inherited(InterfaceProcess.folder)
     let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers(only: cipher))
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
-    try work(try TunDevice(tun, wanting: offloads), offloads, listener, folder, channel, ciphers, isAttached: isAttached)
+    try work(try TunDevice(queues, wanting: offloads), offloads, listener, folder, channel, ciphers, isAttached: isAttached)
   }
 
   /// The unprivileged side of `StandbyProcess`: does everything that needs no interface, waits for one, and runs until it ends. Returns at
@@ -25,7 +27,7 @@ package enum InterfaceAtWork {
     let ciphers = CipherSelection(LoadedCiphers())
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
     guard let taken = try TakenInterface(from: channel) else { return }
-    let tun = try TunDevice(taken.tun, wanting: offloads)
+    let tun = try TunDevice(taken.queues, wanting: offloads)
     taken.takeTitle(of: tun.name, offloads: offloads)
     try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, isAttached: false)
   }

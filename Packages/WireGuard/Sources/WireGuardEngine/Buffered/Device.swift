@@ -66,8 +66,7 @@ public final class Device {
   public func send(_ packet: [UInt8], at time: EngineTime) -> [Output] {
     var outputs: [Output] = []
     let outcome = engine.send(at: time.moment, mtu: mtu) { batch in
-      guard let peer = packet.withUnsafeBytes({ batch.route($0) }) else { return }
-      self.carry(packet, to: peer, &batch, &outputs)
+      self.carry(packet, to: nil, &batch, &outputs)
     }
     if outcome.needsControl { advance(to: time, &outputs) }
     return outputs
@@ -145,19 +144,23 @@ public final class Device {
     if outcome.needsControl { advance(to: time, &outputs) }
   }
 
-  private func carry(_ packet: [UInt8], to peer: PeerIndex, _ batch: inout SendBatch, _ outputs: inout [Output]) {
-    let verdict = packet.withUnsafeBytes { batch.prepare($0, for: peer) }
-    switch verdict {
-    case .drop: return
-    case .stage: packet.withUnsafeBytes { staged.append($0, for: peer) }
-    case .ready(let endpoint):
+  /// `peer`: `nil`: the one whose allowed IPs contain the destination.
+  private func carry(_ packet: [UInt8], to peer: PeerIndex?, _ batch: inout SendBatch, _ outputs: inout [Output]) {
+    var verdict = SendVerdict.drop
+    batch.inSection { section in
+      packet.withUnsafeBytes { bytes in
+        guard let peer = peer ?? section.route(bytes) else { return }
+        verdict = section.prepare(bytes, for: peer)
+        if case .stage = verdict { staged.append(bytes, for: peer) }
+      }
+    }
+    if case .ready(var ticket) = verdict {
       let room = TransportCipher.headroom
       Self.make(&record, hold: room + packet.count + ProtocolConstants.paddingMultiple + TransportCipher.tailroom)
       record.replaceSubrange(room..<room + packet.count, with: packet)
-      let length = record.withUnsafeMutableBytes { batch.seal(packet.count, at: $0.address(room), for: peer) }
-      guard length > 0 else { return packet.withUnsafeBytes { staged.append($0, for: peer) } }
+      let length = record.withUnsafeMutableBytes { batch.seal(packet.count, at: $0.address(room), with: &ticket) }
       let start = room - ProtocolConstants.transportHeader
-      outputs.append(.datagram(Array(record[start..<start + length]), to: endpoint))
+      outputs.append(.datagram(Array(record[start..<start + length]), to: ticket.endpoint))
     }
   }
 

@@ -3,28 +3,33 @@ internal import Synchronization
 
 /// The WireGuard protocol of one interface, without sockets, clocks or threads of its own.
 ///
-/// It has three parts. Each is used by one thread at a time, concurrently with the others:
-/// * `send` holds the *sending section*: it routes inner packets to peers and seals them. It allocates nothing and takes only the section's
-///   own lock.
-/// * `receive` holds the *receiving section*: it opens datagrams, under the same conditions.
+/// It has three parts, which are used concurrently:
+/// * `send` holds a *sealing section*, one for each thread that sends. In it, the thread enters the *sending section*, which all share, for
+///   a short time: it routes packets to peers and draws tickets with counters. It seals outside. It allocates nothing and takes no other
+///   lock.
+/// * `receive` holds the *receiving section* of one shard of the peers: it opens datagrams, under the same conditions.
 /// * *Control* is all else: handshakes, timers, configuration. Any thread may call it; a lock serializes the calls. It computes outside the
-///   two sections and enters them only to publish results. Never call it from inside a section.
+///   sections and enters them only to publish results. Never call it from inside a section.
+///
+/// Before control releases a key or a peer that it has removed from the sections, it enters each sealing section once (`awaitSealing`).
+/// Then no ticket refers to it any more.
 ///
 /// For each batch, a thread of the data path calls `send` or `receive`, then `advance` if the outcome says `needsControl`. Then it performs
 /// the effects and sets its timer to `nextDeadline`.
 package final class Engine: @unchecked Sendable {
-  // Sound: `shared`, `sending` and `receiving` are accessed only in the sections that own them. All else is constant, atomic, or accessed
-  // only by control. The lock order is control, sending, receiving.
+  // Sound: `shared`, `sending` and the states of shards are accessed only in the sections that own them. All else is constant, atomic, or
+  // accessed only by control. The lock order is control, sealing, sending, receiving in the order of the shards.
   private let controlSection = Section()
   private let sendingSection = Section()
-  private let receivingSection = Section()
+  private let sealingSections: [Section]
   /// Batches have left work for control. The flag is set outside the sections: a working thread holds its own section nearly always. A
   /// thread that waits for it delays that thread in turn, because the lock is handed over.
   private let pending = Atomic<Bool>(false)
 
   let shared: UnsafeMutablePointer<SharedState>
   let sending: UnsafeMutablePointer<SendingState>
-  let receiving: UnsafeMutablePointer<ReceivingState>
+  /// A power of two of them.
+  let shards: [Shard]
 
   let entropy: Entropy
   var identity: Identity?
@@ -46,57 +51,83 @@ package final class Engine: @unchecked Sendable {
 
   /// `replyRoute` returns how to send to a datagram's source: with the local address, or without it if the routing table has another route.
   /// It is called when a peer has moved, not per packet, from inside the sending section.
-  package init(entropy: Entropy = .system, replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }) {
+  ///
+  /// `senders`: how many threads may call `send` at the same time. `receivers`: how many threads may usefully call `receive` at the same
+  /// time; the number of shards is the next power of two.
+  package init(
+    entropy: Entropy = .system, senders: Int = 1, receivers: Int = 1,
+    replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress = { $0 }
+  ) {
     Sodium.start()
     self.entropy = entropy
     shared = .allocate(capacity: 1)
     shared.initialize(to: SharedState(replyRoute: replyRoute))
     sending = .allocate(capacity: 1)
     sending.initialize(to: SendingState())
-    receiving = .allocate(capacity: 1)
-    receiving.initialize(to: ReceivingState())
+    sealingSections = (0..<max(1, senders)).map { _ in Section() }
+    var bits = 0
+    while 1 << bits < min(receivers, Shard.most) { bits += 1 }
+    shards = (0..<1 << bits).map { _ in Shard(bits: bits) }
   }
 
   deinit {
     shared.pointee.deallocate()
-    receiving.pointee.sessions.deallocate()
     shared.deinitialize(count: 1)
     shared.deallocate()
     sending.deallocate()
-    receiving.deallocate()
   }
 
   // MARK: - Packets
 
-  /// Seals the packets of one batch at `now`. `mtu`, the inner interface's, limits the padding; 0 sets no limit.
-  package func send(at now: Moment, mtu: Int, _ body: (inout SendBatch) -> Void) -> BatchOutcome {
+  /// Seals the packets of one batch at `now`. `sender`: the number of the calling thread, below `senders`. `mtu`, the inner interface's,
+  /// limits the padding; 0 sets no limit.
+  package func send(by sender: Int = 0, at now: Moment, mtu: Int, _ body: (inout SendBatch) -> Void) -> BatchOutcome {
     var outcome = BatchOutcome()
-    inSendingSection {
-      var batch = SendBatch(now: now, mtu: mtu, shared: shared, state: sending)
+    sealingSections[sender].enter {
+      var batch = SendBatch(now: now, mtu: mtu, shared: shared, state: sending, section: sendingSection)
       body(&batch)
-      outcome.needsControl = sending.pointee.firstPending >= 0
+      batch.countBytes()
+      outcome.needsControl = batch.leavesWork
       if outcome.needsControl { pending.store(true, ordering: .sequentiallyConsistent) }
     }
     return outcome
   }
 
-  /// Opens the datagrams of one batch.
-  package func receive(at now: Moment, _ body: (inout ReceiveBatch) -> Void) -> BatchOutcome {
+  /// Opens the datagrams of one batch that belong to one shard.
+  package func receive(shard number: Int = 0, at now: Moment, _ body: (inout ReceiveBatch) -> Void) -> BatchOutcome {
     var outcome = BatchOutcome()
-    inReceivingSection {
-      var batch = ReceiveBatch(now: now, shared: shared, state: receiving)
+    let shard = shards[number]
+    shard.section.enter {
+      var batch = ReceiveBatch(now: now, shared: shared, state: shard.state)
       body(&batch)
-      outcome.needsControl = receiving.pointee.firstPending >= 0
-      if outcome.needsControl { pending.store(true, ordering: .sequentiallyConsistent) }
+      outcome.needsControl = shard.state.pointee.firstPending >= 0
+      if outcome.needsControl {
+        shard.hasPending.store(true, ordering: .sequentiallyConsistent)
+        pending.store(true, ordering: .sequentiallyConsistent)
+      }
     }
     return outcome
   }
+
+  /// A power of two, at most 64.
+  package var shardCount: Int { shards.count }
 
   // MARK: - Sections
 
   func inSendingSection(_ body: () -> Void) { sendingSection.enter(body) }
-  func inReceivingSection(_ body: () -> Void) { receivingSection.enter(body) }
-  func inBothSections(_ body: () -> Void) { inSendingSection { inReceivingSection(body) } }
+  func inReceivingSection(of peer: Peer, _ body: () -> Void) { shards[peer.shard].section.enter(body) }
+  func inBothSections(of peer: Peer, _ body: () -> Void) { inSendingSection { inReceivingSection(of: peer, body) } }
+  func inAllSections(_ body: () -> Void) { inSendingSection { inReceivingSections(from: 0, body) } }
+
+  private func inReceivingSections(from first: Int, _ body: () -> Void) {
+    guard first < shards.count else { return body() }
+    shards[first].section.enter { inReceivingSections(from: first + 1, body) }
+  }
+
+  /// Waits until no ticket is in use that was drawn before.
+  func awaitSealing() {
+    for section in sealingSections { section.enter {} }
+  }
 
   func control<Result>(_ body: () -> Result) -> Result {
     var result: Result?
@@ -156,7 +187,7 @@ package final class Engine: @unchecked Sendable {
       var count = 0
       for case let peer? in slots {
         var ways: (source: DatagramAddress?, endpoint: DatagramAddress?)
-        inBothSections {
+        inBothSections(of: peer) {
           shared.follow(peer.send)
           ways = (peer.receive.pointee.source, peer.send.pointee.endpoint)
         }
@@ -181,18 +212,23 @@ package final class Engine: @unchecked Sendable {
   package var drops: EngineDrops {
     control {
       var drops = counted
-      inBothSections {
-        let (send, receive) = (sending.pointee, receiving.pointee)
-        drops.noPeer = send.noPeer
-        drops.noEndpoint = send.noEndpoint
-        drops.loops = send.loops
-        drops.expired = send.expired &+ receive.expired
-        drops.malformed &+= receive.malformed
-        drops.unknownIndex &+= receive.unknownIndex
-        drops.replayed = receive.replayed
-        drops.unauthentic = receive.unauthentic
-        drops.badInnerPacket = receive.badInnerPacket
-        drops.foreignSource = receive.foreignSource
+      inSendingSection {
+        drops.noPeer = sending.pointee.noPeer
+        drops.noEndpoint = sending.pointee.noEndpoint
+        drops.loops = sending.pointee.loops
+        drops.expired = sending.pointee.expired
+      }
+      for shard in shards {
+        shard.section.enter {
+          let receive = shard.state.pointee
+          drops.expired &+= receive.expired
+          drops.malformed &+= receive.malformed
+          drops.unknownIndex &+= receive.unknownIndex
+          drops.replayed &+= receive.replayed
+          drops.unauthentic &+= receive.unauthentic
+          drops.badInnerPacket &+= receive.badInnerPacket
+          drops.foreignSource &+= receive.foreignSource
+        }
       }
       return drops
     }

@@ -1,4 +1,5 @@
 internal import NetworkTypes
+internal import Synchronization
 
 /// Control: incoming and outgoing handshake messages.
 extension Engine {
@@ -54,24 +55,27 @@ extension Engine {
     let room = TransportCipher.headroom
     inSendingSection {
       shared.follow(peer.send)
-      guard peer.send.pointee.endpoint != nil, let session = peer.send.pointee.session, session.pointee.canSend(at: now) else { return }
+      guard let endpoint = peer.send.pointee.endpoint, let session = peer.send.pointee.session, session.pointee.canSend(at: now) else {
+        return
+      }
       withUnsafeTemporaryAllocation(byteCount: room + TransportCipher.tailroom, alignment: 16) { buffer in
-        let length = session.seal(0, at: buffer.address(room), mtu: 0)
+        var ticket = SendTicket(1, of: session, peer.send, to: endpoint)
+        let length = ticket.seal(0, at: buffer.address(room), mtu: 0)
         record = Array(buffer[(room - ProtocolConstants.transportHeader)...].prefix(length))
       }
       wantsRekey = session.pointee.wantsRekey(at: now)
     }
     guard !record.isEmpty, let endpoint = endpoint(of: peer) else { return initiate(peer, isRetry: false, at: time, effects: &effects) }
-    transmit(record, to: endpoint, peer, at: now, effects: &effects)
+    transmit(record, counting: false, to: endpoint, peer, at: now, effects: &effects)
     if wantsRekey { initiate(peer, isRetry: false, at: time, effects: &effects) }
   }
 
-  /// Sends an authentic message of ours: it is counted, and it acknowledges received data.
-  private func transmit(_ message: [UInt8], to endpoint: DatagramAddress, _ peer: Peer, at now: UInt64, effects: inout [EngineEffect]) {
-    inSendingSection {
-      peer.send.pointee.noteSent(at: now, peer.receive)
-      peer.send.pointee.sentBytes &+= UInt64(message.count)
-    }
+  /// Sends an authentic message of ours: it acknowledges received data. `counting`: it is counted, unless a ticket has done so.
+  private func transmit(
+    _ message: [UInt8], counting: Bool = true, to endpoint: DatagramAddress, _ peer: Peer, at now: UInt64, effects: inout [EngineEffect]
+  ) {
+    inSendingSection { peer.send.pointee.noteSent(at: now, peer.receive) }
+    if counting { peer.send.pointee.sentBytes.add(UInt64(message.count), ordering: .relaxed) }
     effects.append(.transmit(message, to: endpoint, peer: peer.index))
   }
 
@@ -208,7 +212,7 @@ extension Engine {
 
   /// An authentic handshake message arrived: its source becomes the peer's endpoint.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
-    inReceivingSection {
+    inReceivingSection(of: peer) {
       let receiveState = peer.receive
       if receiveState.pointee.source != source {
         receiveState.pointee.source = source

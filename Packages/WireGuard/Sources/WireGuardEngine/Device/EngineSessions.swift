@@ -4,10 +4,12 @@ extension Engine {
     index.slot >= 0 && index.slot < slots.count ? slots[Int(index.slot)] : nil
   }
 
-  /// A random local index: it cannot be guessed and does not reveal the number of sessions.
+  /// A local index: random, so that it cannot be guessed and does not reveal the number of sessions, except for the lowest bits. These are
+  /// the number of the peer's shard.
   func newIndex(for peer: Peer) -> UInt32 {
+    let shardBits = UInt32(truncatingIfNeeded: shards.count - 1)
     while true {
-      let index = entropy.word()
+      let index = entropy.word() & ~shardBits | UInt32(truncatingIfNeeded: peer.shard)
       if owners[index] == nil {
         owners[index] = peer.index
         return index
@@ -62,7 +64,8 @@ extension Engine {
     peer.initiation = nil
   }
 
-  /// Publishes the peer's sessions to both threads. The keys of retired sessions are wiped with the last reference, after the sections.
+  /// Publishes the peer's sessions to the threads. The keys of retired sessions are wiped with the last reference, after the sections and
+  /// after the last ticket in use.
   private func publish(_ peer: Peer, adding session: Session?, retiring retired: [Session?]) {
     for session in retired { if let session { owners[session.localIndex] = nil } }
     inSendingSection {
@@ -70,10 +73,12 @@ extension Engine {
       peer.send.pointee.next = peer.next.flatMap { $0.maySend ? $0.sending : nil }
       peer.send.pointee.askAgainAt = 0
     }
-    inReceivingSection {
-      for session in retired { if let session { receiving.pointee.sessions.remove(session.localIndex) } }
-      if let session { receiving.pointee.sessions.insert(session.receiving) }
+    inReceivingSection(of: peer) {
+      let state = shards[peer.shard].state
+      for session in retired { if let session { state.pointee.sessions.remove(session.localIndex) } }
+      if let session { state.pointee.sessions.insert(session.receiving) }
     }
+    if retired.contains(where: { $0 != nil }) { awaitSealing() }
     withExtendedLifetime(retired) {}
   }
 }

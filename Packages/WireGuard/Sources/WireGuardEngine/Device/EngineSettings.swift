@@ -25,7 +25,7 @@ extension Engine {
     peer.attempts = 0
     peer.lastHandshakeMessage = nil
     peer.cookieState = CookieState()
-    inBothSections {
+    inBothSections(of: peer) {
       peer.send.pointee.hasStaged = false
       peer.send.pointee.unansweredSince.store(0, ordering: .sequentiallyConsistent)
       peer.receive.pointee.unacknowledgedSince.store(0, ordering: .sequentiallyConsistent)
@@ -104,7 +104,7 @@ extension Engine {
     }
     let isFirstEndpoint = change.endpoint != nil && endpoint(of: peer) == nil
     if let endpoint = change.endpoint {
-      inBothSections {
+      inBothSections(of: peer) {
         peer.send.pointee.endpoint = endpoint
         shared.forgetMove(of: peer.send)
         // The next authentic packet moves the endpoint again, whatever its source.
@@ -123,7 +123,7 @@ extension Engine {
   }
 
   private func setAllowedIPs(_ change: PeerChange, _ peer: Peer) {
-    inBothSections {
+    inAllSections {
       if change.replacesAllowedIPs {
         for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }
         peer.allowedIPs = []
@@ -140,7 +140,8 @@ extension Engine {
   private func add(_ key: PublicKey) -> Peer {
     let slot = freeSlots.popLast() ?? slots.count
     let index = PeerIndex(slot: Int32(slot))
-    let peer = Peer(PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, jitter: entropy.jitter())
+    let peer = Peer(
+      PeerIdentity(key, presharedKey: SecretBytes(), ours: identity), index: index, shard: newShard(), jitter: entropy.jitter())
     if let removedPeer = removedPeers.removeValue(forKey: key) {
       peer.lastTimestampSent = removedPeer.timestamp
       peer.lastInitiationSent = removedPeer.at
@@ -148,11 +149,18 @@ extension Engine {
     }
     if slot == slots.count { slots.append(peer) } else { slots[slot] = peer }
     peers[key] = peer
-    inBothSections {
+    inAllSections {
       while slot >= Int(shared.pointee.capacity) { shared.pointee.grow() }
       shared.pointee.states[slot] = PeerStates(send: peer.send, receive: peer.receive)
     }
     return peer
+  }
+
+  /// The shard with the fewest peers, and its number of peers after this one.
+  private func newShard() -> Int {
+    let shard = shards.indices.min { shards[$0].peerCount < shards[$1].peerCount } ?? 0
+    shards[shard].peerCount += 1
+    return shard
   }
 
   private func remove(_ peer: Peer, effects: inout [EngineEffect]) {
@@ -161,11 +169,14 @@ extension Engine {
       removedPeers[peer.identity.publicKey] = RemovedPeer(timestamp: peer.lastTimestampSent, at: peer.lastInitiationSent)
     }
     forgetKeys(peer)
-    inBothSections {
+    inAllSections {
       for prefix in peer.allowedIPs { shared.pointee.allowedIPs.remove(prefix) }
       unlinkPending(peer)
       shared.pointee.states[Int(peer.index.slot)] = PeerStates()
     }
+    // Tickets count bytes in the peer's state.
+    awaitSealing()
+    shards[peer.shard].peerCount -= 1
     peers[peer.identity.publicKey] = nil
     slots[Int(peer.index.slot)] = nil
     freeSlots.append(Int(peer.index.slot))
@@ -180,6 +191,7 @@ extension Engine {
       if sendState.pointee.nextPending == peer.index.slot { sendState.pointee.nextPending = peer.send.pointee.nextPending }
       slot = sendState.pointee.nextPending
     }
+    let receiving = shards[peer.shard].state
     slot = receiving.pointee.firstPending
     if slot == peer.index.slot { receiving.pointee.firstPending = peer.receive.pointee.nextPending }
     while slot >= 0, let receiveState = shared.pointee[PeerIndex(slot: slot)].receive {
@@ -192,12 +204,9 @@ extension Engine {
     var state = EngineState(privateKey: identity?.secret, publicKey: identity?.publicKey)
     for case let peer? in slots {
       let endpoint = endpoint(of: peer)
-      var sent: UInt64 = 0
+      let sent = peer.send.pointee.sentBytes.load(ordering: .relaxed)
       var received: UInt64 = 0
-      inBothSections {
-        sent = peer.send.pointee.sentBytes
-        received = peer.receive.pointee.receivedBytes
-      }
+      inReceivingSection(of: peer) { received = peer.receive.pointee.receivedBytes }
       let key = peer.identity.presharedKey
       state.peers.append(
         PeerState(

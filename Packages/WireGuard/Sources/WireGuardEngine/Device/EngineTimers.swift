@@ -20,7 +20,7 @@ extension Engine {
 
   private func settleReceived(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var pendingWork = ReceiveState.PendingWork()
-    inReceivingSection {
+    inReceivingSection(of: peer) {
       pendingWork = peer.receive.pointee.pendingWork
       peer.receive.pointee.pendingWork = ReceiveState.PendingWork()
     }
@@ -33,7 +33,7 @@ extension Engine {
   /// If data has confirmed the next session, it becomes the current one.
   func takeConfirmation(of peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var confirmed: UInt32?
-    inReceivingSection { confirmed = peer.receive.pointee.confirmed.take() }
+    inReceivingSection(of: peer) { confirmed = peer.receive.pointee.confirmed.take() }
     guard let confirmed, confirm(confirmed, peer) else { return }
     complete(peer, at: time)
     _ = flush(peer, effects: &effects)
@@ -41,12 +41,14 @@ extension Engine {
 
   private func takeReceivePending() -> [Peer] {
     var slots: [Int32] = []
-    inReceivingSection {
-      var slot = receiving.pointee.firstPending
-      receiving.pointee.firstPending = PrefixTrie.none
-      while slot >= 0, let receiveState = shared.pointee[PeerIndex(slot: slot)].receive {
-        slots.append(slot)
-        slot = receiveState.pointee.nextPending
+    for shard in shards where shard.hasPending.exchange(false, ordering: .acquiringAndReleasing) {
+      shard.section.enter {
+        var slot = shard.state.pointee.firstPending
+        shard.state.pointee.firstPending = PrefixTrie.none
+        while slot >= 0, let receiveState = shared.pointee[PeerIndex(slot: slot)].receive {
+          slots.append(slot)
+          slot = receiveState.pointee.nextPending
+        }
       }
     }
     return slots.compactMap { peer(at: PeerIndex(slot: $0)) }
@@ -136,7 +138,7 @@ extension Engine {
 
   private func acknowledge(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
     var receivedMore = false
-    inReceivingSection {
+    inReceivingSection(of: peer) {
       receivedMore = peer.receive.pointee.receivedMore
       peer.receive.pointee.receivedMore = false
       peer.receive.pointee.unacknowledgedSince.store(0, ordering: .sequentiallyConsistent)
@@ -144,7 +146,7 @@ extension Engine {
     sendKeepalive(peer, at: time, effects: &effects)
     guard receivedMore else { return }
     // More data arrived meanwhile: it is acknowledged in ten seconds.
-    inReceivingSection {
+    inReceivingSection(of: peer) {
       let sent = peer.send.pointee.lastSent.load(ordering: .sequentiallyConsistent)
       peer.receive.pointee.unacknowledgedSince.store(max(time.moment.nanoseconds, sent + 1), ordering: .sequentiallyConsistent)
     }
@@ -160,7 +162,7 @@ extension Engine {
 
   /// 90 seconds without an answer: drops staged packets. Nothing more is sent until there is a new packet.
   private func giveUp(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
-    inBothSections {
+    inBothSections(of: peer) {
       peer.send.pointee.hasStaged = false
       peer.receive.pointee.unacknowledgedSince.store(0, ordering: .sequentiallyConsistent)
       peer.receive.pointee.receivedMore = false

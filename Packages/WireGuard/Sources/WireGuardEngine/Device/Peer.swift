@@ -13,6 +13,8 @@ struct RemovedPeer {
 /// A peer as control sees it. Its send and receive states are freed with it: remove them from the shared state first.
 final class Peer {
   let index: PeerIndex
+  /// The number of its shard, for its lifetime.
+  let shard: Int
   let send: UnsafeMutablePointer<SendState>
   let receive: UnsafeMutablePointer<ReceiveState>
 
@@ -52,8 +54,9 @@ final class Peer {
   /// The start of the persistent keepalive interval, if there was no traffic since.
   var persistentFrom: UInt64 = 0
 
-  init(_ identity: PeerIdentity, index: PeerIndex, jitter: UInt64) {
+  init(_ identity: PeerIdentity, index: PeerIndex, shard: Int, jitter: UInt64) {
     self.index = index
+    self.shard = shard
     self.identity = identity
     macs = MessageMACs(receiver: identity.publicKey)
     unansweredJitter = jitter

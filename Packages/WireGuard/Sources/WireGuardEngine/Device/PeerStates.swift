@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A peer as the sending section sees it.
 ///
-/// The two threads inform each other of their traffic by marks. A mark is a time, written by one thread and read by both. Marks follow a
-/// logical clock: a later mark is never equal to an earlier one. The timers of data are computed from the marks, so a packet arms none:
+/// The two directions inform each other of their traffic by marks. A mark is a time, written in one section and read in both. Marks follow
+/// a logical clock: a later mark is never equal to an earlier one. The timers of data are computed from the marks, so a packet arms none:
 /// * sent data is unanswered while `unansweredSince` is after the peer's `lastReceived`;
 /// * received data is unacknowledged while `unacknowledgedSince` is after `lastSent`.
 struct SendState: ~Copyable {
@@ -15,7 +15,7 @@ struct SendState: ~Copyable {
   /// The changes that the receiving section has seen, until the sending section applies them.
   var news = PeerNews()
   let hasNews = Atomic<Bool>(false)
-  var sentBytes: UInt64 = 0
+  let sentBytes = Atomic<UInt64>(0)
   /// The data path has staged packets.
   var hasStaged = false
   /// Control is not asked for another handshake before this time.
@@ -45,7 +45,7 @@ struct PeerNews {
   var confirmed: UInt32?
 }
 
-/// A peer as the receiving section sees it.
+/// A peer as the receiving section of its shard sees it.
 struct ReceiveState: ~Copyable {
   /// The source of the last authentic packet.
   var source: DatagramAddress?
@@ -74,14 +74,14 @@ struct PeerStates {
   var receive: UnsafeMutablePointer<ReceiveState>?
 }
 
-/// State that both sections read. Control changes it while it holds both.
+/// State that all sections read. Control changes it while it holds all.
 struct SharedState {
   var states: UnsafeMutablePointer<PeerStates>
   var capacity: Int32
   var allowedIPs = AllowedIPs()
   /// Returns how to send to a datagram's source. Called when a peer has moved, not per packet.
   let replyRoute: @Sendable (DatagramAddress) -> DatagramAddress
-  /// Guards the `news` of every send state. It is entered last, by either section, and only if a peer moves or confirms a session.
+  /// Guards the `news` of every send state. It is entered last, in any section, and only if a peer moves or confirms a session.
   fileprivate let news = Section()
 
   init(replyRoute: @escaping @Sendable (DatagramAddress) -> DatagramAddress) {
@@ -167,9 +167,9 @@ struct SendingState {
   var expired: UInt64 = 0
 }
 
-/// State that only the receiving section changes.
+/// State that only the receiving section of one shard changes.
 struct ReceivingState {
-  var sessions = IndexTable()
+  var sessions: IndexTable
   var firstPending = PrefixTrie.none
   var malformed: UInt64 = 0
   var unknownIndex: UInt64 = 0

@@ -11,7 +11,7 @@ package enum Opened: Hashable, Sendable {
   case dropped
 }
 
-/// The receiving section, while it is held.
+/// The receiving section of a shard, while it is held.
 ///
 /// Buffer contract of `open`: for a record at `r` of `n` bytes, `r - 48 ..< r + n + 512` must be readable and writable memory of the
 /// caller. All of it is restored when `open` returns, so records of one GRO datagram may lie one after another. The plaintext is written at
@@ -30,6 +30,16 @@ package struct ReceiveBatch: ~Copyable {
     self.state = state
   }
 
+  /// The shard in whose section a record is to be opened, of `shardCount`. A handshake message belongs to none: 0.
+  @inline(__always)
+  package static func shard(of record: UnsafeRawPointer, count: Int, shardCount: Int) -> Int {
+    guard shardCount > 1, count >= ProtocolConstants.transportOverhead else { return 0 }
+    let word = UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
+    let index = UInt32(littleEndian: record.loadUnaligned(fromByteOffset: TransportLayout.receiver, as: UInt32.self))
+    return word == MessageType.transport ? Int(index) & (shardCount &- 1) : 0
+  }
+
+  /// Opens a record of this shard. Another shard's session is unknown here.
   package mutating func open(
     _ record: UnsafeMutableRawPointer, count: Int, from source: DatagramAddress, into plaintext: UnsafeMutableRawPointer
   ) -> Opened {

@@ -7,16 +7,17 @@ package struct BatchOutcome: Hashable, Sendable {
   package var needsControl = false
 }
 
-/// The possible destinations of a peer's packets now.
-package enum SendVerdict: Hashable, Sendable {
-  case ready(DatagramAddress)
+/// What becomes of a peer's packet now.
+package enum SendVerdict {
+  /// Seal it with this ticket, in this batch.
+  case ready(SendTicket)
   /// No session yet; a handshake is requested. Stage the packet (at most `maximumStaged`, dropping the oldest) *before the section ends*.
   case stage
   /// Drop the packet: the peer was removed, has no endpoint, or the packet would enter the tunnel that carries it.
   case drop
 }
 
-/// The sending section, while it is held.
+/// The sealing section of one thread, while it is held: the keys of the tickets that are drawn in it stay valid.
 ///
 /// Buffer contract of `seal`: records may lie one after another in one slab, and are sealed in ascending order. For a payload at `p` of `n`
 /// bytes, `p - 64 ..< p` must be the caller's memory (header at `p - 16`; the 48 bytes before it are preserved). So must `p ..< p + n + 15
@@ -25,12 +26,70 @@ package struct SendBatch: ~Copyable {
   // This is first, because the thread sanitizer takes a value's first word for the address of memory that is accessed through it.
   private let state: UnsafeMutablePointer<SendingState>
   private let shared: UnsafeMutablePointer<SharedState>
+  private let sendingSection: Section
   package let now: Moment
   package let mtu: Int
+  /// There are peers with work for control.
+  private(set) var leavesWork = false
+  /// The peer of the last ticket, and the bytes that were sealed for it and are not counted yet. Threads share the counter, so it is
+  /// changed once for a run of packets.
+  private var peer: UnsafeMutablePointer<SendState>?
+  private var uncounted: UInt64 = 0
 
-  init(now: Moment, mtu: Int, shared: UnsafeMutablePointer<SharedState>, state: UnsafeMutablePointer<SendingState>) {
+  init(
+    now: Moment, mtu: Int, shared: UnsafeMutablePointer<SharedState>, state: UnsafeMutablePointer<SendingState>, section: Section
+  ) {
     self.now = now
     self.mtu = mtu
+    self.shared = shared
+    self.state = state
+    sendingSection = section
+  }
+
+  /// Enters the sending section, in which packets are routed, get their tickets or are staged. All threads share it, so seal outside, and
+  /// prepare several packets at once.
+  @inline(__always)
+  package mutating func inSection(_ body: (inout SendSection) -> Void) {
+    var leavesWork = false
+    sendingSection.enter {
+      var section = SendSection(now: now, shared: shared, state: state)
+      body(&section)
+      leavesWork = state.pointee.firstPending >= 0
+    }
+    if leavesWork { self.leavesWork = true }
+  }
+
+  /// Pads and seals the `count` bytes at `payload` in place, and writes the header before and the tag behind them. Returns the length of
+  /// the record, which begins at `payload - 16`. Call it at most once for each packet that the ticket was drawn for.
+  @inline(__always)
+  package mutating func seal(_ count: Int, at payload: UnsafeMutableRawPointer, with ticket: inout SendTicket) -> Int {
+    if ticket.sendState != peer {
+      countBytes()
+      peer = ticket.sendState
+    }
+    let length = ticket.seal(count, at: payload, mtu: mtu)
+    uncounted &+= UInt64(truncatingIfNeeded: length)
+    return length
+  }
+
+  /// Counts the bytes that were sealed. Call it at the end of the batch.
+  @inline(__always)
+  mutating func countBytes() {
+    if let peer, uncounted > 0 { peer.pointee.sentBytes.add(uncounted, ordering: .relaxed) }
+    uncounted = 0
+  }
+}
+
+/// The sending section, while it is held. All sending threads share it, so that counters and peers have one writer at a time.
+package struct SendSection: ~Copyable {
+  // As in `SendBatch`.
+  private let state: UnsafeMutablePointer<SendingState>
+  private let shared: UnsafeMutablePointer<SharedState>
+  private let now: Moment
+
+  @inline(__always)
+  init(now: Moment, shared: UnsafeMutablePointer<SharedState>, state: UnsafeMutablePointer<SendingState>) {
+    self.now = now
     self.shared = shared
     self.state = state
   }
@@ -45,9 +104,9 @@ package struct SendBatch: ~Copyable {
     return nil
   }
 
-  /// Decides if `packet`, which may be a superpacket, can go to the peer. Call it once for each, before its `seal`s. It counts as sending
-  /// for all timers.
-  package mutating func prepare(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) -> SendVerdict {
+  /// Decides if `packet`, which may be a superpacket of `count` segments, can go to the peer, and draws a counter for each segment. It
+  /// counts as sending for all timers.
+  package mutating func prepare(_ packet: UnsafeRawBufferPointer, _ count: Int = 1, for peer: PeerIndex) -> SendVerdict {
     let states = shared.pointee[peer]
     guard let sendState = states.send, let receive = states.receive else { return .drop }
     shared.follow(sendState)
@@ -55,7 +114,7 @@ package struct SendBatch: ~Copyable {
       state.pointee.noEndpoint &+= 1
       return .drop
     }
-    guard let session = sendState.pointee.session, session.pointee.canSend(at: now.nanoseconds) else {
+    guard let session = sendState.pointee.session, session.pointee.canSend(count, at: now.nanoseconds) else {
       if sendState.pointee.session != nil { state.pointee.expired &+= 1 }
       sendState.pointee.hasStaged = true
       ask(sendState, peer, forHandshake: true)
@@ -68,21 +127,7 @@ package struct SendBatch: ~Copyable {
     if session.pointee.wantsRekey(at: now.nanoseconds) { ask(sendState, peer, forHandshake: true) }
     sendState.pointee.noteSent(at: now.nanoseconds, receive)
     if sendState.pointee.noteDataSent(at: now.nanoseconds, receive) { ask(sendState, peer, forHandshake: false) }
-    return .ready(endpoint)
-  }
-
-  /// Pads and seals the `count` bytes at `payload` in place, and writes the header before and the tag behind them. The peer is one for
-  /// which `prepare` said `ready` in this batch. Returns the length of the record, which begins at `payload - 16`; 0 if the session is used
-  /// up and the packet has to be staged.
-  package mutating func seal(_ count: Int, at payload: UnsafeMutableRawPointer, for peer: PeerIndex) -> Int {
-    guard let sendState = shared.pointee[peer].send, let session = sendState.pointee.session else { return 0 }
-    let length = session.seal(count, at: payload, mtu: mtu)
-    if length == 0 {
-      sendState.pointee.hasStaged = true
-      ask(sendState, peer, forHandshake: true)
-    }
-    sendState.pointee.sentBytes &+= UInt64(length)
-    return length
+    return .ready(SendTicket(count, of: session, sendState, to: endpoint))
   }
 
   /// Adds the peer to control's list. Requests at most one handshake per second.
@@ -96,26 +141,6 @@ package struct SendBatch: ~Copyable {
     sendState.pointee.pendingWork.isPending = true
     sendState.pointee.nextPending = state.pointee.firstPending
     state.pointee.firstPending = peer.slot
-  }
-}
-
-extension UnsafeMutablePointer<SendingSession> {
-  /// Pads, writes the header and seals. 0 if the counter is used up.
-  @inline(__always)
-  func seal(_ count: Int, at payload: UnsafeMutableRawPointer, mtu: Int) -> Int {
-    let counter = pointee.counter
-    guard counter < ProtocolConstants.rejectAfterMessages else { return 0 }
-    pointee.counter = counter + 1
-    // Padding hides the length to some degree, but must not make a packet longer than the MTU.
-    let rounded = (count + ProtocolConstants.paddingMultiple - 1) & ~(ProtocolConstants.paddingMultiple - 1)
-    let padded = mtu > 0 ? Swift.max(count, Swift.min(rounded, mtu)) : rounded
-    if padded > count { (payload + count).initializeMemory(as: UInt8.self, repeating: 0, count: padded - count) }
-    TransportCipher.seal(payload, count: padded, counter: counter, key: pointee.key)
-    let header = payload - ProtocolConstants.transportHeader
-    header.storeBytes(of: MessageType.transport.littleEndian, as: UInt32.self)
-    header.storeBytes(of: pointee.remoteIndex.littleEndian, toByteOffset: TransportLayout.receiver, as: UInt32.self)
-    header.storeBytes(of: counter.littleEndian, toByteOffset: TransportLayout.counter, as: UInt64.self)
-    return padded + ProtocolConstants.transportOverhead
   }
 }
 

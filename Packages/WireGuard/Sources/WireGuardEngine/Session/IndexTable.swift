@@ -1,16 +1,19 @@
 /// A table from local indices to sessions: open addressing, at most half full. The indices are random, so they are their own hash. A sender
-/// can choose the index of a message, but not the contents of the table. The receiving section owns it.
+/// can choose the index of a message, but not the contents of the table. A receiving section owns it.
 struct IndexTable {
   private var slots: UnsafeMutablePointer<Slot>
   private var capacity: Int
   private(set) var count = 0
+  /// The number of lowest bits that all indices here have in common: those of the shard.
+  private let commonBits: Int
 
   private struct Slot {
     var index: UInt32 = 0
     var session: UnsafeMutablePointer<ReceivingSession>?
   }
 
-  init() {
+  init(commonBits: Int = 0) {
+    self.commonBits = commonBits
     capacity = 16
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: Slot(), count: capacity)
@@ -56,7 +59,7 @@ struct IndexTable {
   }
 
   @inline(__always)
-  private func home(_ index: UInt32) -> Int { Int(index) & (capacity - 1) }
+  private func home(_ index: UInt32) -> Int { Int(index >> UInt32(truncatingIfNeeded: commonBits)) & (capacity - 1) }
 
   @inline(__always)
   private func next(_ place: Int) -> Int { (place + 1) & (capacity - 1) }

@@ -5,14 +5,23 @@ struct SendingSession {
   let key: UnsafeRawPointer
   let localIndex: UInt32
   let remoteIndex: UInt32
-  /// The counter of the next message. Only the sending section increments it, so no number is used twice.
+  /// The counter of the next message. Only the sending section draws counters, so no number is used twice.
   var counter: UInt64 = 0
   let createdAt: UInt64
   let isInitiator: Bool
 
+  /// True if this many messages may be sent.
   @inline(__always)
-  func canSend(at now: UInt64) -> Bool {
-    elapsed(since: createdAt, at: now) < ProtocolConstants.rejectAfterTime && counter < ProtocolConstants.rejectAfterMessages
+  func canSend(_ count: Int = 1, at now: UInt64) -> Bool {
+    elapsed(since: createdAt, at: now) < ProtocolConstants.rejectAfterTime
+      && counter &+ UInt64(truncatingIfNeeded: count) <= ProtocolConstants.rejectAfterMessages
+  }
+
+  /// The first of so many counters, which are used for nothing else.
+  @inline(__always)
+  mutating func draw(_ count: Int) -> UInt64 {
+    defer { counter &+= UInt64(truncatingIfNeeded: count) }
+    return counter
   }
 
   @inline(__always)
@@ -34,8 +43,8 @@ struct ReceivingSession {
   var askedForRekey = false
 }
 
-/// A session as control sees it. It owns the keys and the memory of the send and receive states. Retire it from both sections before you
-/// release it.
+/// A session as control sees it. It owns the keys and the memory of the send and receive states. Retire it from both sections, and wait for
+/// the tickets in use (`Engine.awaitSealing`), before you release it.
 final class Session {
   let localIndex: UInt32
   let sending: UnsafeMutablePointer<SendingSession>
