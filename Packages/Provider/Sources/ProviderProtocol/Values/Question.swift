@@ -1,0 +1,41 @@
+/// A question to a person.
+public struct Question: Hashable, Sendable {
+  /// The kind of a question.
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// A password. The answer is a secret.
+    case password
+    /// A one-time code. The answer is a secret.
+    case code
+    /// A page to open, to sign in. The answer says that it was opened; the provider learns the rest from its server.
+    case url
+    /// A sentence to agree to.
+    case confirm
+
+    /// Whether the answer comes as a descriptor.
+    public var isSecret: Bool { self == .password || self == .code }
+  }
+
+  public var kind: Kind
+  /// What to ask, 4,096 bytes at most.
+  public var prompt: String
+  /// The page, `https` or `http`, for `url`; `nil` otherwise.
+  public var url: String?
+
+  public init(kind: Kind, prompt: String, url: String? = nil) {
+    self.kind = kind
+    self.prompt = prompt
+    self.url = url
+  }
+}
+
+/// What became of a question.
+public enum AnswerOutcome: String, Hashable, Sendable, CaseIterable {
+  /// A secret was given, the page was opened, or the person agreed.
+  case answered
+  /// The person said no.
+  case declined
+  /// No person can be asked.
+  case unavailable
+  /// The person did not answer in time.
+  case expired
+}

@@ -1,0 +1,142 @@
+internal import JSON
+internal import NetworkTypes
+public import ProviderProtocol
+public import RoamwardProvider
+
+/// SimpleTunnel's client for IP packets, as a provider. Insecure: see `SimpleTunnelMessage`.
+public final class SimpleTunnel: TunnelProvider {
+  /// From the connection to the server's answer.
+  static let patience = Duration.seconds(10)
+  /// Above this many unsent bytes no packets are read from the link.
+  static let mostUnsent = 262_144
+
+  private let host: ProviderHost
+  private var socket: (any OutsideSocket)?
+  private var flow: (any PacketFlow)?
+  private var frames = SimpleTunnelFrames()
+  private var identifier: UInt32 = 0
+  private var limit: ProviderTimer?
+  /// Why no packets are read from the link: the server said so, and the stream is full.
+  private var (isSuspended, isFull) = (false, false)
+
+  public init(host: ProviderHost) { self.host = host }
+
+  public func start(_ request: StartRequest) {
+    (socket, flow, limit, isSuspended, isFull) = (nil, nil, nil, false, false)
+    frames = SimpleTunnelFrames()
+    identifier = UInt32.random(in: 1...UInt32.max)
+    guard let server = request.options["server"]?.string.flatMap({ Endpoint($0) }) else {
+      return fail("invalid-options", "server is HOST:PORT", .person)
+    }
+    limit = host.after(Self.patience) { [weak self] in self?.fail("connect-timeout", "the server did not answer within 10 s", .time) }
+    host.connect(.tcp, to: server) { [weak self] result in
+      switch result {
+      case .success(let socket): self?.connected(socket)
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
+      }
+    }
+  }
+
+  public func stop(_ reason: StopReason) {
+    send(.close(.all))
+    host.stopped()
+  }
+
+  private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
+    host.fail(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help))
+  }
+
+  private func send(_ body: SimpleTunnelMessage.Body) {
+    if let frame = SimpleTunnelFrames.frame(SimpleTunnelMessage(identifier: identifier, body: body)) { socket?.send([frame]) }
+  }
+
+  private func connected(_ socket: any OutsideSocket) {
+    self.socket = socket
+    socket.receive { [weak self] input in
+      switch input {
+      case .data(let pieces): self?.received(Array(pieces.joined()))
+      case .ended(let reason): self?.fail("server-closed", "the connection ended: \(reason)", .time)
+      }
+    }
+    send(.open(.packets))
+  }
+
+  private func received(_ bytes: [UInt8]) {
+    do throws(SimpleTunnelFrames.Refusal) {
+      for message in try frames.receive(bytes) where message.identifier == identifier { take(message.body) }
+    } catch {
+      fail("server-error", "the server sent no message: \(error)", .nobody)
+    }
+  }
+
+  private func take(_ body: SimpleTunnelMessage.Body) {
+    switch body {
+    case .openResult(let result, let configuration): opened(result, configuration)
+    case .packets(let packets): flow?.writePackets(unchecked: packets)
+    case .suspend:
+      isSuspended = true
+      adjust()
+    case .resume:
+      isSuspended = false
+      adjust()
+    case .close: fail("server-closed", "the server closed the tunnel", .time)
+    case .dns: host.log(.notice, "simpletunnel", "the server sent the command dns (5), which is not implemented")
+    case .data, .open, .fetchConfiguration: break
+    }
+  }
+
+  private func opened(_ result: SimpleTunnelMessage.OpenResult, _ configuration: Configuration?) {
+    guard limit?.isCancelled == false else { return }
+    limit?.cancel()
+    switch result {
+    case .success: break
+    case .invalidParameter: return fail("invalid-parameter", "the server refuses the parameters of this client", .nobody)
+    case .noSuchHost: return fail("no-such-host", "the server knows no such host", .person)
+    case .refused: return fail("server-full", "the server refuses more clients: it has no free address", .time)
+    case .timeout: return fail("server-timeout", "the server waited in vain", .time)
+    case .internalError: return fail("server-error", "the server has an internal error", .time)
+    }
+    guard var settings = configuration?.settings else { return fail("no-address", "the server gave no address", .person) }
+    settings.remoteAddress = socket?.remote.address
+    host.apply(settings) { [weak self] result in
+      if case .failure(let refusal) = result { self?.fail(refusal.code, refusal.text, .person) }
+    }
+    host.openDevice { [weak self] result in
+      switch result {
+      case .success(let flow): self?.opened(flow)
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .nobody)
+      }
+    }
+  }
+
+  private func opened(_ flow: any PacketFlow) {
+    self.flow = flow
+    flow.readPackets { [weak self] packets in self?.forward(packets) }
+    adjust()
+    host.ready()
+  }
+
+  /// Up to 32 packets and 128 KiB a message. The server takes no packet above 8,192 bytes.
+  private func forward(_ packets: [Packet]) {
+    var batch: [[UInt8]] = []
+    var size = 0
+    for packet in packets where packet.bytes.count <= SimpleTunnelMessage.longestPacket {
+      if batch.count == SimpleTunnelMessage.mostPackets || size + packet.bytes.count > SimpleTunnelFrames.longest - 2048 {
+        send(.packets(batch))
+        (batch, size) = ([], 0)
+      }
+      batch.append(packet.bytes)
+      size += packet.bytes.count
+    }
+    if !batch.isEmpty { send(.packets(batch)) }
+    guard let socket, socket.unsentBytes > Self.mostUnsent, !isFull else { return }
+    isFull = true
+    adjust()
+    socket.whenDrained { [weak self] in
+      self?.isFull = false
+      self?.adjust()
+    }
+  }
+
+  private func adjust() { if isSuspended || isFull { flow?.pauseReading() } else { flow?.resumeReading() } }
+}
