@@ -1,0 +1,146 @@
+package import JSON
+package import NameServer
+package import NetworkTypes
+
+/// Limits of the messages between the agent and `roamward-names`.
+package enum NameLimits {
+  /// Listening sockets.
+  package static let listeners = 64
+  /// Sockets to name servers, in all pools.
+  package static let upstreams = 1024
+  /// Domains of one message: with the longest names it has less than 64 KiB.
+  package static let domains = 240
+}
+
+/// A message from the agent to `roamward-names`.
+package enum NameOrder: Hashable, Sendable, Codable {
+  /// A listening socket for clients: attached. UDP, or TCP. `address`: what it is bound to. `isCapturing`: its questions were redirected.
+  case listener(number: UInt16, address: AddressText, isStream: Bool, isCapturing: Bool)
+  /// A bound UDP socket for questions to name servers: attached. It is used when a pool has it. Its number is one that no other socket has.
+  case upstream(number: UInt16)
+  /// Closes a listening socket.
+  case close(number: UInt16)
+  /// Replaces the sockets of a pool. Those that are in no pool any more are closed.
+  case pool(number: UInt16, v4: [UInt16], v6: [UInt16])
+  /// The first part of a configuration.
+  case rules(NameRules)
+  /// Domains of a disposition of the last `rules`; at most `NameLimits.domains`.
+  case domains(disposition: UInt16, names: [String])
+  /// Uses the configuration that was sent. Answered by `applied`.
+  case apply
+  /// The state of a trigger's tunnel.
+  case state(trigger: Int, state: TriggerState)
+  /// The answer to `stream`: a connected or connecting TCP socket, attached, or the reason why there is none.
+  case stream(number: UInt32, trouble: String?)
+  /// The answer to `origin`: the server that the question was sent to; `nil`: it cannot be found out.
+  case origin(number: UInt32, address: AddressText?, port: UInt16)
+  /// Answered by `counters`.
+  case count
+}
+
+/// A message from `roamward-names` to the agent.
+package enum NameReport: Hashable, Sendable, Codable {
+  /// The first message: it is confined, or the reason why it is not and ends.
+  case hello(trouble: String?)
+  /// A client asks for a name whose tunnel is down: it is to be started. `address` and `port` are the client's, `listener` is the socket at
+  /// which it asked: by these the agent finds the program.
+  case start(trigger: Int, name: String, type: UInt16, listener: UInt16, address: AddressText, port: UInt16, isStream: Bool)
+  /// It needs a TCP socket of the pool's kind, connected to this name server.
+  case stream(number: UInt32, pool: UInt16, address: AddressText, port: UInt16)
+  /// It needs the server that a captured question was sent to. `address` and `port` are the client's, `listener` is the socket at which the
+  /// question arrived.
+  case origin(number: UInt32, listener: UInt16, address: AddressText, port: UInt16, isStream: Bool)
+  /// The answer to `apply`: the reason why the configuration was left out; `nil`: it is in use.
+  case applied(fault: String?)
+  /// The answer to `count`. Bytes of the cache and the rules, nearly.
+  case counters(NameServerCounters, held: Int, open: Int, cacheBytes: Int, ruleBytes: Int)
+}
+
+/// A configuration without its domains.
+package struct NameRules: Hashable, Sendable, Codable {
+  package struct Group: Hashable, Sendable, Codable {
+    package struct Server: Hashable, Sendable, Codable {
+      package var address: AddressText
+      package var port: UInt16
+    }
+
+    package var servers: [Server]
+    package var pool: UInt16
+    package var longestTTL: UInt32?
+    package var blocked: [PrefixText]
+  }
+
+  /// As the agent's number for the network; its bits are those of `NameServerConfiguration.network`.
+  package var network: Int64
+  package var groups: [Group]
+  package var triggers: [Trigger]
+  package var dispositions: [Disposition]
+  package var rest: Disposition
+  package var answersCanary: Bool
+  package var passing: Passing?
+  /// The number of domains that follow; more are possible.
+  package var domainCount: Int
+
+  /// Everything of a configuration but its domains.
+  package init(_ configuration: NameServerConfiguration) {
+    network = Int64(bitPattern: configuration.network)
+    groups = configuration.groups.map { group in
+      Group(
+        servers: group.servers.map { Group.Server(address: AddressText($0.address), port: $0.port) }, pool: group.pool,
+        longestTTL: group.longestTTL, blocked: group.blocked.map { PrefixText($0) })
+    }
+    triggers = configuration.triggers
+    dispositions = configuration.dispositions
+    rest = configuration.rest
+    answersCanary = configuration.answersCanary
+    passing = configuration.passing
+    domainCount = configuration.domains.count
+  }
+
+  /// The configuration, with these domains.
+  package func configuration(_ domains: DomainMap) -> NameServerConfiguration {
+    NameServerConfiguration(
+      network: UInt64(bitPattern: network),
+      groups: groups.map { group in
+        UpstreamGroup(
+          servers: group.servers.map { Upstream($0.address.value, port: $0.port) }, pool: group.pool, longestTTL: group.longestTTL,
+          blocked: group.blocked.map(\.value))
+      }, triggers: triggers, dispositions: dispositions, domains: domains, rest: rest, answersCanary: answersCanary, passing: passing)
+  }
+}
+
+/// An address, as text in JSON.
+package struct AddressText: Hashable, Sendable, CodedAsText {
+  package static let expected = "an IP address"
+  package static let schema: JSON = ["type": "string"]
+  package static let sample = AddressText(IPAddress(v4: 0))
+
+  package let value: IPAddress
+
+  package init(_ value: IPAddress) { self.value = value }
+
+  package init?(_ text: String) {
+    guard let value = IPAddress(text) else { return nil }
+    self.value = value
+  }
+
+  package var description: String { value.description }
+}
+
+/// A prefix, as text in JSON.
+package struct PrefixText: Hashable, Sendable, CodedAsText {
+  package static let expected = "a prefix"
+  package static let schema: JSON = ["type": "string"]
+  package static let sample = PrefixText(.everything(.v4))
+
+  package let value: IPPrefix
+
+  package init(_ value: IPPrefix) { self.value = value }
+
+  package init?(_ text: String) {
+    guard let value = IPPrefix(text) else { return nil }
+    self.value = value
+  }
+
+  package var description: String { value.description }
+}

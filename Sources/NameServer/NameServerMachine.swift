@@ -1,0 +1,367 @@
+package import NetworkTypes
+
+/// The name server without IO: questions, answers, states of tunnels and the time go in; messages and requests come out. It is total and
+/// deterministic: `random` is its only source of chance.
+///
+/// Every valid question gets exactly one response, within 5 s of its arrival as long as `expire` is called at `nextDeadline`.
+package struct NameServerMachine: Sendable {
+  package private(set) var counters = NameServerCounters()
+  private var configuration = NameServerConfiguration()
+  private var pools: [UInt16: SocketPool] = [:]
+  private var filters: [PrefixFilter] = []
+  /// The group of the cache that a group's answers are in; a new one forgets them.
+  private var partitions: [UInt32] = []
+  private var lastPartition: UInt32 = 0
+  private var progress: [TriggerProgress] = []
+  private var holdTable = HoldTable()
+  private var forwarder: ForwardMachine
+  private var cache = AnswerCache()
+  private var origins = OriginTable()
+  /// The cache's groups of servers that programs asked, in no group of the configuration.
+  private var askedPartitions: [Upstream: UInt32] = [:]
+  private static let mostAskedPartitions = 256
+  private let seed: UInt64
+
+  /// - Parameter random: unpredictable values, of all 64 bits.
+  package init(random: @escaping @Sendable () -> UInt64) {
+    forwarder = ForwardMachine(random: random)
+    seed = random()
+  }
+
+  /// The moment at which `expire` is to be called; `nil`: nothing is open.
+  package var nextDeadline: Moment? {
+    [holdTable.nextDeadline, forwarder.nextDeadline, origins.nextDeadline].compactMap { $0 }.min()
+  }
+
+  /// Questions that wait for a tunnel, and those that servers are asked.
+  package var held: Int { holdTable.count }
+  package var open: Int { forwarder.count + origins.count }
+
+  /// Heap bytes of the cache and the rules, nearly.
+  package var memory: (cache: Int, rules: Int) { (cache.memory, configuration.domains.memory) }
+}
+
+// Inputs of the agent.
+extension NameServerMachine {
+  /// Applies a configuration. Triggers of the same name keep their states; open questions are treated anew, by their original times. A
+  /// configuration with a `fault` is left out; the fault is returned.
+  package mutating func configure(_ new: NameServerConfiguration, at now: Moment, _ out: inout Outbox) -> String? {
+    if let fault = new.fault { return fault }
+    let states = Dictionary(zip(configuration.triggers.map(\.name), progress)) { first, _ in first }
+    let questions = takeBackAll(&out)
+    progress = new.triggers.map { states[$0.name] ?? TriggerProgress() }
+    if new.network != configuration.network || new.groups != configuration.groups {
+      cache.removeAll()
+      partitions = new.groups.map { _ in newPartition() }
+      filters = new.groups.map { PrefixFilter($0.blocked) }
+      askedPartitions = [:]
+    }
+    configuration = new
+    forwarder.set(new.groups, pools)
+    for question in questions { dispatch(question, at: now, &out) }
+    return nil
+  }
+
+  /// Replaces the sockets of a pool. Open questions of the former ones are asked again.
+  package mutating func setPool(_ number: UInt16, _ pool: SocketPool, at now: Moment, _ out: inout Outbox) {
+    let questions = forwarder.takeBack(where: { _ in true }, &out)
+    pools[number] = pool
+    forwarder.set(configuration.groups, pools)
+    for question in questions { dispatch(question, at: now, &out) }
+  }
+
+  /// Takes the state of a trigger's tunnel.
+  package mutating func setState(_ state: TriggerState, of trigger: Int, at now: Moment, _ out: inout Outbox) {
+    guard progress.indices.contains(trigger) else { return }
+    let wasConnected = progress[trigger].isConnected
+    progress[trigger].become(state, at: now)
+    let group = configuration.triggers[trigger].group
+    if wasConnected != (state == .connected) { partitions[group] = newPartition() }
+    switch state {
+    case .connected:
+      for question in holdTable.release(trigger) { dispatch(question, at: now, &out) }
+    case .failed:
+      for question in holdTable.release(trigger) { fail(question, .noReachableAuthority, trigger, &out) }
+      fallthrough
+    case .down, .starting:
+      guard wasConnected else { return }
+      for question in forwarder.takeBack(where: { $0.group == group }, &out) { dispatch(question, at: now, &out) }
+    }
+  }
+
+  private mutating func takeBackAll(_ out: inout Outbox) -> [Question] {
+    (forwarder.takeBack(where: { _ in true }, &out) + holdTable.releaseAll() + origins.takeAll()).sorted { $0.arrival < $1.arrival }
+  }
+
+  private mutating func newPartition() -> UInt32 {
+    lastPartition &+= 1
+    return lastPartition
+  }
+}
+
+// Questions.
+extension NameServerMachine {
+  /// Takes a message of a client.
+  package mutating func receive(_ message: Span<UInt8>, from client: Client, at now: Moment, _ out: inout Outbox) {
+    counters.questions += 1
+    let outline: QuestionOutline
+    do throws(QuestionOutline.Fault) { outline = try QuestionOutline(message) } catch {
+      counters.malformedQuestions += 1
+      guard case .code(let code) = error else { return }
+      counters.responses += 1
+      let flags = message.word16(2)
+      return out.reply(to: client) {
+        Responses.append(to: &$0, id: message.word16(0), flags: flags, code: code, question: message, 0..<0, edns: nil)
+      }
+    }
+    if let code = outline.unsupported {
+      counters.responses += 1
+      return out.reply(to: client) {
+        Responses.append(
+          to: &$0, id: outline.id, flags: outline.flags, code: code, question: message, outline.range, edns: outline.edns)
+      }
+    }
+    let text = NameText(message, at: MessageFormat.header)
+    let name = text.bytes.span.extracting(0..<text.count)
+    if configuration.isCanary(name) {
+      counters.responses += 1
+      return out.reply(to: client) {
+        Responses.append(
+          to: &$0, id: outline.id, flags: outline.flags, code: ResponseCode.noSuchName, question: message, outline.range, edns: outline.edns
+        )
+      }
+    }
+    let disposition = configuration.disposition(of: name)
+    let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
+    if let group = group(of: disposition), group != configuration.passing?.from || client.asked == .system {
+      let isCached = cache.find(key, message, outline.range, partition: partitions[group], at: now) { answer, age in
+        out.reply(to: client) {
+          Responses.append(
+            answer, to: &$0, id: outline.id, flags: outline.flags, question: message, outline.range, edns: outline.edns,
+            limit: QuestionKey.limit(of: client, outline.edns), age: age)
+        }
+      }
+      if isCached {
+        counters.cached += 1
+        counters.responses += 1
+        return
+      }
+    }
+    treat(Question(message, outline, from: client, at: now), key, by: disposition, at: now, &out)
+  }
+
+  /// The group that is asked first, if any is.
+  private func group(of disposition: Disposition) -> Int? {
+    switch disposition {
+    case .forward(let group): group
+    case .connectAlways(let trigger): progress[trigger].isConnected ? configuration.triggers[trigger].group : nil
+    case .connectIfNeeded(let trigger, let first): progress[trigger].isConnected ? configuration.triggers[trigger].group : first
+    case .refuse: nil
+    }
+  }
+
+  /// Treats a question that was open before the state changed.
+  private mutating func dispatch(_ question: Question, at now: Moment, _ out: inout Outbox) {
+    let text = NameText(question.wire.span, at: 0)
+    let disposition = configuration.disposition(of: text.bytes.span.extracting(0..<text.count))
+    treat(question, QuestionKey(question, seed: seed), by: disposition, at: now, &out)
+  }
+
+  private mutating func treat(
+    _ question: Question, _ key: QuestionKey, by disposition: Disposition, at now: Moment, _ out: inout Outbox
+  ) {
+    switch disposition {
+    case .forward(let group):
+      if let passing = configuration.passing, passing.from == group { return pass(question, key, passing, at: now, &out) }
+      ask(question, key, ForwardedQuery.Purpose(group: group), at: now, &out)
+    case .connectAlways(let trigger) where progress[trigger].isConnected,
+      .connectIfNeeded(let trigger, _) where progress[trigger].isConnected:
+      ask(question, key, ForwardedQuery.Purpose(group: configuration.triggers[trigger].group), at: now, &out)
+    case .connectAlways(let trigger): hold(question, for: trigger, at: now, &out)
+    case .connectIfNeeded(let trigger, let first):
+      ask(question, key, ForwardedQuery.Purpose(group: first, fallback: trigger), at: now, &out)
+    case .refuse:
+      counters.refused += 1
+      fail(question, .noReachableAuthority, nil, &out)
+    }
+  }
+
+  private mutating func ask(
+    _ question: Question, _ key: QuestionKey, _ purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox
+  ) {
+    let (acceptance, finished) = forwarder.ask(question, key, for: purpose, at: now, &out, &counters)
+    switch acceptance {
+    case .sent: if let finished { finish(finished, at: now, &out) }
+    case .joined: counters.joined += 1
+    case .full:
+      counters.overflowed += 1
+      fail(question, .noReachableAuthority, nil, &out)
+    }
+  }
+
+  /// Passes on a question that belongs to no tunnel: to the network's servers, or to the one that the program asked.
+  private mutating func pass(_ question: Question, _ key: QuestionKey, _ passing: Passing, at now: Moment, _ out: inout Outbox) {
+    var purpose = ForwardedQuery.Purpose(group: passing.from)
+    switch question.client.asked {
+    case .system: break
+    case .captured:
+      guard let number = origins.add(question, at: now) else {
+        counters.overflowed += 1
+        return fail(question, .noReachableAuthority, nil, &out)
+      }
+      return out.request(.origin(number: number, client: question.client))
+    case .server(let server):
+      if !configuration.groups[passing.from].servers.contains(server) {
+        purpose = ForwardedQuery.Purpose(group: passing.by, server: server)
+      }
+      if answerFromCache(question, key, purpose, at: now, &out) { return }
+    }
+    ask(question, key, purpose, at: now, &out)
+  }
+
+  /// Takes the server that a captured question was sent to; `nil`: it cannot be found out, and the network's servers are asked.
+  package mutating func setOrigin(_ server: Upstream?, of number: UInt32, at now: Moment, _ out: inout Outbox) {
+    if let question = origins.take(number) { take(question, askedOf: server, at: now, &out) }
+  }
+
+  private mutating func take(_ question: Question, askedOf server: Upstream?, at now: Moment, _ out: inout Outbox) {
+    var question = question
+    question.client.asked = server.map { .server($0) } ?? .system
+    dispatch(question, at: now, &out)
+  }
+
+  private mutating func answerFromCache(
+    _ question: Question, _ key: QuestionKey, _ purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox
+  ) -> Bool {
+    let whole = 0..<question.wire.count
+    let isCached = cache.find(key, question.wire.span, whole, partition: partition(of: purpose), at: now) { answer, age in
+      out.reply(to: question.client) {
+        Responses.append(
+          answer, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, whole, edns: question.edns,
+          limit: question.limit, age: age)
+      }
+    }
+    if isCached {
+      counters.cached += 1
+      counters.responses += 1
+    }
+    return isCached
+  }
+
+  private mutating func partition(of purpose: ForwardedQuery.Purpose) -> UInt32 {
+    guard let server = purpose.server else { return partitions[purpose.group] }
+    if let known = askedPartitions[server] { return known }
+    if askedPartitions.count >= Self.mostAskedPartitions { askedPartitions = [:] }
+    let new = newPartition()
+    askedPartitions[server] = new
+    return new
+  }
+
+  private mutating func hold(_ question: Question, for trigger: Int, at now: Moment, _ out: inout Outbox) {
+    guard !progress[trigger].isRefused(at: now) else {
+      counters.refused += 1
+      return fail(question, .noReachableAuthority, trigger, &out)
+    }
+    let (verdict, evicted) = holdTable.hold(question, for: trigger, at: now)
+    counters.evicted += UInt64(evicted.count)
+    for question in evicted { fail(question, .noReachableAuthority, trigger, &out) }
+    guard verdict == .held else {
+      counters.expired += 1
+      return fail(question, .noReachableAuthority, trigger, &out)
+    }
+    counters.held += 1
+    guard progress[trigger].needsRequest(at: now) else { return }
+    out.request(.start(trigger: trigger, name: question.nameText, type: question.type, client: question.client))
+  }
+
+  /// The failing response: the application may try again, and caches nothing.
+  private mutating func fail(_ question: Question, _ reason: ExtendedError, _ trigger: Int?, _ out: inout Outbox) {
+    counters.responses += 1
+    let text = trigger.map { "\(configuration.triggers[$0].name) is not connected" } ?? ""
+    out.reply(to: question.client) {
+      Responses.append(
+        to: &$0, id: question.id, flags: question.flags, code: ResponseCode.serverFailure, question: question.wire.span,
+        0..<question.wire.count, edns: question.edns, reason: reason, text: text)
+    }
+  }
+}
+
+// Answers, and the time.
+extension NameServerMachine {
+  /// Takes a datagram that arrived at a socket for name servers.
+  package mutating func receive(
+    _ message: Span<UInt8>, at socket: UInt16, from address: IPAddress, port: UInt16, at now: Moment, _ out: inout Outbox
+  ) {
+    let finished = forwarder.receive(message, at: socket, from: Upstream(address, port: port), at: now, &out, &counters)
+    if let finished { finish(finished, at: now, &out) }
+  }
+
+  /// Takes the message that arrived on a connection; `nil`: there is no connection, or it has ended.
+  package mutating func receive(_ message: Span<UInt8>, onStream number: UInt32, at now: Moment, _ out: inout Outbox) {
+    if let finished = forwarder.receive(stream: number, message, at: now, &out, &counters) { finish(finished, at: now, &out) }
+  }
+
+  /// A connection could not be made, or has ended without an answer.
+  package mutating func streamFailed(_ number: UInt32, at now: Moment, _ out: inout Outbox) {
+    if let finished = forwarder.receive(stream: number, nil, at: now, &out, &counters) { finish(finished, at: now, &out) }
+  }
+
+  /// The kernel did not take a datagram.
+  package mutating func undelivered(_ datagram: Outbox.Datagram, at now: Moment) {
+    forwarder.undelivered(datagram.socket, datagram.id, at: now)
+  }
+
+  /// Does what is due.
+  package mutating func expire(at now: Moment, _ out: inout Outbox) {
+    for finished in forwarder.expire(at: now, &out, &counters) { finish(finished, at: now, &out) }
+    for question in origins.expire(at: now) { take(question, askedOf: nil, at: now, &out) }
+    guard let next = holdTable.nextDeadline, next <= now else { return }
+    for (question, trigger) in holdTable.expire(at: now) {
+      counters.expired += 1
+      fail(question, .noReachableAuthority, trigger, &out)
+    }
+  }
+
+  private mutating func finish(_ finished: ForwardMachine.Finished, at now: Moment, _ out: inout Outbox) {
+    let query = finished.query
+    let group = query.purpose.group
+    switch finished.result {
+    case .failure(let reason):
+      if let trigger = query.purpose.fallback { return goOn(query, with: trigger, at: now, &out) }
+      counters.unanswered += UInt64(query.askers.count)
+      for question in query.askers { fail(question, reason, nil, &out) }
+    case .answer(var answer):
+      guard let outline = AnswerOutline(answer.span) else { return }
+      let filter = filters[group]
+      let isBlocked = !filter.isEmpty && AnswerAddresses.contains(answer.span, outline) { filter.contains($0) }
+      if isBlocked { counters.blocked += 1 }
+      if let trigger = query.purpose.fallback, isBlocked || outline.code != ResponseCode.noError {
+        return goOn(query, with: trigger, at: now, &out)
+      }
+      if isBlocked {
+        for question in query.askers { fail(question, .blocked, nil, &out) }
+        return
+      }
+      // A refusal makes programs ask the next server of their list, which may not be permitted for the name.
+      if outline.code == ResponseCode.refused {
+        answer.set(word16: answer.span.word16(2) & ~HeaderFlags.code | ResponseCode.serverFailure, at: 2)
+      }
+      cache.store(answer.span, outline, query.key, partition: partition(of: query.purpose), at: now)
+      counters.responses += UInt64(query.askers.count)
+      for question in query.askers {
+        out.reply(to: question.client) {
+          Responses.append(
+            answer.span, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, 0..<question.wire.count,
+            edns: question.edns, limit: question.limit)
+        }
+      }
+    }
+  }
+
+  /// The first group does not know the name: its tunnel does, once it is connected.
+  private mutating func goOn(_ query: ForwardedQuery, with trigger: Int, at now: Moment, _ out: inout Outbox) {
+    for question in query.askers {
+      treat(question, query.key, by: .connectAlways(trigger: trigger), at: now, &out)
+    }
+  }
+}

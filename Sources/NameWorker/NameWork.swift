@@ -1,0 +1,293 @@
+internal import Glibc
+package import LinuxIO
+internal import NameProtocol
+internal import NameServer
+internal import NetworkTypes
+internal import ProcessConfinement
+
+/// The work of `roamward-names`: a name server on sockets that the agent passes in, without privileges.
+package final class NameWork {
+  /// The system user that it switches to: the engine's.
+  package static let user = "roamward-wireguard"
+  private static let descriptors = 2048
+  /// A million domains need 40 MB, and while they grow twice that.
+  private static let memory = 256 << 20
+
+  let loop: DescriptorLoop
+  let channel: MessageChannel
+  var machine: NameServerMachine
+  var out = Outbox()
+  var listeners: [UInt16: Listener] = [:]
+  var upstreams: UpstreamSockets
+  var pools: [UInt16: SocketPool] = [:]
+  var clients = ClientStreams()
+  var servers = ServerStreams()
+  var draft: (rules: NameRules, domains: DomainMap)?
+  private var batch = DatagramBatch()
+  private var sender = DatagramSender()
+  /// Reports that the agent has not taken yet.
+  private var reports: [[UInt8]] = []
+  private var alarm: (at: Moment, source: DescriptorLoop.Source)?
+  private var sweep: DescriptorLoop.Source?
+  private var resend: DescriptorLoop.Source?
+  private var later: DescriptorLoop.Source?
+  private var paused: Set<UInt32> = []
+  private var reading: DescriptorLoop.Source?
+  private var answering: DescriptorLoop.Source?
+
+  struct Listener {
+    let file: FileDescriptor
+    let address: IPAddress
+    let isStream: Bool
+    let isCapturing: Bool
+    let source: DescriptorLoop.Source
+  }
+
+  private init(_ channel: MessageChannel) throws(SystemError) {
+    self.channel = channel
+    loop = try DescriptorLoop()
+    upstreams = try UpstreamSockets()
+    let random = RandomSource()
+    machine = NameServerMachine { random.next() }
+    // jansson reads a seed from a file with the first object.
+    _ = try? NameOrder(NameOrder.apply.bytes)
+  }
+
+  /// Takes the agent's channel, confines itself, and works until the channel closes. Errors are reported to the agent too.
+  package static func run() throws(SystemError) {
+    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
+    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
+    let channel = MessageChannel(file)
+    do throws(SystemError) {
+      let work = try NameWork(channel)
+      try confine(withParent: true)
+      try work.serve()
+    } catch {
+      try? channel.send(NameReport.hello(trouble: error.description).bytes)
+      throw error
+    }
+  }
+
+  /// Confines itself as for the agent, and ends: tests whether that is possible here.
+  package static func check() throws(SystemError) { try confine(withParent: false) }
+
+  private static func confine(withParent: Bool) throws(SystemError) {
+    try Confinement.giveUpPrivileges(becoming: user)
+    if withParent { try Confinement.endWithParent() }
+    let filter = try NameFilter.filter()
+    try Confinement.limit(descriptors: descriptors, memory: memory)
+    let result = filter.load()
+    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
+  }
+
+  private func serve() throws(SystemError) {
+    reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveOrders() }
+    answering = try loop.whenReadable(upstreams.poller.number) { [weak self] in self?.receiveAnswers() }
+    try channel.send(NameReport.hello(trouble: nil).bytes)
+    _ = try loop.run()
+  }
+
+  /// At most so many at once: clients wait meanwhile.
+  private func receiveOrders() {
+    for _ in 0..<64 {
+      do {
+        switch try channel.receive(takesDescriptors: true) {
+        case .nothing: return
+        case .ended: return loop.stop()
+        case .message(let bytes, let passed): take(try NameOrder(bytes), passed)
+        }
+      } catch {
+        // An agent of another version: the hello has reported it.
+        return loop.stop()
+      }
+    }
+  }
+
+  func report(_ report: NameReport) {
+    guard reports.count < 1024 else { return }
+    reports.append(report.bytes)
+    sendReports()
+  }
+
+  private func sendReports() {
+    resend = nil
+    while let first = reports.first {
+      do throws(SystemError) { try channel.send(first) } catch {
+        guard error.code == EAGAIN else { return loop.stop() }
+        resend = try? loop.at(.now + .milliseconds(20)) { [weak self] in self?.sendReports() }
+        return
+      }
+      reports.removeFirst()
+    }
+  }
+}
+
+// Datagrams.
+extension NameWork {
+  func receiveQuestions(at number: UInt16) {
+    guard let listener = listeners[number] else { return }
+    batch.receive(from: listener.file)
+    let now = Moment.now
+    batch.forEach { message, address, port in
+      machine.receive(message, from: client(address, port, at: number, listener, .datagram), at: now, &out)
+    }
+    flush(at: now)
+  }
+
+  /// Takes answers of all sockets that have some, so that the replies to clients go together.
+  func receiveAnswers() {
+    let now = Moment.now
+    for (number, file) in upstreams.ready() {
+      batch.receive(from: file, atMost: 8)
+      batch.forEach { message, address, port in machine.receive(message, at: number, from: address, port: port, at: now, &out) }
+    }
+    flush(at: now)
+  }
+
+  func client(_ address: IPAddress, _ port: UInt16, at number: UInt16, _ listener: Listener, _ transport: Client.Transport) -> Client {
+    // The kernel takes a packet from one of its own addresses only from this host.
+    Client(
+      listener: number, address: address, port: port, transport: transport,
+      isLocal: address.isLoopback || listener.address.isLoopback || address == listener.address,
+      asked: listener.isCapturing ? .captured : .system)
+  }
+
+  /// Carries out the effects of an input, and sets the alarm.
+  func flush(at now: Moment) {
+    for _ in 0..<8 {
+      guard !out.isEmpty else { break }
+      sendReplies()
+      let isComplete = sendQuestions(at: now)
+      let requests = out.requests
+      out.removeAll()
+      for request in requests { carryOut(request, at: now) }
+      if !isComplete { machine.expire(at: now, &out) }
+    }
+    setAlarm()
+  }
+
+  private func sendReplies() {
+    var listener: UInt16?
+    for reply in out.replies {
+      if case .stream(let number) = reply.client.transport {
+        if clients.send(out.bytes[reply.range], on: number) { paused.insert(number) }
+        continue
+      }
+      if listener != reply.client.listener || sender.isFull {
+        if let listener, let file = listeners[listener]?.file { sender.send(out.bytes, by: file) }
+        listener = reply.client.listener
+      }
+      sender.add(reply.range, to: reply.client.address, reply.client.port)
+    }
+    if let listener, let file = listeners[listener]?.file { sender.send(out.bytes, by: file) }
+    sender.forget()
+    guard !paused.isEmpty, later == nil else { return }
+    later = try? loop.at(.now) { [weak self] in self?.goOn() }
+  }
+
+  /// Takes questions that waited for answers to others on their connections.
+  private func goOn() {
+    later = nil
+    let numbers = paused
+    paused = []
+    for number in numbers { exchange(withClient: number) }
+  }
+
+  /// Returns whether the kernel took all.
+  private func sendQuestions(at now: Moment) -> Bool {
+    var isComplete = true
+    var start = 0
+    while start < out.datagrams.count {
+      let socket = out.datagrams[start].socket
+      var end = start
+      while end < out.datagrams.count, out.datagrams[end].socket == socket, !sender.isFull {
+        let datagram = out.datagrams[end]
+        sender.add(datagram.range, to: datagram.address, datagram.port)
+        end += 1
+      }
+      if let file = upstreams[socket] {
+        sender.send(out.bytes, by: file) { place in
+          machine.undelivered(out.datagrams[start + place], at: now)
+          isComplete = false
+        }
+      }
+      sender.forget()
+      start = end
+    }
+    return isComplete
+  }
+
+  private func carryOut(_ request: Outbox.Request, at now: Moment) {
+    switch request {
+    case .start(let trigger, let name, let type, let client):
+      report(
+        .start(
+          trigger: trigger, name: name, type: type, listener: client.listener, address: AddressText(client.address), port: client.port,
+          isStream: client.transport != .datagram))
+    case .openStream(let number, let pool, let address, let port, let message):
+      servers.expect(number, message)
+      report(.stream(number: number, pool: pool, address: AddressText(address), port: port))
+    case .closeStream(let number): servers.close(number)
+    case .origin(let number, let client):
+      report(
+        .origin(
+          number: number, listener: client.listener, address: AddressText(client.address), port: client.port,
+          isStream: client.transport != .datagram))
+    }
+  }
+
+  func setAlarm() {
+    guard let next = machine.nextDeadline, alarm.map({ next < $0.at }) ?? true else { return }
+    alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
+  }
+
+  private func ring() {
+    alarm = nil
+    let now = Moment.now
+    machine.expire(at: now, &out)
+    flush(at: now)
+    setAlarm()
+  }
+}
+
+// Connections.
+extension NameWork {
+  func acceptClients(at number: UInt16) {
+    guard let listener = listeners[number] else { return }
+    for _ in 0..<16 {
+      guard let file = try? listener.file.accept() else { return }
+      guard let (address, port) = remoteAddress(of: file) else { continue }
+      let client = client(address, port, at: number, listener, .datagram)
+      clients.add(file, client, on: loop) { [weak self] in self?.exchange(withClient: $0) }
+      setSweep()
+    }
+  }
+
+  func exchange(withClient number: UInt32) {
+    let now = Moment.now
+    var messages: [[UInt8]] = []
+    let client = clients.exchange(number) { messages.append($0) }
+    if let client { for message in messages { machine.receive(message.span, from: client, at: now, &out) } }
+    flush(at: now)
+  }
+
+  func exchange(withServer number: UInt32) {
+    let now = Moment.now
+    switch servers.exchange(number) {
+    case .nothing: return
+    case .message(let message): machine.receive(message.span, onStream: number, at: now, &out)
+    case .failed: machine.streamFailed(number, at: now, &out)
+    }
+    flush(at: now)
+  }
+
+  /// Looks for connections without progress once a second, while there is any.
+  func setSweep() {
+    guard sweep == nil, !clients.isEmpty else { return }
+    sweep = try? loop.at(.now + .seconds(1)) { [weak self] in
+      self?.sweep = nil
+      self?.clients.removeStuck(at: .now)
+      self?.setSweep()
+    }
+  }
+}
