@@ -18,6 +18,7 @@ package struct AppliedState: Sendable {
   private var links: [String: Settings] = [:]
   private var rules: Set<RoutingRule> = []
   private var firewallDigest: String?
+  private var captureDigest: String?
   /// The wanted firewall table with its digest, which is computed once.
   private var wantedFirewall: (table: FirewallTable, digest: String)?
   /// The wanted routes, and their difference from the applied ones: a tunnel may have a hundred thousand.
@@ -37,6 +38,7 @@ package struct AppliedState: Sendable {
     rules = Set(kernel.ownRules)
     staleRoutes = Set(kernel.ownRoutes.map(\.alive))
     if case .table(let digest, _, _) = observed.firewall { firewallDigest = digest }
+    if case .table(let digest, _, _) = observed.nameCapture { captureDigest = digest }
   }
 
   /// Records a step that has succeeded.
@@ -61,7 +63,11 @@ package struct AppliedState: Sendable {
     case .removeRule(let rule): rules.remove(rule)
     case .replaceFirewall(let table): firewallDigest = digest(of: table)
     case .removeFirewall: firewallDigest = nil
-    case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord: break
+    case .setNameCapture(let capture): captureDigest = capture.digest
+    case .removeNameCapture: captureDigest = nil
+    case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord, .setNameServer,
+      .stopNameServer:
+      break
     }
   }
 
@@ -73,18 +79,19 @@ package struct AppliedState: Sendable {
     let wanted = Set(desired.rules)
     rules = rules.intersection(wanted.union(present)).union(wanted.intersection(present))
     followFirewall(observed.firewall, desired.firewall)
+    followCapture(observed.nameCapture, desired.nameCapture)
     followLinks(observed, desired)
   }
 
   private mutating func followRoutes(_ kernel: KernelState, _ wanted: [Route]) {
     guard wanted != wantedRoutes else { return }
-    let (missing, others) = difference(from: kernel.ownRoutes, to: wanted)
-    let before = missing.isEmpty && others.isEmpty ? nil : RouteIndex(wantedRoutes)
+    let difference = RouteDifference(from: kernel.ownRoutes, to: wanted)
+    let before = difference.missing.isEmpty && difference.stale.isEmpty ? nil : RouteIndex(wantedRoutes)
     let wasMade = { [unmadeRoutes, staleRoutes] (route: Route) in
       before?.place(of: route) == nil ? staleRoutes.contains(route) : !unmadeRoutes.contains(route)
     }
-    let unmade = Set(missing.filter { !wasMade($0) })
-    let stale = Set(others.lazy.map(\.alive).filter(wasMade))
+    let unmade = Set(difference.missing.filter { !wasMade($0) })
+    let stale = Set(difference.stale.lazy.map(\.alive).filter(wasMade))
     (wantedRoutes, unmadeRoutes, staleRoutes) = (wanted, unmade, stale)
   }
 
@@ -97,6 +104,14 @@ package struct AppliedState: Sendable {
       if firewallDigest == wanted { return }
     }
     if firewallDigest != present { firewallDigest = nil }
+  }
+
+  private mutating func followCapture(_ observed: ObservedFirewall, _ desired: NameCapture?) {
+    var present: String?
+    if case .table(let digest, _, _) = observed { present = digest }
+    let wanted = desired?.digest
+    if let desired, observed.isSatisfied(by: desired) { captureDigest = wanted }
+    if captureDigest != wanted, captureDigest != present { captureDigest = nil }
   }
 
   private mutating func digest(of table: FirewallTable) -> String {
@@ -149,8 +164,11 @@ package struct AppliedState: Sendable {
     case .addRule(let rule): return rules.contains(rule) ? .rules : nil
     case .removeRule(let rule): return rules.contains(rule) ? nil : .rules
     case .replaceFirewall(let table): return firewallDigest != nil && firewallDigest == table.digest ? .firewall : nil
-    case .renewSessions, .deleteLink, .removeFirewall: return nil
-    case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord: return nil
+    case .setNameCapture(let capture): return captureDigest == capture.digest ? .nameCapture : nil
+    case .renewSessions, .deleteLink, .removeFirewall, .removeNameCapture: return nil
+    case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord, .setNameServer,
+      .stopNameServer:
+      return nil
     }
   }
 }

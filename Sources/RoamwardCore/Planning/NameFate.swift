@@ -25,22 +25,36 @@ package struct NameFate: Hashable, Sendable {
   package var askees: [Askee]
   /// The reason why the name is refused; `nil`: it is queried, or there is no server to query.
   package var refusal: String?
+  /// The tunnel that a look-up now starts, always or if needed; `nil`: none.
+  package var starts: String?
 
-  package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil) {
+  package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil, starts: String? = nil) {
     self.name = name
     self.askees = askees
     self.refusal = refusal
+    self.starts = starts
   }
 }
 
 extension DesiredState {
   /// The fate of a name. `network`: the underlay, whose servers resolve the names that belong to no tunnel.
   package func fate(of name: DomainName, on network: NetworkSnapshot, by choice: ResolverChoice) -> NameFate {
-    switch choice.backend {
+    if let nameServer, leadsToNameServer { return fateByNameServer(name, nameServer, network) }
+    return switch choice.backend {
     case .resolved where choice.obstacle == nil: fateByLinks(name, network, rivals: choice.rivals)
     default: fateByList(name, network, choice)
     }
   }
+
+  /// The fate of a name that a program asks a name server of its own for, if such questions are captured; `nil`: that server gets it.
+  package func capturedFate(of name: DomainName, on network: NetworkSnapshot) -> NameFate? {
+    guard let nameServer, nameServer.capture != nil else { return nil }
+    let fate = fateByNameServer(name, nameServer, network)
+    return fate.refusal == nil && fate.askees.allSatisfy { $0.tunnel == nil } ? nil : fate
+  }
+
+  /// Whether the system's resolver leads to our own name server.
+  var leadsToNameServer: Bool { (resolvConf ?? record?.content)?.namesOwnServer ?? false }
 
   /// The fate with servers per link. The longest domain decides; with none, all that take the rest (systemd-resolved.service(8), "Protocols
   /// and routing").
@@ -68,12 +82,63 @@ extension DesiredState {
         askees: others.map { NameFate.Askee(link: $0.name, servers: $0.dnsServers.value ?? [], reason: "no tunnel answers for it") })
     }
     let askees = claims.filter { $0.weight == longest }.map(\.askee)
+    if let nameServer, askees.contains(where: { $0.link == Ownership.refusalLink }) { return fateByNameServer(name, nameServer, network) }
     if askees.contains(where: { $0.link == Ownership.refusalLink }) {
       let domain = refusedDomains.filter(name.isWithin).max { $0.weight < $1.weight }
       return NameFate(
         name: name, refusal: "names in \(domain?.text ?? "its domain") are refused while their tunnel is not up (`when-down: refuse`)")
     }
     return NameFate(name: name, askees: askees)
+  }
+
+  /// The fate with our own name server: the longest domain decides.
+  private func fateByNameServer(_ name: DomainName, _ settings: NameServerSettings, _ network: NetworkSnapshot) -> NameFate {
+    func longest(_ domains: [DomainName]) -> DomainName? { domains.filter(name.isWithin).max { $0.weight < $1.weight } }
+    let watched = settings.watch(for: name)
+    let refused = longest(settings.refused)
+    let best = settings.shares.compactMap { share in longest(share.domains).map { (share, $0) } }.max { $0.1.weight < $1.1.weight }
+    let weight = watched?.domain?.weight ?? 0
+    if let watched, weight >= refused?.weight ?? 0, weight >= best?.1.weight ?? 0 {
+      return fate(of: name, by: watched.watch, watched.fate, domain: watched.domain, settings, network)
+    }
+    if let refused, refused.weight > best?.1.weight ?? -1 {
+      return NameFate(name: name, refusal: "names in \(refused.text) are refused while their tunnel is not up (`when-down: refuse`)")
+    }
+    if let (share, domain) = best {
+      let reason = "the servers of \(share.tunnel) answer for \(domain.text)"
+      return NameFate(name: name, askees: [NameFate.Askee(tunnel: share.tunnel, servers: share.servers, reason: reason)])
+    }
+    if let share = settings.shares.first(where: \.domains.isEmpty) {
+      let reason = "the servers of \(share.tunnel) answer for every other name"
+      return NameFate(name: name, askees: [NameFate.Askee(tunnel: share.tunnel, servers: share.servers, reason: reason)])
+    }
+    let link = network.primaryLink?.name
+    return NameFate(name: name, askees: [NameFate.Askee(link: link, servers: settings.network, reason: "no tunnel answers for it")])
+  }
+
+  /// The fate of a name whose look-up may start a tunnel.
+  private func fate(
+    of name: DomainName, by watch: NameWatch, _ fate: NameWatch.Fate, domain: DomainName?, _ settings: NameServerSettings,
+    _ network: NetworkSnapshot
+  ) -> NameFate {
+    let what = domain.map { "names in \($0.text)" } ?? "all other names"
+    let inside = watch.servers.isEmpty ? settings.network : watch.servers
+    let link = network.primaryLink?.name
+    switch (fate, watch.progress) {
+    case (.never, _):
+      return NameFate(name: name, askees: [NameFate.Askee(link: link, servers: settings.network, reason: "\(what) start no tunnel")])
+    case (_, .connected):
+      let reason = "\(watch.tunnel) is up for \(what)"
+      return NameFate(name: name, askees: [NameFate.Askee(tunnel: watch.tunnel, servers: inside, reason: reason)])
+    case (.ifNeeded(let servers), _):
+      let first = servers.isEmpty ? settings.network : servers
+      let reason = "\(what) start \(watch.tunnel) if these servers do not resolve them"
+      return NameFate(name: name, askees: [NameFate.Askee(link: link, servers: first, reason: reason)], starts: watch.tunnel)
+    case (.always, _):
+      let reason = "\(what) start \(watch.tunnel), and wait until it is connected"
+      return NameFate(
+        name: name, askees: [NameFate.Askee(tunnel: watch.tunnel, servers: inside, reason: reason)], starts: watch.tunnel)
+    }
   }
 
   /// The fate with one list of servers for all names.

@@ -33,6 +33,9 @@ private struct Changes {
     let resolver = resolverSteps(from: observed, to: desired)
     make += resolver.make
     unmake = resolver.unmake + unmake
+    // After everything that leads programs to it.
+    if desired.nameServer == nil, observed.resolver.nameServer != .absent { unmake.append(.stopNameServer) }
+    changeNameCapture(observed.nameCapture, desired)
     removeLinks(observed, desired)
     changeFirewall(observed.firewall, desired.firewall)
   }
@@ -82,12 +85,12 @@ private struct Changes {
   /// Changes routes and rules. A route that replaces another (same prefix, table and metric) directly follows its removal, in the same
   /// batch.
   private mutating func changeRoutesAndRules(_ kernel: KernelState, _ desired: DesiredState, usable: Set<String>) {
-    let (missing, staleRoutes) = difference(from: kernel.ownRoutes, to: desired.routes)
-    let stale = Dictionary(grouping: staleRoutes, by: { RouteKey($0) })
+    let difference = RouteDifference(from: kernel.ownRoutes, to: desired.routes)
+    let stale = Dictionary(grouping: difference.stale, by: { RouteKey($0) })
     var replaced = Set<RouteKey>()
-    make.reserveCapacity(make.count + missing.count)
+    make.reserveCapacity(make.count + difference.missing.count)
     var links = UsableLinks(usable)
-    for route in missing where links.carries(route) {
+    for route in difference.missing where links.carries(route) {
       if !stale.isEmpty {
         let key = RouteKey(route)
         if let old = stale[key], replaced.insert(key).inserted { make += old.map { .removeRoute($0) } }
@@ -95,11 +98,11 @@ private struct Changes {
       make.append(.addRoute(route))
     }
     let presentRules = Set(kernel.ownRules)
-    let incomplete = incompleteTables(of: desired.routes, usable: usable)
+    let incomplete = links.incompleteTables(of: desired.routes)
     for rule in desired.rules where !presentRules.contains(rule) && !incomplete.contains(rule.table) { make.append(.addRule(rule)) }
     let wantedRules = Set(desired.rules)
     for rule in kernel.ownRules where !wantedRules.contains(rule) { unmake.append(.removeRule(rule)) }
-    for route in staleRoutes where !replaced.contains(RouteKey(route)) { unmake.append(.removeRoute(route)) }
+    for route in difference.stale where !replaced.contains(RouteKey(route)) { unmake.append(.removeRoute(route)) }
   }
 
   private mutating func changeDNS(_ observed: ObservedResolvConf, _ desired: ResolvConf?) {
@@ -126,69 +129,24 @@ private struct Changes {
     }
   }
 
+  /// Questions are redirected after the name server has started, and no more before anything else is removed.
+  private mutating func changeNameCapture(_ observed: ObservedFirewall, _ desired: DesiredState) {
+    guard let wanted = desired.nameCapture else {
+      if case .table = observed, !desired.keepsNameCapture { unmake.insert(.removeNameCapture, at: 0) }
+      return
+    }
+    if let reason = observed.refusal(of: wanted) {
+      conflicts.append(Remark(.dnsLimited, "`names: capture` captures no questions: \(reason)"))
+    } else if !observed.isSatisfied(by: wanted) {
+      make.append(.setNameCapture(wanted))
+    }
+  }
+
   private mutating func removeLinks(_ observed: ObservedState, _ desired: DesiredState) {
     let wanted = Set(desired.links.map(\.name))
     for link in observed.kernel.links where !wanted.contains(link.name) {
       let isOurs = Ownership.tunnel(ofAlias: link.alias) != nil || observed.unfinishedLinks.contains(link.name)
       if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" || link.kind == "dummy" ? .kernel : .userspace)) }
     }
-  }
-}
-
-/// Tables that would let packets past the tunnel, because a route cannot be added now and no other one is final for its prefix.
-private func incompleteTables(of routes: [Route], usable: Set<String>) -> Set<UInt32> {
-  var links = UsableLinks(usable)
-  let missing = routes.filter { !links.carries($0) }
-  if missing.isEmpty { return [] }
-  let covered = Set(routes.lazy.filter { $0.link == nil }.map { RouteKey($0, metric: 0) })
-  return Set(missing.lazy.filter { !covered.contains(RouteKey($0, metric: 0)) }.map(\.table))
-}
-
-/// The links that routes can be added to now. The routes of a tunnel all lead to one link, so the last answer is kept.
-private struct UsableLinks {
-  private let names: Set<String>
-  private var last: (link: String, isUsable: Bool)?
-
-  init(_ names: Set<String>) { self.names = names }
-
-  /// Whether the route can be added: it leads to such a link, or to none.
-  mutating func carries(_ route: Route) -> Bool {
-    guard let link = route.link else { return true }
-    if let last, last.link == link { return last.isUsable }
-    let isUsable = names.contains(link)
-    last = (link, isUsable)
-    return isUsable
-  }
-}
-
-/// The kernel's key of a route within one table.
-struct RouteKey: Hashable {
-  let destination: IPPrefix
-  let table: UInt32
-  let metric: UInt32
-
-  init(_ route: Route, metric: UInt32? = nil) {
-    destination = route.destination
-    table = route.table
-    self.metric = metric ?? route.metric
-  }
-}
-
-extension KernelState {
-  /// Routes with our mark, as we would write them: the kernel names `lo` for IPv6 routes that lead nowhere.
-  var ownRoutes: [Route] {
-    var own: [Route] = []
-    own.reserveCapacity(routes.count)
-    for route in routes where route.routeProtocol == Ownership.routeProtocol && Ownership.tables.contains(route.table) {
-      own.append(route)
-      guard route.kind != .unicast || route.isDead else { continue }
-      if route.kind != .unicast { own[own.count - 1].link = nil }
-      own[own.count - 1].isDead = false
-    }
-    return own
-  }
-
-  var ownRules: [RoutingRule] {
-    rules.filter { $0.routeProtocol == Ownership.routeProtocol && Ownership.rules.contains($0.priority) }
   }
 }

@@ -24,9 +24,9 @@ package struct PlanPreview: Hashable, Sendable {
     desired = DesiredState(of: setups, on: fit, portal: portal)
     plan = Plan(from: observed, to: desired)
     remarks =
-      desired.notes + others.collisions.map { Remark(.conflict, $0) }
+      desired.remarks + desired.notes + others.collisions.map { Remark(.conflict, $0) }
       + desired.refusals.sorted { $0.key < $1.key }.map { Remark(.overlapRefused, of: $0.key, "\($0.value)") }
-    claims = routeClaims(on: setups.filter { $0.level == .full }, in: observed.kernel, fit)
+    claims = routeClaims(on: setups.filter { $0.level.hasRoutes }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
     resolverChoice = choice
     self.observed = observed

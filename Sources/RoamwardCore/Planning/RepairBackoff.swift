@@ -6,7 +6,7 @@ package import NetworkTypes
 package struct RepairBackoff: Hashable, Sendable {
   /// A group of changes that are counted together.
   package enum Subject: Hashable, Sendable, Comparable {
-    case firewall, rules, routes, link(String)
+    case firewall, nameCapture, rules, routes, link(String)
   }
 
   /// The number of repairs within the window that cause no delay.
@@ -70,6 +70,7 @@ extension RepairBackoff.Subject: CustomStringConvertible {
   package var description: String {
     switch self {
     case .firewall: "the firewall's table keeps being changed"
+    case .nameCapture: "the table of `names: capture` keeps being changed"
     case .rules: "routing rules keep being taken away"
     case .routes: "routes of the tunnels' tables keep being changed"
     case .link(let name): "the link \(name) keeps being changed"

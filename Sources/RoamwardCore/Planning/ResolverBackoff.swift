@@ -9,11 +9,13 @@ package struct ResolverBackoff: Hashable, Sendable {
     var resolvConf: ResolvConf?
     var links: [String: LinkResolver]
     var record: ResolverRecord?
+    var nameServer: NameServerSettings?
 
     package init(_ desired: DesiredState) {
       resolvConf = desired.resolvConf
       links = desired.resolvedLinks
       record = desired.record
+      nameServer = desired.nameServer
     }
   }
 

@@ -22,6 +22,12 @@ func resolverSteps(from observed: ObservedState, to desired: DesiredState) -> (m
       unmake.append(.revertLinkResolver(link: link))
     }
   }
+  if let settings = desired.nameServer {
+    switch resolver.nameServer {
+    case .running(settings), .runningElsewhere: break
+    case .running, .absent: make.insert(.setNameServer(settings), at: 0)
+    }
+  }
   if let record = desired.record {
     let isInForce = resolver.records[record.name] == record.content && resolver.effectiveServers.starts(with: record.content.nameServers)
     if !isInForce { make.append(.setRecord(record)) }

@@ -1,16 +1,15 @@
-import KernelModel
 import NetworkTypes
 
 /// The position of each of many routes in a list. A hash table of positions rather than of routes: 100,000 routes need half a megabyte, and
 /// planning is three times as fast as with a set.
-struct RouteIndex {
+package struct RouteIndex {
   private let routes: [Route]
   /// Positions in `routes` plus one, by open addressing with linear probing; 0: free. At most half of them are used.
   private var slots: [UInt32]
   /// The positions of repeated routes.
   private(set) var repeated: [Int] = []
 
-  init(_ routes: [Route]) {
+  package init(_ routes: [Route]) {
     self.routes = routes
     var size = 16
     while size < routes.count * 2 { size *= 2 }
@@ -22,7 +21,7 @@ struct RouteIndex {
   }
 
   /// The first position of the route.
-  func place(of route: Route) -> Int? {
+  package func place(of route: Route) -> Int? {
     let found = slots[slot(of: route)]
     return found == 0 ? nil : Int(found) - 1
   }

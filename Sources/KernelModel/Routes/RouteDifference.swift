@@ -1,29 +1,44 @@
-import KernelModel
-
 /// The wanted routes that are missing, in their order, and the present routes that are not wanted. As of sets: repeated routes count once
 /// present and once wanted.
 ///
 /// The kernel reports a table in the order of its prefixes, and a tunnel's routes are wanted in that order. So both lists are read side by
 /// side first, and only routes that differ there are looked up: 100,000 routes that are as wanted need no hash.
-func difference(from present: [Route], to wanted: [Route]) -> (missing: [Route], stale: [Route]) {
-  if present.isEmpty { return (wanted, []) }
-  let pairing = RoutePairing(present, wanted)
-  if pairing.present.isEmpty, pairing.wanted.isEmpty { return ([], []) }
-  let missing = pairing.wanted.map { wanted[$0] }
-  let stale = pairing.present.map { present[$0] }
-  // Both in one table of places: first those that may be missing, then those that may be stale. Routes of both are in their right place.
-  let index = RouteIndex(missing + stale)
-  var isSettled = [Bool](repeating: false, count: missing.count + stale.count)
-  for place in index.repeated {
-    isSettled[place] = true
-    if place >= missing.count, let first = index.place(of: stale[place - missing.count]), first < missing.count { isSettled[first] = true }
+package struct RouteDifference: Sendable {
+  package let missing: [Route]
+  package let stale: [Route]
+
+  package init(from present: [Route], to wanted: [Route]) {
+    if present.isEmpty {
+      self.init(missing: wanted, stale: [])
+      return
+    }
+    let pairing = RoutePairing(present, wanted)
+    if pairing.present.isEmpty, pairing.wanted.isEmpty {
+      self.init(missing: [], stale: [])
+      return
+    }
+    let missing = pairing.wanted.map { wanted[$0] }
+    let stale = pairing.present.map { present[$0] }
+    // Both in one table of places: first those that may be missing, then those that may be stale. Routes of both are in their right place.
+    let index = RouteIndex(missing + stale)
+    var isSettled = [Bool](repeating: false, count: missing.count + stale.count)
+    for place in index.repeated {
+      isSettled[place] = true
+      if place >= missing.count, let first = index.place(of: stale[place - missing.count]), first < missing.count {
+        isSettled[first] = true
+      }
+    }
+    // A route that is repeated may have been paired at another place.
+    pairing.forEachPair(of: wanted) { route in if let place = index.place(of: route) { isSettled[place] = true } }
+    self.init(
+      missing: missing.indices.filter { !isSettled[$0] }.map { missing[$0] },
+      stale: stale.indices.filter { !isSettled[missing.count + $0] }.map { stale[$0] })
   }
-  // A route that is repeated may have been paired at another place.
-  pairing.forEachPair(of: wanted) { route in if let place = index.place(of: route) { isSettled[place] = true } }
-  return (
-    missing.indices.filter { !isSettled[$0] }.map { missing[$0] },
-    stale.indices.filter { !isSettled[missing.count + $0] }.map { stale[$0] }
-  )
+
+  private init(missing: [Route], stale: [Route]) {
+    self.missing = missing
+    self.stale = stale
+  }
 }
 
 /// Two lists of routes in nearly the same order, side by side: the places of routes without an equal one beside them.

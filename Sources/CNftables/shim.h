@@ -1,1 +1,0 @@
-#include <nftables/libnftables.h>
