@@ -8,9 +8,16 @@ sbindir = $(PREFIX)/sbin
 libdir = $(PREFIX)/lib/roamward
 unitdir = $(PREFIX)/lib/systemd/system
 sysusersdir = $(PREFIX)/lib/sysusers.d
+tmpfilesdir = $(PREFIX)/lib/tmpfiles.d
 docdir = $(PREFIX)/share/doc/roamward
+sharedir = $(PREFIX)/share/roamward
+mandir = $(PREFIX)/share/man
+bashdir = $(PREFIX)/share/bash-completion/completions
+zshdir = $(PREFIX)/share/zsh/site-functions
+fishdir = $(PREFIX)/share/fish/vendor_completions.d
+# The agent has one folder for policies of the administrator, wherever it is installed.
+confdir = /etc/roamward
 release = .build/release
-runtime = $(realpath $(release))/../lib/roamward
 # C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own
 # tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
@@ -18,14 +25,24 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 # Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
-release_build = swift build -c release $(hardening) $(small)
+# What the agent runs lies side by side, and what the compiler gave no name to as well (docs/decisions/0033). A program has some of it.
+ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file=$(CURDIR)/scripts/order/agent -Xlinker --no-warn-symbol-ordering -Xlinker $(CURDIR)/scripts/order/unnamed.ld
+release_build = swift build -c release $(hardening) $(small) $(ordered)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
+programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names
+packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf docs/man/* examples/*.service) \
+  $(addprefix scripts/,package install generate manual)
+# What the programs declare of themselves, as manual pages and completions.
+generated = $(release)/share/man/man1/roamward.1
+content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' \
+  unitdir='$(unitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' confdir='$(confdir)' mandir='$(mandir)' \
+  bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
 
-.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install clean $(virtual)
+.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,12 +50,19 @@ help: ## list the targets
 build: ## release programs, in .build/release
 	$(release_build)
 	scripts/runtime .build/release
+	scripts/generate .build/release
 
 # It links what it needs: no systemd, no OpenMP (which the shared libb2 brings).
 engine:
 	$(release_build) --product roamward-wireguard
 	scripts/runtime .build/release
 	@if ldd $(release)/roamward-wireguard | grep -E 'libsystemd|libgomp|libb2'; then echo 'engine: it links what it must not' >&2; exit 1; fi
+
+$(generated): $(release)/roamward $(release)/roamwardd scripts/generate scripts/manual $(wildcard docs/man/*.md) docs/policy-reference.md
+	scripts/generate $(release)
+
+$(release)/%:
+	@echo 'install: nothing to install yet (make build)' >&2; exit 1
 
 size: build ## what the installed programs take on disk, and that it is not too much
 	scripts/size
@@ -49,28 +73,37 @@ demo: ## a walk from home to the café, in network namespaces
 	examples/walk/demo
 
 test: ## all tests, a release build, then the tests in a virtual machine
-	scripts/setup --vm
+	scripts/setup --vm --package
 	swift build --build-tests
 	scripts/test
+	$(MAKE) --no-print-directory packages-quick
+	Tests/Packages/run
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: emulated processors do not fill two real ones.
 vm-managers:
-	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module 'mac80211_hwsim radios=4' \
+	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 1200 -- Tests/VM/managers
 
 vm-resolvers:
-	scripts/vm --systemd --package network-manager --package systemd-resolved --module wireguard --module dummy --time-limit 900 -- Tests/VM/resolvers
+	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 1200 -- Tests/VM/resolvers
 
 # The engine as it is shipped.
 vm-wifi: $(if $(CI),engine,build)
 	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
+# Of the programs that the tests run, without what takes long.
+packages-quick: .build/packages-quick/made
+
+.build/packages-quick/made: $(addprefix .build/debug/,$(programs)) $(packaged)
+	scripts/package --quick --programs .build/debug --to .build/packages-quick deb
+	touch $@
+
 vm-boot:
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 600 -- Tests/VM/boot
 
-vm-unit:
+vm-unit: packages-quick
 	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
@@ -89,6 +122,8 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	Benchmarks/run
 	Benchmarks/promises
 	Benchmarks/tunnel --all
+	.build/release/wireguard-bench processors
+	Benchmarks/processors
 
 soak: ## the random and repeated tests at full counts: datagrams, lives, roams, kills, upgrades
 	scripts/setup --vm
@@ -100,22 +135,26 @@ interop: ## the kernel's own WireGuard suite with our engine at either end
 	$(MAKE) --no-print-directory engine
 	Tests/Interop/run
 
-install: ## programs, systemd units and a system user, under DESTDIR and PREFIX
-	@test -x $(release)/roamwardd || { echo 'install: nothing to install yet (make build)' >&2; exit 1; }
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(unitdir) $(DESTDIR)$(sysusersdir)
-	install $(strip) -m 755 $(release)/roamward $(DESTDIR)$(bindir)/
-	install $(strip) -m 755 $(release)/roamwardd $(release)/roamward-wireguard $(release)/roamward-probe $(DESTDIR)$(sbindir)/
-	$(if $(filter %/release,$(release)),install -d $(DESTDIR)$(libdir))
-	$(if $(filter %/release,$(release)),install --strip -m 755 $(runtime)/libswiftCore.so $(DESTDIR)$(libdir)/)
-	$(if $(filter %/release,$(release)),cp -P $$(find $(runtime)/ -type l) $(DESTDIR)$(libdir)/)
-	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamwardd.service > $(DESTDIR)$(unitdir)/roamwardd.service
-	sed 's|/usr/sbin/|$(sbindir)/|' examples/roamward-lock.service > $(DESTDIR)$(unitdir)/roamward-lock.service
-	chmod 644 $(DESTDIR)$(unitdir)/roamwardd.service $(DESTDIR)$(unitdir)/roamward-lock.service
-	install -m 644 examples/roamward-sysusers.conf $(DESTDIR)$(sysusersdir)/roamward.conf
+install: $(generated) ## programs, units, manual pages and completions, under DESTDIR and PREFIX
+	@$(content) scripts/install
 	@test -n '$(DESTDIR)' || ! command -v systemd-sysusers >/dev/null || systemd-sysusers $(sysusersdir)/roamward.conf
-	install -d $(DESTDIR)$(docdir) $(DESTDIR)$(docdir)/schema
-	install -m 644 docs/policy.schema.json docs/policy-reference.md docs/import-export.md docs/security.md $(DESTDIR)$(docdir)/
-	install -m 644 docs/schema/*.schema.json $(DESTDIR)$(docdir)/schema/
+
+installed: ## list the files that make install installs
+	@$(content) scripts/install --list
+
+uninstall: ## what `make install` installed; policies and state stay
+	@test -n '$(DESTDIR)' || ! test -d /run/systemd/system || systemctl --quiet disable roamwardd.service roamward-lock.service || true
+	@test -n '$(DESTDIR)' || packaging/leave $(sbindir)/roamwardd
+	@$(content) scripts/install --uninstall
+
+deb: build ## Debian packages, in .build/packages
+	scripts/package deb
+
+tarball: build ## the same files for other distributions, in .build/packages
+	scripts/package tarball
+
+rpm: build ## RPM packages, in .build/packages
+	scripts/package rpm
 
 clean: ## remove what was built
 	rm -rf .build .build-asan .build-tsan .build-coverage Benchmarks/results

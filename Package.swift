@@ -34,8 +34,28 @@ func rim(_ name: String, uses: [Target.Dependency], optimized: [SwiftSetting] = 
 }
 
 /// A target of the package in Packages/WireGuard, built here from its sources, so that `package` reaches as far (docs/decisions/0019).
-func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = []) -> Target {
-  .target(name: name, dependencies: uses, path: "Packages/WireGuard/Sources/\(name)", swiftSettings: strict, linkerSettings: links)
+func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = [], optimized: [SwiftSetting] = []) -> Target {
+  .target(
+    name: name, dependencies: uses, path: "Packages/WireGuard/Sources/\(name)", swiftSettings: strict + optimized, linkerSettings: links)
+}
+
+/// A target of the package in Packages/Provider, built here in the same way (docs/decisions/0031); and an example of it.
+func provider(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/Provider/Sources/\(name)", swiftSettings: settings)
+}
+
+func example(_ name: String, of folder: String, uses: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: uses, path: "examples/providers/\(folder)/\(name)", swiftSettings: strict)
+}
+
+func exampleProgram(_ name: String, of folder: String, runs library: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: [.target(name: library), "RoamwardProvider"], path: "examples/providers/\(folder)/\(name)",
+    swiftSettings: strict)
+}
+
+func providerTests(_ name: String, uses: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Packages/Provider/Tests/\(name)", swiftSettings: strict)
 }
 
 func engineTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
@@ -56,8 +76,12 @@ let package = Package(
     .executable(name: "roamward", targets: ["roamward"]),
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
+    .executable(name: "roamward-names", targets: ["roamward-names"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
+    // For programs that are tunnels, and for their tests (Packages/Provider/README.md).
+    .library(name: "RoamwardProvider", targets: ["RoamwardProvider", "ProviderProtocol", "NetworkTypes", "JSON"]),
+    .library(name: "RoamwardProviderTesting", targets: ["RoamwardProviderTesting"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -69,6 +93,12 @@ let package = Package(
     // Linked by programs that read keys: memory that they free is wiped (docs/decisions/0015).
     .target(name: "CWipingHeap", cSettings: strictC),
     .target(name: "CConfinement", cSettings: strictC, linkerSettings: [.linkedLibrary("seccomp")]),
+    // Loads libnftables when it is first needed (docs/decisions/0033).
+    .target(name: "CNftables", cSettings: strictC),
+    // Gives back the code that only a start needs (docs/decisions/0033).
+    .target(name: "CTextPages", cSettings: strictC),
+    // Batches of datagrams for the name server's process.
+    .target(name: "CDatagrams", cSettings: strictC),
     .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
     .target(
       name: "CWireGuardConfinement", dependencies: ["CConfinement", "CWireGuardIO"],
@@ -80,7 +110,6 @@ let package = Package(
       name: "CCipherLibraries", dependencies: ["CTransportCipher"], path: "Packages/WireGuard/Sources/CCipherLibraries",
       cSettings: strictC),
     .systemLibrary(name: "CNetlink", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
-    .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
     .systemLibrary(name: "CBlake2", path: "Packages/WireGuard/Sources/CBlake2", providers: [.apt(["libb2-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -95,7 +124,7 @@ let package = Package(
     pure("NetworkTypes"),
 
     // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
-    pure("JSON", uses: ["NetworkTypes", "CJansson"]),
+    pure("JSON", uses: ["NetworkTypes", "CJansson"], optimized: small),
 
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
     rim("KeyMemory", uses: ["CSodium"]),
@@ -104,18 +133,21 @@ let package = Package(
     pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
 
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
+    pure("RoamwardCore", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
 
+    // Ring 1 as well: the name server, bytes in and bytes out.
+    pure("NameServer", uses: ["NetworkTypes"]),
+
     // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
-    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
-    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
+    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
     // is needed is linked in: the shared library brings libgomp.
     engine(
       "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")]),
-    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
+    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"], optimized: small),
     engine(
       "WireGuardDataPath",
       uses: [
@@ -123,36 +155,60 @@ let package = Package(
         "CWireGuardIO", "CCipherLibraries", "CTransportCipher", "CSodium",
       ]),
 
+    // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
+    // memory for their tests, examples.
+    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe),
+    .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
+    provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
+    provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    exampleProgram("plain-udp", of: "plain-udp", runs: "PlainUDP"),
+    exampleProgram("bestvpn-provider", of: "bestvpn", runs: "BestVPN"),
+    exampleProgram("simpletunnel-provider", of: "simpletunnel", runs: "SimpleTunnel"),
+
     // Text in, values out; and the words of the local socket.
-    pure("PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
+    pure(
+      "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"],
+      optimized: small),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
     pure(
       "PolicyImport",
-      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
+      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
+      optimized: small),
 
     // What the readers above stand on: one C library each, behind values; and the files.
-    rim("YAMLEvents", uses: ["CYAML"]),
-    rim("XMLEvents", uses: ["CExpat"]),
-    rim("SignedMessages", uses: ["CCrypto"]),
-    rim("PolicyFiles", uses: []),
+    rim("YAMLEvents", uses: ["CYAML"], optimized: small),
+    rim("XMLEvents", uses: ["CExpat"], optimized: small),
+    rim("SignedMessages", uses: ["CCrypto"], optimized: small),
+    rim("PolicyFiles", uses: [], optimized: small),
 
-    // What the agent and `roamward-probe` say to each other.
-    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes", "RoamwardCore"]),
+    // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
+    rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"], optimized: small),
+    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes", "RoamwardCore"], optimized: small),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
-    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: small),
+    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"], optimized: small),
     rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
-    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
     rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
-    rim("HostDNS", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
+    rim(
+      "HostDNS",
+      uses: [
+        "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "CLinux", "SystemdIO", "ConfinedProcess", "NameProtocol",
+        "NameServer",
+      ], optimized: small),
     rim(
       "HostProbes",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
-    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"],
+      optimized: small),
+    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: small),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"],
+      optimized: small),
 
     // Ring 3: the agent and who talks to it.
     rim(
@@ -167,8 +223,8 @@ let package = Package(
     rim(
       "AgentDaemon",
       uses: [
-        "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
-        "NetworkTypes",
+        "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
+        "LinuxPlatform", "NetworkTypes",
         "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ], optimized: small),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
@@ -178,7 +234,7 @@ let package = Package(
         "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         argumentParser, logging,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + small),
     .executableTarget(
       name: "roamward",
       dependencies: [
@@ -195,7 +251,11 @@ let package = Package(
     rim(
       "ProbeWorker",
       uses: ["NetworkTypes", "RoamwardCore", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
-    .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "LinuxIO"], swiftSettings: strict),
+    .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
+
+    // The name server: clients' questions and name servers' answers.
+    rim("NameWorker", uses: ["CDatagrams", "CLinux", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes", "ProcessConfinement"]),
+    .executableTarget(name: "roamward-names", dependencies: ["NameWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
@@ -210,6 +270,9 @@ let package = Package(
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
+    .executableTarget(
+      name: "names-bench", dependencies: ["CDatagrams", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes"],
+      path: "Benchmarks/names-bench", swiftSettings: strict),
     .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
     .executableTarget(
       name: "wireguard-bench",
@@ -220,7 +283,10 @@ let package = Package(
     tests("KeyMemoryTests", uses: ["KeyMemory"]),
     tests(
       "PolicySourceTests",
-      uses: ["PolicyFiles", "PolicyLint", "KeyMemory", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes", "SeededRandom"]),
+      uses: [
+        "JSON", "PolicyFiles", "PolicyLint", "KeyMemory", "LinuxIO", "PolicySource", "KernelModel", "RoamwardCore", "NetworkTypes",
+        "SeededRandom",
+      ]),
     tests(
       "PolicyImportTests",
       uses: [
@@ -243,8 +309,11 @@ let package = Package(
       ],
       resources: ["Golden"]),
     tests(
-      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "SchemaCheck"],
-      resources: ["scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "crowd", "names.bash", "roaming.bash", "find-key"]),
+      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "SchemaCheck", "SeededRandom"],
+      resources: [
+        "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
+        "question", "roaming.bash", "sniff", "find-key",
+      ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
     .target(name: "CNamespace", path: "Tests/CNamespace", cSettings: strictC),
@@ -255,8 +324,16 @@ let package = Package(
     .target(
       name: "SystemdTestSupport", dependencies: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "CSystemd"],
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
-    tests("LinuxIOTests", uses: ["CLinux", "LinuxIO", "NetworkTypes", "TestSupport"]),
+    tests("LinuxIOTests", uses: ["CLinux", "CTextPages", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests("NameProtocolTests", uses: ["NameProtocol", "NameServer", "NetworkTypes", "SeededRandom"]),
+    tests(
+      "NameWorkerTests",
+      uses: [
+        "CConfined", "LinuxIO", "NameProtocol", "NameServer", "NameWorker", "NetworkTypes", "ProcessConfinement", "TestSupport",
+        "roamward-names",
+      ]),
+    tests("NameServerTests", uses: ["NameServer", "NetworkTypes", "SeededRandom"]),
     tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "SeededRandom"]),
     tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "ProbeWorker"]),
     tests(
@@ -293,11 +370,24 @@ let package = Package(
     engineTests(
       "WireGuardDataPathTests",
       uses: [
-        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardDataPath", "WireGuardEngine", "LinuxIO", "NetworkTypes",
-        "TestSupport",
-        "roamward-wireguard",
+        "CConfined", "CFaultyCipher", "CTransportCipher", "CWireGuardIO", "WireGuardControl", "WireGuardDataPath", "WireGuardEngine",
+        "KeyMemory", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-wireguard",
       ],
       resources: ["interoperation.bash"]),
+    .target(name: "CTunDevice", path: "Packages/Provider/Tests/CTunDevice", cSettings: strictC),
+    providerTests("ProviderProtocolTests", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "SeededRandom"]),
+    providerTests(
+      "RoamwardProviderTests",
+      uses: [
+        "CTunDevice", "JSON", "LinuxIO", "NetworkTypes", "PlainUDP", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting",
+        "TestSupport", "plain-udp",
+      ]),
+    providerTests(
+      "ExampleProviderTests",
+      uses: [
+        "BestVPN", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
+        "SimpleTunnel",
+      ]),
     tests("WireTests", uses: ["Wire", "WireGuardControl", "KeyMemory", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom"]),
     tests(
       "KernelNetworkTests",

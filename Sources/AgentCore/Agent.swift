@@ -17,6 +17,7 @@ package final class Agent {
     self.settle = settle
     reconciler = Reconciler(platform, announcer, check: connectivityCheck)
     reconciler.whenPassed = { [weak self] in self?.schedule() }
+    platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
   }
 
   var state: AgentState { reconciler.state }
@@ -140,6 +141,19 @@ package final class Agent {
     reconciler.lookAgain()
   }
 
+  /// Handles a look-up of a name whose tunnel is down. The tunnel comes up if its rules still watch such look-ups.
+  private func lookedUp(_ lookup: NameLookup) {
+    guard !state.stop.isStopping, let tunnel = state.tunnels[lookup.tunnel] else { return }
+    var isStart = false
+    reconciler.noteWake(.lookup, of: lookup.tunnel)
+    reconciler.beforePass {
+      reconciler.drive(tunnel) { isStart = $0.lookUp(lookup, on: $1, usedSlots: self.state.desiredTunnels.usedSlots) }
+    }
+    guard isStart else { return }
+    announcer.publish(.lookup(lookup))
+    reconciler.pass()
+  }
+
   /// Handles wake-up from sleep: the network may be another one, and sessions may be dead even on the same network.
   package func woke() {
     reconciler.change { _ = $0.agenda.sleep.hasSlept(platform.clock.timeAsleep()) }
@@ -247,15 +261,16 @@ package final class Agent {
   }
 
   /// Samples the peers of connected tunnels: no event reports that a peer has stopped answering. All devices are read at one wake-up, and
-  /// nothing else. Samples are rare if no session can be alive (`DeadPeerDetector.interval`). Returns whether a tunnel is now in doubt.
+  /// nothing else. Samples are rare if no session can be alive (`DeadPeerDetector.interval`). Returns whether a
+  /// tunnel is now in doubt, or idle.
   private func samplePeers(at now: Moment) -> Bool {
     guard let due = state.tunnels.ordered.compactMap(\.nextSample).min(), due <= now else { return false }
     var isInDoubt = false
     reconciler.beforePass {
       for tunnel in state.tunnels.ordered {
-        guard let silence = tunnel.samplePeer() else { continue }
+        guard let event = tunnel.samplePeer() else { continue }
         isInDoubt = true
-        reconciler.drive(tunnel) { $0.handle(.peerSilent(for: silence), on: $1) }
+        reconciler.drive(tunnel) { $0.handle(event, on: $1) }
       }
     }
     return isInDoubt

@@ -53,8 +53,13 @@ package final class ControlServer {
 
   /// Sends an event to every monitor.
   package func publish(_ event: Event) {
-    let line = JSON(encoding: event.report).text() + "\n"
-    for client in clients.values where client.monitors.includes(event.kind) { client.send(line) }
+    // Written for the first of them: a tunnel that connects waits for this.
+    var line: String?
+    for client in clients.values where client.monitors.includes(event.kind) {
+      let text = line ?? JSON(encoding: event.report).text() + "\n"
+      line = text
+      client.send(text)
+    }
   }
 
   private func welcome(_ connection: FileDescriptor) {

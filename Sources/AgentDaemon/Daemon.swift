@@ -1,4 +1,5 @@
 package import AgentCore
+internal import CTextPages
 internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
@@ -41,6 +42,12 @@ package final class Daemon {
   private var sources: [EventSource] = []
   private var lockSource: EventSource?
   private var lockRest: EventSource?
+  /// The turn that tells the service manager which tunnels are up.
+  private var statusTurn: EventSource?
+  /// After it, an agent has usually connected what it can.
+  private static let startTime = Duration.seconds(5)
+  /// Gives back what only the start has run, once: a third of what is resident.
+  private var codeRelease: EventSource?
   private var policyWatcher: FileWatcher?
   private var factWatcher: FileWatcher?
   private var resolverWatcher: FileWatcher?
@@ -74,6 +81,15 @@ package final class Daemon {
       try watchFirewall()
       try watchFiles()
       try watchSignals()
+      codeRelease = try loop.at(.now + Self.startTime) { [weak self] in
+        ctextpages_release()
+        self?.codeRelease = nil
+      }
+      statusTurn = try loop.eachTurn { [weak self] in
+        guard let self else { return }
+        statusTurn?.isEnabled = false
+        ServiceManager.status(summary)
+      }
     } catch {
       throw PlatformError("\(error)")
     }
@@ -232,7 +248,11 @@ package final class Daemon {
     job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: Self.jobLimit) { [weak self] answer in
       guard let self else { return }
       log(answer)
-      agent.stop(keepingBlock: answer.keepsBlock) { [loop] in loop.stop() }
+      agent.stop(keepingBlock: answer.keepsBlock) { [weak self, loop] in
+        // No turn follows that would tell it.
+        if let self, statusTurn?.isEnabled == true { ServiceManager.status(summary) }
+        loop.stop()
+      }
     }
     // A provider that does not end cannot delay the machine's shutdown.
     if let limit = try? loop.at(.now + Self.jobLimit + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
@@ -257,7 +277,8 @@ package final class Daemon {
   private func happened(_ event: Event.Kind) {
     logger.log(event)
     server?.publish(Event(time: .now, kind: event))
-    if case .state = event { ServiceManager.status(summary) }
+    // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
+    if case .state = event { statusTurn?.isEnabled = true }
     // Another network may have other files of facts.
     if case .snapshot = event { watchFacts() }
     // Another tunnel may have other files to watch.

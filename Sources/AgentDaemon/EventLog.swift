@@ -20,6 +20,7 @@ extension Logger {
       info("decision", metadata: with(reason, ["decision": "\(outcome)", "rule": "\(rule.map(String.init) ?? "none")"].naming(name)))
     case .state(_, let from, let to, _, let reason): info("tunnel", metadata: with(reason, ["from": "\(from)", "to": "\(to)"]))
     case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
+    case .lookup(let lookup): info("look-up starts the tunnel", metadata: with("\(lookup)", [:]))
     case .override(_, let override, _):
       info("override", metadata: ["override": "\(override.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):

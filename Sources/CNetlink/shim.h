@@ -6,3 +6,5 @@
 #include <netlink/genl/ctrl.h>
 #include <linux/rtnetlink.h>
 #include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>

@@ -9,6 +9,10 @@ package struct HostCondition: Hashable, Sendable {
   package var kernel = KernelCondition()
   package var networkd: NetworkdCondition?
   package var resolvConf = ResolvConfCondition.file(isImmutable: false)
+  /// The servers that resolv.conf names now.
+  package var nameServers: [IPAddress] = []
+  /// The browsers of this host.
+  package var browsers: [BrowserCondition] = []
   /// Units that are enabled, with their suffix.
   package var enabledUnits: Set<String> = []
   /// Containers with their own name servers, by the program that runs them.

@@ -4,7 +4,7 @@ import RoamwardCore
 
 extension HostCheck {
   /// All checks, in the order of the output.
-  package static let all: [HostCheck] = kernelChecks + neighbourChecks + installationChecks + tunnelChecks
+  package static let all: [HostCheck] = kernelChecks + neighbourChecks + nameChecks + installationChecks + tunnelChecks
 
   /// Checks of the kernel's features for tunnels.
   private static let kernelChecks = [

@@ -48,7 +48,8 @@ extension HostCheck {
       ]
     },
     HostCheck("containers", "containers use the machine's DNS servers") { host, policies in
-      let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty }
+      // Captured questions reach the tunnels' servers, whatever server a container asks.
+      let tunnels = policies.enabled.filter { !$0.dnsInForce.servers.isEmpty && $0.dnsInForce.names != .capture }
       let theirs = Set(tunnels.flatMap(\.dnsInForce.servers))
       return host.containers.compactMap { containers in
         // Exclude the machine itself, which asks as the machine does, and resolvers inside the container's own network (127.0.0.11).
@@ -60,7 +61,7 @@ extension HostCheck {
           "\(which) of \(containers.program.rawValue) \(containers.count == 1 ? "uses" : "use") DNS servers "
             + "\(list(strangers.map(\.description))): names of \(list(tunnels.map(\.name))) are not resolved inside the tunnel there, "
             + "and leak to these servers",
-          cure: containers.cure)
+          cure: "add `names: capture` to the tunnel's `dns:`; or \(containers.cure)")
       }
     },
     HostCheck("flush-ruleset", "nftables.service keeps foreign firewall tables") { host, policies in

@@ -54,7 +54,8 @@ extension HostCheck {
     HostCheck("not-acted-on", "all parts of the policies are supported") { _, policies in
       policies.enabled.flatMap { tunnel in
         (tunnel.limitations + tunnel.unsupportedRules).map { words in
-          HostFinding("not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "remove it from the policy, or use another version")
+          HostFinding(
+            "not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "remove it from the policy; `roamward check` says what helps")
         }
       }
     },
@@ -65,15 +66,19 @@ extension HostCheck {
 }
 
 extension TunnelCondition {
-  fileprivate var isOnItsWay: Bool { !["connected", "disconnected", "disconnecting"].contains(state) }
+  fileprivate var isOnItsWay: Bool {
+    state == "armed" ? failure != nil : !["connected", "disconnected", "disconnecting"].contains(state)
+  }
 }
 
 extension TunnelPolicy {
   fileprivate var unsupportedRules: [String] {
     guard onDemand.isEnabled else { return [] }
-    return onDemand.rules.enumerated().filter { $0.element.action == .evaluateConnection }.map { i, rule in
-      "\(text(forRule: i + 1, name: rule.name)) (\(rule.location.short)): `evaluate-connection` is unsupported: this version does not "
-        + "watch DNS lookups, so no name starts the tunnel"
+    return onDemand.rules.enumerated().flatMap { i, rule -> [String] in
+      guard rule.action == .evaluateConnection else { return [] }
+      let place = "\(text(forRule: i + 1, name: rule.name)) (\(rule.location.short))"
+      guard let obstacle = armingObstacle(of: rule), watchedEntries(of: rule).isEmpty else { return [] }
+      return ["\(place): `evaluate-connection` does not arm the tunnel: \(obstacle); no look-up starts it"]
     }
   }
 }

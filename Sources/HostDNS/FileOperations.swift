@@ -13,6 +13,8 @@ struct FileOperations {
   var remove: (_ path: String) throws(SystemError) -> Void
   /// Puts another program's file back in its place after an exchange.
   var putBack: (_ name: String, _ path: String) throws(SystemError) -> Void
+  /// Lets another program go on with a file that it is writing.
+  var wait: () -> Void = { usleep(5_000) }
 
   static var real: FileOperations {
     FileOperations(

@@ -11,29 +11,58 @@ package final class HostResolver {
   package let file: ResolvConfBackend
   private let resolved: ResolvedBackend
   private let resolvconf: ResolvconfBackend
+  private let nameServer: NameServerBackend
+  private let names: NameServiceSwitch
+  /// This process is the agent; another one only looks at what the agent's name server does.
+  private let isAgent: Bool
   private var isNeeded = false
   /// Called when the DNS backend's state has changed.
   package var changed: () -> Void = {}
+  /// Called when a program asks our name server for a name whose tunnel is down.
+  package var lookedUp: (WatchedQuestion) -> Void {
+    get { nameServer.lookedUp }
+    set { nameServer.lookedUp = newValue }
+  }
 
-  /// `path` and `stateDirectory` as of `ResolvConfBackend`.
-  package init(path: String, stateDirectory: String, on loop: EventLoop, busAddress: String? = nil) {
+  /// Finds the server that a captured question was sent to (`names: capture`).
+  package var originalServer: (RedirectedFlow) -> (IPAddress, UInt16)? {
+    get { nameServer.originalServer }
+    set { nameServer.originalServer = newValue }
+  }
+
+  /// `path` and `stateDirectory` as of `ResolvConfBackend`. `isAgent`: its name server is a process of this one.
+  package convenience init(path: String, stateDirectory: String, on loop: EventLoop, busAddress: String? = nil, isAgent: Bool = true) {
+    self.init(path: path, stateDirectory: stateDirectory, on: loop, busAddress: busAddress, isAgent: isAgent, names: NameServiceSwitch())
+  }
+
+  init(path: String, stateDirectory: String, on loop: EventLoop, busAddress: String? = nil, isAgent: Bool, names: NameServiceSwitch) {
+    self.isAgent = isAgent
+    self.names = names
+    nameServer = NameServerBackend(on: loop)
     file = ResolvConfBackend(path: path, stateDirectory: stateDirectory)
     resolvconf = ResolvconfBackend(on: loop, path: path, stateDirectory: stateDirectory)
     final class Listener { var heard: () -> Void = {} }
     let listener = Listener()
     resolved = ResolvedBackend(on: loop, busAddress: busAddress) { listener.heard() }
     listener.heard = { [weak self] in self?.changed() }
+    nameServer.changed = { listener.heard() }
   }
 
   /// The state for these links (indexes and names). `nil`: no tunnel has name servers, and no service is queried.
   package func observe(_ links: [UInt32: String]?) -> ObservedResolver {
     isNeeded = links != nil
-    // systemd-resolved is queried only if resolv.conf leads to it.
+    // systemd-resolved is queried only if programs may ask it.
     let isAsked = isNeeded && mayLeadToResolved
     resolved.need(isAsked ? links : nil)
     var observed = ObservedResolver(facts: ResolverFacts(path: file.path, target: file.target))
     observed.records = resolvconf.records
+    observed.nameServer = observedNameServer
+    observed.facts.nameServer = isAgent ? nameServer.answer : nameServerFromOutside
+    observed.facts.isNameServerReturning = nameServer.isReturning
     guard isNeeded || !observed.records.isEmpty else { return observed }
+    observed.facts.hosts = names.hosts
+    observed.facts.hasResolveModule = names.asksResolved
+    observed.facts.serversOfLoopbackRecords = resolvconf.serversOfLoopback
     if case .known(let text) = file.underlayText() { observed.facts.original = ResolvConfReport(parsing: text) }
     observed.facts.resolvconf = resolvconf.program?.kind
     observed.facts.hasRecord = !observed.records.isEmpty
@@ -47,7 +76,23 @@ package final class HostResolver {
   }
 
   /// Our servers that resolv.conf may name now, although we did not write it: they are no facts of the network.
-  package var ownServers: Set<IPAddress> { resolved.lastServers.union(resolvconf.servers) }
+  package var ownServers: Set<IPAddress> {
+    resolved.lastServers.union(resolvconf.servers).union([NameServerSettings.address, NameServerSettings.addressOnLink])
+  }
+
+  private var observedNameServer: ObservedNameServer {
+    if isAgent { return nameServer.settings.map { .running($0) } ?? .absent }
+    guard let owner = PortOwner(of: NameServerSettings.address, port: 53), owner.address == NameServerSettings.address else {
+      return .absent
+    }
+    return owner.program.map { $0.name == NameServerBackend.program } ?? true ? .runningElsewhere : .absent
+  }
+
+  /// Whether the agent's name server runs or could run, for another process.
+  private var nameServerFromOutside: Answer<Bool> {
+    if let taken = NameServerBackend.takenPort(), observedNameServer == .absent { return .unavailable(reason: taken) }
+    return nameServer.answer
+  }
 
   /// Whether each queried service has answered, or will not.
   package var isSettled: Bool { !isNeeded || !mayLeadToResolved || resolved.isSettled }
@@ -59,6 +104,8 @@ package final class HostResolver {
     case .revertLinkResolver(let link): resolved.revert(link: link, then: done)
     case .setRecord(let record): resolvconf.set(record, then: done)
     case .removeRecord(let name): resolvconf.remove(name, then: done)
+    case .setNameServer(let settings): nameServer.set(settings, then: done)
+    case .stopNameServer: nameServer.stop(then: done)
     default: done("it is not a step of the resolver's programs")
     }
   }
@@ -71,8 +118,9 @@ package final class HostResolver {
     isNeeded ? ["/run/systemd/resolve/netif"] + ResolvconfBackend.folders : []
   }
 
-  /// Whether resolv.conf uses systemd-resolved: by a link to one of its files, or by the address of its stub.
+  /// Whether programs may ask systemd-resolved: by a link to one of its files, by the address of its stub, or by glibc's module.
   private var mayLeadToResolved: Bool {
+    if names.asksResolved { return true }
     if let target = file.target { return target.contains("/systemd/") }
     guard case .known(let text) = file.underlayText() else { return false }
     return text.contains("127.0.0.53") || text.contains("127.0.0.54")

@@ -84,7 +84,7 @@ package final class ResolvConfBackend {
   private func writeOnce(_ text: [UInt8]) throws(ResolvConfError) -> Bool {
     try recover()
     if case .untouchable(let reason) = observe() { throw .untouchable(reason: reason) }
-    let seen = look()
+    let seen = lookWhenWritten()
     var attributes = ResolvConfPlace.PlainFile.usual
     switch seen {
     case .file(let bytes, let file):
@@ -172,6 +172,18 @@ extension ResolvConfBackend {
     let place = ResolvConfPlace(path)
     guard case .file(let bytes, let file) = place, let intended = intended(), intended.starts(with: bytes) else { return place }
     return .file(bytes: intended, file)
+  }
+
+  /// The present content, complete: dhclient's script truncates the file and then writes to it. What it writes after an exchange would be
+  /// lost, and an empty file the original. At most a tenth of a second.
+  private func lookWhenWritten() -> ResolvConfPlace {
+    var place = look()
+    for _ in 0..<20 {
+      guard case .file(let bytes, _) = place, bytes.last != 10, !Self.isOurs(bytes), ResolvConfPlace.isJustChanged(path) else { break }
+      files.wait()
+      place = look()
+    }
+    return place
   }
 
   /// A damaged note means that the overwrite did not begin: the note is on disk, complete, before the file is touched.

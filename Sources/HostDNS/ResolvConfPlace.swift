@@ -40,6 +40,13 @@ enum ResolvConfPlace {
     }
   }
 
+  /// Whether the file's content has changed within the last second.
+  static func isJustChanged(_ path: String) -> Bool {
+    var (status, now) = (stat(), timespec())
+    guard stat(path, &status) == 0, clock_gettime(CLOCK_REALTIME, &now) == 0 else { return false }
+    return now.tv_sec - status.st_mtim.tv_sec <= 1
+  }
+
   /// The reason why the agent may not write at `path`; `nil` if it may. An existing file must be writable itself (an immutable one is not),
   /// an absent one needs a writable folder.
   static func obstacle(at path: String, isAbsent: Bool) -> String? {

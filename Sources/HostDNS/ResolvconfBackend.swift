@@ -60,6 +60,30 @@ package final class ResolvconfBackend {
   /// The servers of our records, and those that resolv.conf may still name.
   var servers: [IPAddress] { (Array(records.values) + Array(unfinished.values)).flatMap(\.nameServers) }
 
+  /// Servers of this machine in records of others for the link `lo`.
+  var serversOfLoopback: [IPAddress] { loopbackRecords.flatMap(\.content.nameServers).filter(\.isLoopback).uniqued() }
+
+  private var loopbackRecords: [(name: String, content: ResolvConf)] {
+    Self.folders.flatMap { folder in
+      Folder.names(in: folder, withPrefix: "lo").compactMap { name -> (name: String, content: ResolvConf)? in
+        guard name == "lo" || name.hasPrefix("lo."), !ResolverRecord.isOurs(name) else { return nil }
+        guard let text = try? TextFile.read("\(folder)/\(name)") else { return nil }
+        return (name, ResolvConf(parsing: String(decoding: text, as: UTF8.self)))
+      }
+    }
+  }
+
+  /// Why a record is not in force, though the program has taken it, with the remedy.
+  private func reasonWithoutEffect(_ program: ResolvconfProgram) -> String {
+    let taken = "\(program.rawValue) took the record, but \(path) does not name its servers"
+    // It leaves out what follows an address of this machine.
+    guard program == .debian, let first = loopbackRecords.first(where: { $0.content.nameServers.contains(where: \.isLoopback) }) else {
+      return "\(taken) (cure: resolvconf --enable-updates)"
+    }
+    return "\(taken), because its record \(first.name) comes before (cure: `lo\(ResolverRecord.suffix)`"
+      + " as the first line of /etc/resolvconf/interface-order)"
+  }
+
   /// Records whose removal has begun, by name.
   private var unfinished: [String: ResolvConf] {
     var records: [String: ResolvConf] = [:]
@@ -89,7 +113,7 @@ package final class ResolvconfBackend {
       // An unchanged record makes the program do nothing, and another program may have overwritten its file.
       run([program.path, "-u"]) { [weak self] problem in
         guard let self, problem == nil, !isInForce(record.content) else { return done(problem) }
-        done("\(program.kind.rawValue) took the record, but \(path) does not name its servers (cure: resolvconf --enable-updates)")
+        done(reasonWithoutEffect(program.kind))
       }
     }
   }

@@ -16,7 +16,7 @@ extension JSON {
 }
 
 extension JSON: Decodable {
-  package init(from decoder: any Decoder) throws {
+  public init(from decoder: any Decoder) throws {
     guard let reading = decoder as? Reading else {
       throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "a JSON value is part of JSON alone"))
     }

@@ -15,7 +15,7 @@ extension JSON {
 }
 
 extension JSON: Encodable {
-  package func encode(to encoder: any Encoder) throws {
+  public func encode(to encoder: any Encoder) throws {
     guard let writing = encoder as? Writing else {
       throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "a JSON value is part of JSON alone"))
     }

@@ -4,7 +4,7 @@ internal import CJansson
 extension JSON {
   /// Parses one value. Rejects duplicate keys, trailing text, nesting beyond jansson's limit of 2048, whole numbers beyond 64 bits and
   /// others beyond a double's range.
-  package init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
+  public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
     var failure = json_error_t()
     let value = unsafe Array(bytes).withUnsafeBytes { buffer in
       unsafe json_loadb(buffer.baseAddress, buffer.count, Flag.rejectDuplicates | Flag.decodeAny | Flag.allowNUL, &failure)
@@ -55,8 +55,8 @@ extension JSON {
 }
 
 /// The position at which a text is not JSON any more. Lines count from 1.
-package struct JSONError: Error, Hashable, Sendable {
-  package let line: Int
-  package let column: Int
-  package let reason: String
+public struct JSONError: Error, Hashable, Sendable {
+  public let line: Int
+  public let column: Int
+  public let reason: String
 }

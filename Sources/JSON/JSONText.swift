@@ -3,7 +3,7 @@ internal import NetworkTypes
 extension JSON {
   /// The value as text: on one line, or indented by two spaces for people, with short arrays on a line. Characters that can control a
   /// terminal are escaped (`\u009b`), so the text is safe to print.
-  package func text(indented: Bool = false) -> String {
+  public func text(indented: Bool = false) -> String {
     if indented { return indentedText(by: 0) }
     var text = ""
     write(to: &text)

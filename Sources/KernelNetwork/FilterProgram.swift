@@ -26,7 +26,8 @@ struct FilterProgram {
 
   mutating func place(_ label: Label) { places[label] = code.count }
 
-  mutating func accept() { append(BPF_RET | BPF_K, .max) }
+  /// Accepts the message, or the first so many bytes of it.
+  mutating func accept(bytes: UInt32 = .max) { append(BPF_RET | BPF_K, bytes) }
   mutating func drop() { append(BPF_RET | BPF_K, 0) }
 
   mutating func loadByte(_ offset: UInt32) { append(BPF_LD | BPF_B | BPF_ABS, offset) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The kernel's announcements of changes to our nftables table, in the namespace in which this was created.
+/// The kernel's announcements of changes to our nftables tables, in the namespace in which this was created.
 package final class FirewallEvents: Sendable {
   private let socket: NetlinkSocket
 
@@ -8,7 +8,7 @@ package final class FirewallEvents: Sendable {
   private static let group: Int32 = 7
   /// If other programs' changes overflow it, that is reported, and handled as a change.
   private static let receiveBuffer: Int32 = 1 << 20
-  private static let name = Array("roamward\0".utf8)
+  private static let names = ["roamward\0", "roamward-names\0"].map { Array($0.utf8) }
 
   package init() throws(NetlinkError) {
     socket = try NetlinkSocket(.netfilter, receiveBuffer: Self.receiveBuffer)
@@ -25,7 +25,7 @@ package final class FirewallEvents: Sendable {
       do throws(NetlinkError) {
         guard let datagram = try socket.receive() else { return isOurs }
         // Each message about a table, chain, rule or set names its table as its first attribute; other mentions of the name do no harm.
-        if !isOurs { isOurs = datagram.contains(Self.name) }
+        if !isOurs { isOurs = Self.names.contains { datagram.contains($0) } }
       } catch {
         isOurs = true
         if error.code != ENOBUFS, error.code != EMSGSIZE { return true }

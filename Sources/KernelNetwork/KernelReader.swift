@@ -30,6 +30,27 @@ package struct KernelReader: Sendable {
     try retrying { () throws(NetlinkError) in try readOnce(extraTables, everywhere: everywhere, neighbours: neighbours) }
   }
 
+  /// Whether what a wider `EventInterest` newly announces is still as in `state`: links, addresses, neighbours if requested, and the main
+  /// table's IPv6 routes, of which link-local ones are announced for some links only. The rest was announced before, and is not read: a
+  /// tunnel may have a hundred thousand routes.
+  package func confirms(_ state: KernelState, neighbours: Bool) throws(NetlinkError) -> Bool {
+    try retrying { () throws(NetlinkError) in
+      guard try socket.readLinks() == state.links else { return false }
+      let names = state.links.names
+      guard try socket.readAddresses(linkNames: names) == state.addresses else { return false }
+      var routes: [Route] = []
+      try socket.readRoutes(.v6, table: Route.mainTable, linkNames: names, into: &routes)
+      var place = 0
+      for route in state.routes where route.table == Route.mainTable && route.destination.family == .v6 {
+        guard place < routes.count, routes[place] == route else { return false }
+        place += 1
+      }
+      guard place == routes.count else { return false }
+      if neighbours, try socket.readNeighbours(linkNames: names) != state.neighbours { return false }
+      return true
+    }
+  }
+
   /// The routes of one table, both families; empty if it does not exist.
   package func readRoutes(table: UInt32) throws(NetlinkError) -> [Route] {
     try retrying { () throws(NetlinkError) in try socket.readRoutes(table: table, linkNames: socket.readLinks().names) }
@@ -102,11 +123,15 @@ extension NetlinkSocket {
 
   /// Appends the routes of a table to `routes`: a hundred thousand are not copied.
   func readRoutes(table: UInt32, linkNames: [UInt32: String], into routes: inout [Route]) throws(NetlinkError) {
-    for family in IPAddress.Family.allCases {
-      try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
-        try dump("read routes of table \(table)", { $0.dumpRoutes(family, table: table, sequence: $1) }) {
-          if let route = Route($0, linkNames: linkNames), route.table == table, route.destination.family == family { routes.append(route) }
-        }
+    for family in IPAddress.Family.allCases { try readRoutes(family, table: table, linkNames: linkNames, into: &routes) }
+  }
+
+  func readRoutes(
+    _ family: IPAddress.Family, table: UInt32, linkNames: [UInt32: String], into routes: inout [Route]
+  ) throws(NetlinkError) {
+    try passingOver(Self.missingFamily + [ENOENT]) { () throws(NetlinkError) in
+      try dump("read routes of table \(table)", { $0.dumpRoutes(family, table: table, sequence: $1) }) {
+        if let route = Route($0, linkNames: linkNames), route.table == table, route.destination.family == family { routes.append(route) }
       }
     }
   }

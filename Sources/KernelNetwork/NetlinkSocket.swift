@@ -8,8 +8,9 @@ import Wire
 /// Requests and their answers are serialised, so a socket may be shared. Never blocks for longer than `patience`.
 final class NetlinkSocket: Sendable {
   enum Family: Int32 {
-    /// `NETLINK_ROUTE`, `NETLINK_NETFILTER`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
+    /// `NETLINK_ROUTE`, `NETLINK_SOCK_DIAG`, `NETLINK_NETFILTER`, `NETLINK_KOBJECT_UEVENT` and `NETLINK_GENERIC`.
     case route = 0
+    case sockets = 4
     case netfilter = 12
     case uevent = 15
     case generic = 16
@@ -17,6 +18,8 @@ final class NetlinkSocket: Sendable {
 
   struct State {
     let socket: OpaquePointer
+    /// Where datagrams are received. One for all: memory that is freed is wiped, and this is much more than most datagrams have.
+    let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: NetlinkSocket.messageBuffer)
     var sequence: UInt32 = 0
     var families: [String: UInt16] = [:]
     var carrier: Carrier?
@@ -38,7 +41,7 @@ final class NetlinkSocket: Sendable {
   /// The time limit of an answer in milliseconds; the kernel answers before a send returns.
   static let patience: Int32 = 5000
   /// Larger than the kernel's largest part of a dump (32 KiB).
-  private static let messageBuffer = 65_536
+  fileprivate static let messageBuffer = 65_536
   /// Bytes of receive buffer that one queued refusal is accounted at, generously.
   private static let refusalSize = 2048
 
@@ -71,7 +74,12 @@ final class NetlinkSocket: Sendable {
     guard isStrict || family != .route else { throw .last("ask the kernel for strict dumps (Linux 4.20 or later)") }
   }
 
-  deinit { state.withLock { nl_socket_free($0.socket) } }
+  deinit {
+    state.withLock {
+      nl_socket_free($0.socket)
+      $0.buffer.deallocate()
+    }
+  }
 
   private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32 = 1) -> Bool {
     var value = value
@@ -138,14 +146,27 @@ extension NetlinkSocket.State {
   /// Receives a datagram, without waiting; one from another sender than the kernel is returned empty.
   func receive() throws(NetlinkError) -> [UInt8]? {
     if let carrier { return try carrier.receive() }
-    var sender = sockaddr_nl()
-    var buffer: UnsafeMutablePointer<UInt8>?
-    let count = nl_recv(socket, &sender, &buffer, nil)
-    defer { free(buffer) }
-    if count == 0 || count == -NLE_AGAIN { return nil }
-    guard count > 0 else { throw NetlinkError(libnl: count, what: "receive from the kernel") }
-    guard sender.nl_pid == 0 else { return [] }
-    return Array(UnsafeBufferPointer(start: buffer, count: Int(count)))
+    while true {
+      var sender = sockaddr_nl()
+      let count = receive(from: &sender)
+      if count < 0, errno == EINTR { continue }
+      if count == 0 || count < 0 && errno == EAGAIN { return nil }
+      guard count > 0 else { throw .last("receive from the kernel") }
+      // A device's answer has its private key.
+      defer { explicit_bzero(buffer, min(count, NetlinkSocket.messageBuffer)) }
+      guard count <= NetlinkSocket.messageBuffer else { throw NetlinkError(code: EMSGSIZE, what: "receive from the kernel") }
+      return sender.nl_pid == 0 ? Array(UnsafeBufferPointer(start: buffer, count: count)) : []
+    }
+  }
+
+  /// recvfrom(2): the length of the datagram, which may be more than the buffer has.
+  private func receive(from sender: inout sockaddr_nl) -> Int {
+    withUnsafeMutableBytes(of: &sender) { address in
+      var length = socklen_t(address.count)
+      return recvfrom(
+        nl_socket_get_fd(socket), buffer, NetlinkSocket.messageBuffer, Int32(MSG_DONTWAIT) | Int32(MSG_TRUNC),
+        address.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+    }
   }
 
   /// Waits for the next datagram.

@@ -1,45 +1,68 @@
 internal import CNftables
+internal import Glibc
 package import KernelModel
+import Wire
 
-/// Our only nftables table, with its small companion for ARP: read, replaced as a whole, removed. It belongs to the network namespace of
-/// the thread that created this.
+/// Our tables of nftables: that of the kill switch with its small companion for ARP, and that of `names: capture`. Each is read, replaced
+/// as a whole, removed. They belong to the network namespace of the thread that created this.
 ///
 /// The input of nftables cannot be compared with its listing. So the listing after a replacement is stored, and compared with later ones.
 package final class NftablesBackend {
-  private let context: OpaquePointer
-  /// The kernel's listing after the last replacement, and the digest of its table.
-  private var listing: (digest: String, text: String)?
-  private var refusal: (digest: String, reason: String)?
-
-  package init() throws(NftablesError) {
-    guard let context = nft_ctx_new(UInt32(NFT_CTX_DEFAULT)) else { throw NftablesError("libnftables cannot be started") }
-    self.context = context
-    nft_ctx_buffer_output(context)
-    nft_ctx_buffer_error(context)
-    // Without counters, which change by themselves.
-    nft_ctx_output_set_flags(context, UInt32(NFT_CTX_OUTPUT_STATELESS | NFT_CTX_OUTPUT_NUMERIC_ALL))
+  /// What is known of a table of ours.
+  private struct Known {
+    /// Its name, and that of its companion.
+    let names: [String]
+    /// The kernel's listing after the last replacement, and the digest of its content.
+    var listing: (digest: String, text: String)?
+    var refusal: (digest: String, reason: String)?
   }
 
-  deinit { nft_ctx_free(context) }
+  private let context: OpaquePointer
+  private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
+  private var capture = Known(names: [NameCapture.name])
 
-  /// The state of our table. A table of another agent is not known to be intact, unless its comment is trusted (`trusting`); replacing it
-  /// costs a millisecond.
-  package func observe(trusting: Bool = false) -> ObservedFirewall {
+  package init() throws(NftablesError) {
+    var reason: UnsafePointer<CChar>?
+    guard let context = cnft_new(&reason) else { throw NftablesError(reason.map { String(cString: $0) } ?? "") }
+    self.context = context
+  }
+
+  deinit { cnft_free(context) }
+
+  /// Whether the kernel says that there is no table of this name. Loads no library; false if the kernel gives no clear answer.
+  package static func isSurelyAbsent(_ table: String = FirewallTable.kernelName) -> Bool {
+    do throws(NetlinkError) {
+      let socket = try NetlinkSocket(.netfilter, receiveBuffer: 1 << 16)
+      try socket.request("look for our firewall table") { $0.getTable(named: table, sequence: $1, flags: $2) }
+      return false
+    } catch {
+      return error.code == ENOENT
+    }
+  }
+
+  /// The state of the kill switch's table. A table of another agent is not known to be intact, unless its comment is trusted (`trusting`);
+  /// replacing it costs a millisecond.
+  package func observe(trusting: Bool = false) -> ObservedFirewall { observe(firewall, trusting: trusting) }
+
+  /// The same of the table of `names: capture`.
+  package func observeCapture(trusting: Bool = false) -> ObservedFirewall { observe(capture, trusting: trusting) }
+
+  private func observe(_ known: Known, trusting: Bool) -> ObservedFirewall {
     let text: String
     do {
-      text = try list()
+      text = try list(known)
     } catch {
-      if let refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
+      if let refusal = known.refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
       return error.isMissing ? .absent : .unknown(reason: error.description)
     }
-    if let refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
+    if let refusal = known.refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
     let digest = Self.digest(in: text) ?? ""
     return .table(
-      digest: digest, isIntact: listing.map { $0.digest == digest && $0.text == text } ?? trusting,
+      digest: digest, isIntact: known.listing.map { $0.digest == digest && $0.text == text } ?? trusting,
       isGuarding: text.contains("chain output"))
   }
 
-  /// Our table as the kernel lists it, line by line; `nil` if there is none, or access is denied.
+  /// The kill switch's table as the kernel lists it, line by line; `nil` if there is none, or access is denied.
   package var lines: [String]? { (try? run("list table \(FirewallTable.name)"))?.split(separator: "\n").map(String.init) }
 
   /// Other programs' tables that drop outgoing packets by default; none if access is denied.
@@ -47,36 +70,51 @@ package final class NftablesBackend {
 
   /// Replaces the present table, if any, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
-    listing = nil
-    refusal = nil
-    do throws(NftablesError) {
-      _ = try run(table.transaction)
-    } catch {
-      refusal = (table.digest, error.description)
-      throw error
-    }
     // Not every kernel has nftables for ARP; without it, ARP is visible, but no traffic flows.
-    _ = try? run(table.neighbourTransaction)
-    listing = (table.digest, try list())
+    try replace(&firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction)
   }
 
-  private func list() throws(NftablesError) -> String {
-    let text = try run("list table \(FirewallTable.name)")
-    return text + ((try? run("list table \(FirewallTable.neighbourName)")) ?? "")
+  /// The same with the table of `names: capture`.
+  package func replace(_ capture: NameCapture) throws(NftablesError) {
+    try replace(&self.capture, capture.transaction, digest: capture.digest, thenTrying: nil)
+  }
+
+  private func replace(
+    _ known: inout Known, _ transaction: String, digest: String, thenTrying companion: String?
+  ) throws(NftablesError) {
+    known.listing = nil
+    known.refusal = nil
+    do throws(NftablesError) {
+      _ = try run(transaction)
+    } catch {
+      known.refusal = (digest, error.description)
+      throw error
+    }
+    if let companion { _ = try? run(companion) }
+    known.listing = (digest, try list(known))
+  }
+
+  private func list(_ known: Known) throws(NftablesError) -> String {
+    let text = try run("list table \(known.names[0])")
+    return text + known.names.dropFirst().map { (try? run("list table \($0)")) ?? "" }.joined()
   }
 
   package func remove() throws(NftablesError) {
-    listing = nil
-    refusal = nil
+    (firewall.listing, firewall.refusal) = (nil, nil)
     _ = try run(FirewallTable.removal)
     _ = try? run(FirewallTable.neighbourRemoval)
   }
 
+  package func removeCapture() throws(NftablesError) {
+    (capture.listing, capture.refusal) = (nil, nil)
+    _ = try run(NameCapture.removal)
+  }
+
   private func run(_ commands: String) throws(NftablesError) -> String {
-    let status = nft_run_cmd_from_buffer(context, commands)
-    // Reading a buffer also empties it for the next command.
-    let output = nft_ctx_get_output_buffer(context).map { String(cString: $0) } ?? ""
-    let error = nft_ctx_get_error_buffer(context).map { String(cString: $0) } ?? ""
+    let status = cnft_run(context, commands)
+    // Reading them also empties them for the next command.
+    let output = cnft_output(context).map { String(cString: $0) } ?? ""
+    let error = cnft_error(context).map { String(cString: $0) } ?? ""
     if status != 0 { throw NftablesError(error) }
     return output
   }

@@ -3,8 +3,8 @@ internal import Synchronization
 /// A value that is accessed by one thread at a time.
 ///
 /// The thread sanitizer does not see the standard library's mutex, but it sees the ordering of the atomic word.
+// Sound: the value is accessed only under the lock.
 final class Exclusive<Value>: @unchecked Sendable {
-  // Sound: accessed only under the lock.
   private var value: Value
   private let lock = Mutex(())
   private let order = Atomic<UInt>(0)

@@ -3,8 +3,8 @@ internal import CSodium
 /// 32 secret bytes, the size of every secret in WireGuard, in memory that is never swapped or dumped and is wiped on release.
 ///
 /// Its description never contains them.
+// Sound: the memory is written before it is shared, and never after.
 package final class SecretBytes: @unchecked Sendable {
-  // Sound: written before it is shared, and never after.
   package let pointer: UnsafeMutableRawPointer
 
   /// All zeros.

@@ -24,9 +24,11 @@ final class SecretMemory: Sendable {
       }
       return free.removeLast()
     }
-    // sodium_malloc(3) fails if the kernel maps no more pages, not if it refuses to lock them. Any other allocation of the process would
-    // then fail as well. To continue without a key, or with a key in ordinary memory, would be worse.
-    guard let taken else { fatalError("no memory for keys") }
+    guard let taken else {
+      // sodium_malloc(3) fails if the kernel maps no more pages, not if it refuses to lock them. Any other allocation of the process would
+      // then fail as well. To continue without a key, or with a key in ordinary memory, would be worse.
+      fatalError("no memory for keys")
+    }
     sodium_memzero(taken, Self.cell)
     return taken
   }

@@ -23,6 +23,19 @@ package enum Folder {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// The names of the folders in a folder, in no order; none if it cannot be read.
+  static func folders(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      guard Int32(entry.pointee.d_type) == Int32(DT_DIR) else { continue }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   /// The names that begin with a prefix, sorted; none if the folder cannot be read.
   package static func names(in path: String, withPrefix prefix: String = "") -> [String] {
     guard let folder = opendir(path) else { return [] }

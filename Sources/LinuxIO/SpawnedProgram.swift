@@ -53,7 +53,7 @@ package struct SpawnedProgram {
       case .inherited: break
       case .open(let file):
         // The copies must not collide with the numbers in the program.
-        let copy = fcntl(file.number, F_DUPFD_CLOEXEC, 16)
+        let copy = fcntl(file.number, F_DUPFD_CLOEXEC, max(16, Int32(descriptors.count)))
         guard copy >= 0 else { throw .last("start \(program)") }
         high.append(FileDescriptor(owning: copy))
         posix_spawn_file_actions_adddup2(&actions, copy, number)

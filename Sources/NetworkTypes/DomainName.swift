@@ -1,12 +1,12 @@
 /// A DNS name as a policy writes it or a network announces it: lower case, without the trailing dot.
 ///
 /// Letter case is ignored (RFC 4343). Names outside ASCII have to be in their `xn--` form.
-package struct DomainName: Hashable, Sendable, Comparable {
+public struct DomainName: Hashable, Sendable, Comparable {
   /// Never empty, never with a trailing dot.
-  package let text: String
+  public let text: String
 
   /// Whether this name is `parent` or lies below it, by whole labels: `a.example` is within `example`, `myexample` is not.
-  package func isWithin(_ parent: DomainName) -> Bool {
+  public func isWithin(_ parent: DomainName) -> Bool {
     let own = text.utf8
     let other = parent.text.utf8
     guard own.count > other.count else { return own.count == other.count && text == parent.text }
@@ -14,13 +14,13 @@ package struct DomainName: Hashable, Sendable, Comparable {
     return own[own.index(own.endIndex, offsetBy: -other.count - 1)] == UInt8(ascii: ".")
   }
 
-  package static func < (a: Self, b: Self) -> Bool { a.text < b.text }
+  public static func < (a: Self, b: Self) -> Bool { a.text < b.text }
 }
 
 extension DomainName: LosslessStringConvertible {
   /// Parses labels of 1 to 63 letters, digits, hyphens and underscores, 253 bytes in all (RFC 1035 section 2.3.4); one trailing dot is
   /// dropped.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     var bytes = Array(text.utf8)
     if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
     guard (1...253).contains(bytes.count) else { return nil }
@@ -30,5 +30,5 @@ extension DomainName: LosslessStringConvertible {
     self.text = String(decoding: bytes.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 
-  package var description: String { text }
+  public var description: String { text }
 }

@@ -1,10 +1,10 @@
 /// The endpoint of a peer: a host, by address or by name, and a UDP or TCP port (1 to 65535).
-package struct Endpoint: Hashable, Sendable {
-  package enum Host: Hashable, Sendable, CustomStringConvertible {
+public struct Endpoint: Hashable, Sendable {
+  public enum Host: Hashable, Sendable, CustomStringConvertible {
     case address(IPAddress)
     case name(DomainName)
 
-    package var description: String {
+    public var description: String {
       switch self {
       case .address(let address): address.description
       case .name(let name): name.text
@@ -12,22 +12,22 @@ package struct Endpoint: Hashable, Sendable {
     }
   }
 
-  package let host: Host
-  package let port: UInt16
+  public let host: Host
+  public let port: UInt16
 
-  package init(host: Host, port: UInt16) {
+  public init(host: Host, port: UInt16) {
     self.host = host
     self.port = port
   }
 
-  package var address: IPAddress? {
+  public var address: IPAddress? {
     if case .address(let address) = host { address } else { nil }
   }
 }
 
 extension Endpoint: LosslessStringConvertible {
   /// Parses `192.0.2.1:51820`, `[2001:db8::1]:51820` or `vpn.example.com:51820`.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else { return nil }
     let host = String(text[..<colon])
     if host.hasPrefix("["), host.hasSuffix("]"), let address = IPAddress(String(host.dropFirst().dropLast())), address.family == .v6 {
@@ -41,7 +41,7 @@ extension Endpoint: LosslessStringConvertible {
     }
   }
 
-  package var description: String {
+  public var description: String {
     if case .address(let address) = host, address.family == .v6 { "[\(address)]:\(port)" } else { "\(host):\(port)" }
   }
 

@@ -13,11 +13,12 @@ public struct IPAddress: Hashable, Sendable, Comparable {
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
 
-  public let family: Family
   /// The first 64 bits of an IPv6 address; 0 for IPv4.
   public let high: UInt64
   /// The last 64 bits of an IPv6 address; the 32 of an IPv4 address.
   public let low: UInt64
+  /// Last, so that other small values lie beside it in a route.
+  public let family: Family
 
   /// Makes an address; for IPv4 only the lower 32 bits of `low` count.
   public init(family: Family, high: UInt64, low: UInt64) {

@@ -2,8 +2,9 @@
 public struct IPPrefix: Hashable, Sendable, Comparable {
   /// The first address of the block.
   public let address: IPAddress
+  private let bits: UInt8
   /// 0 to 32 for IPv4, 0 to 128 for IPv6.
-  public let length: Int
+  public var length: Int { Int(bits) }
 
   /// Clears the host bits. `nil` if the length does not fit the family.
   public init?(_ address: IPAddress, length: Int) {
@@ -13,7 +14,7 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
 
   private init(unchecked address: IPAddress, length: Int) {
     self.address = address.masked(to: length)
-    self.length = length
+    bits = UInt8(truncatingIfNeeded: length)
   }
 
   public var family: IPAddress.Family { address.family }
@@ -53,25 +54,25 @@ extension IPPrefix: LosslessStringConvertible {
 }
 
 /// An address on a link together with the length of its on-link prefix: `192.0.2.23/24`, host bits kept.
-package struct InterfaceAddress: Hashable, Sendable, Comparable {
-  package let address: IPAddress
-  package let prefixLength: Int
+public struct InterfaceAddress: Hashable, Sendable, Comparable {
+  public let address: IPAddress
+  public let prefixLength: Int
 
-  package init?(_ address: IPAddress, prefixLength: Int) {
+  public init?(_ address: IPAddress, prefixLength: Int) {
     guard (0...address.family.bitWidth).contains(prefixLength) else { return nil }
     self.address = address
     self.prefixLength = prefixLength
   }
 
   /// The prefix that the address makes reachable without a gateway.
-  package var onLinkPrefix: IPPrefix { IPPrefix(address, length: prefixLength) ?? .host(address) }
+  public var onLinkPrefix: IPPrefix { IPPrefix(address, length: prefixLength) ?? .host(address) }
 
-  package static func < (a: Self, b: Self) -> Bool { (a.address, a.prefixLength) < (b.address, b.prefixLength) }
+  public static func < (a: Self, b: Self) -> Bool { (a.address, a.prefixLength) < (b.address, b.prefixLength) }
 }
 
 extension InterfaceAddress: LosslessStringConvertible {
   /// `ADDRESS/LENGTH`, or an address alone, which has its family's full length.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
     let length = parts.count == 2 ? parsedLength(parts[1]) : address.family.bitWidth
@@ -79,7 +80,7 @@ extension InterfaceAddress: LosslessStringConvertible {
     self.init(address, prefixLength: length)
   }
 
-  package var description: String { "\(address)/\(prefixLength)" }
+  public var description: String { "\(address)/\(prefixLength)" }
 }
 
 /// One to three decimal digits without a sign or a leading zero.

@@ -4,8 +4,8 @@ package import RoamwardCore
 /// Representatives of all networks that a policy can distinguish: one value out of each cell of every fact. The policy's own constants
 /// divide the values into cells. The policy gives every network the same decision as one of these.
 package struct FactUniverse: Sendable {
-  private let valuesByFact: [String: [FactValue]]
-  private let contextsByFact: [String: [EvaluationContext]]
+  private var valuesByFact: [String: [FactValue]] = [:]
+  private var contextsByFact: [String: [EvaluationContext]] = [:]
 
   /// `nil` if there are too many constants.
   package init?(of conditions: [Condition]) {
@@ -20,14 +20,17 @@ package struct FactUniverse: Sendable {
       }
     }
     guard constants.values.allSatisfy({ $0.count <= 1500 }) else { return nil }
-    var values: [String: [FactValue]] = [:]
     for (key, constants) in constants {
+      if let known = undivided[key] {
+        valuesByFact[key] = known.values
+        contextsByFact[key] = known.contexts
+        continue
+      }
       guard let fact = FactTable.fact(key) else { continue }
-      guard let found = representatives(of: fact, by: constants) else { return nil }
-      values[key] = found
+      guard let values = representatives(of: fact, by: constants) else { return nil }
+      valuesByFact[key] = values
+      contextsByFact[key] = values.compactMap { context(fact, $0) }
     }
-    valuesByFact = values
-    contextsByFact = Dictionary(values.map { key, values in (key, values.compactMap { context(key, $0) }) }) { first, _ in first }
   }
 
   /// One value of each cell; the first is known and absent. If a fact has several values, each is one of them.
@@ -37,11 +40,23 @@ package struct FactUniverse: Sendable {
   func contexts(of fact: String) -> [EvaluationContext] { contextsByFact[fact] ?? [] }
 }
 
+/// The facts whose values no constant divides: the same for all policies.
+private let undivided: [String: (values: [FactValue], contexts: [EvaluationContext])] = {
+  let facts = FactTable.all.filter { if case .ofForm = $0.space { true } else { false } }
+  return Dictionary(
+    facts.map { fact in
+      let values = representatives(of: fact, by: []) ?? []
+      return (fact.key, (values, values.compactMap { context(fact, $0) }))
+    }
+  ) { first, _ in first }
+}()
+
+/// Only Wi-Fi has all facts.
+private let wifi = NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(.wifi))])
+
 /// A network in which only this fact is known.
-private func context(_ key: String, _ value: FactValue) -> EvaluationContext? {
-  guard let fact = FactTable.fact(key) else { return nil }
-  // Only Wi-Fi has all facts.
-  var snapshot = NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(.wifi))])
+private func context(_ fact: FactDeclaration, _ value: FactValue) -> EvaluationContext? {
+  var snapshot = wifi
   var only = value
   if fact.isList, case .text(let text) = value { only = .list([text]) }
   guard snapshot.set(fact, to: only, link: 0) else { return nil }

@@ -12,7 +12,8 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }
   var findings: [LintFinding] = []
   for tunnel in tunnels {
-    findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + links(of: tunnel, ownAddresses: ownAddresses)
+    findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + namesOutside(of: tunnel)
+    findings += links(of: tunnel, ownAddresses: ownAddresses)
     guard tunnel.onDemand.isEnabled else { continue }
     findings += lintRules(of: tunnel, networks: networks) + probesInside(tunnel, networks: networks)
   }
@@ -74,11 +75,5 @@ extension Condition {
     case .not(let part): part.forEachKey(body)
     default: body(self)
     }
-  }
-
-  var networksNamed: [String] {
-    var names: [String] = []
-    forEachKey { if case .network(let more) = $0 { names += more } }
-    return names
   }
 }

@@ -15,7 +15,11 @@ package struct LintFinding: Hashable, Sendable {
     case pointlessNot = "pointless-not"
     /// A named network that no rule uses.
     case unusedNetwork = "unused-network"
-    /// A rule that starts the tunnel for look-ups of names, which this version does not support, together with a kill switch.
+    /// Names start a tunnel that has no name servers, so servers outside resolve them.
+    case namesOutside = "names-outside"
+    /// Names that are refused outside, and that servers outside are asked for first.
+    case leakingRefusal = "leaking-refusal"
+    /// A rule with `evaluate-connection` that does not arm its tunnel, together with a kill switch.
     case killSwitchNotStarted = "kill-switch-not-started"
     /// A tunnel is disconnected on facts that any stranger's network could show.
     case weakEvidence = "weak-evidence"
@@ -27,6 +31,8 @@ package struct LintFinding: Hashable, Sendable {
     case overlappingDomains = "overlapping-domains"
     /// An excluded prefix outside all included prefixes.
     case pointlessExclusion = "pointless-exclusion"
+    /// Questions are captured only while the tunnel is up: before and after, its names are asked outside.
+    case capturedWhileUp = "captured-while-up"
     /// The name of an endpoint is looked up through the tunnel that needs it.
     case endpointInDomains = "endpoint-in-domains"
     /// The host of a probe is behind a tunnel.

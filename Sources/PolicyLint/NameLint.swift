@@ -26,6 +26,19 @@ func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   return findings
 }
 
+/// Finds tunnels that capture questions, and leave their names to the network while they are down.
+func namesOutside(of tunnel: TunnelPolicy) -> [LintFinding] {
+  let dns = tunnel.dnsInForce
+  // Where look-ups start the tunnel, they are captured for that.
+  let isStarted = tunnel.onDemand.isEnabled && tunnel.onDemand.rules.contains { $0.action == .evaluateConnection }
+  guard dns.names == .capture, dns.isSplit, dns.whenDown == .ask, !isStarted else { return [] }
+  return [
+    LintFinding(
+      .capturedWhileUp, "`\(tunnel.name)` captures questions only while it is up, so its names are asked outside whenever it is down",
+      help: "add `when-down: refuse` beside `names: capture`", at: tunnel.location)
+  ]
+}
+
 /// Finds peers whose name is looked up through a tunnel that may need it to connect.
 func endpointsInside(_ tunnels: [TunnelPolicy]) -> [LintFinding] {
   var claims: [DomainName: [Int]] = [:]

@@ -1,3 +1,4 @@
+import NetworkTypes
 import RoamwardCore
 
 /// Finds rules that no network reaches, networks on which no rule matches, and criteria without effect.
@@ -17,6 +18,7 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
     if rule.action == .disconnect, let finding = weakEvidence(of: i, in: tunnel, reasoning: &reasoning, networks: networks) {
       findings.append(finding)
     }
+    findings += namesOutside(by: i, in: tunnel)
     if let finding = killSwitchNotStarted(by: i, in: tunnel) { findings.append(finding) }
   }
   if reasoning.isPossible(formula.roots.map { Formula.Goal(node: $0.node, holds: false) }) == true {
@@ -28,23 +30,49 @@ func lintRules(of tunnel: TunnelPolicy, networks: NetworkTable) -> [LintFinding]
   return findings
 }
 
-/// Finds a kill switch beside a rule by which a look-up would start the tunnel. This version does not watch look-ups: the tunnel is not
-/// wanted there.
+/// Finds names whose look-ups start the tunnel, and which servers outside get all the same.
+private func namesOutside(by index: Int, in tunnel: TunnelPolicy) -> [LintFinding] {
+  let rule = tunnel.onDemand.rules[index]
+  let subject = "rule \(index + 1) of `\(tunnel.name)`"
+  let refused = tunnel.dnsInForce.refusesWhenDown ? tunnel.dnsInForce.ownDomains : []
+  let everything = [IPPrefix.everything(.v4), .everything(.v6)]
+  let isOpen = tunnel.dnsInForce.servers.isEmpty && !tunnel.namedPrefixes.contains { everything.contains($0) }
+  return tunnel.watchedEntries(of: rule).compactMap { entry -> LintFinding? in
+    if entry.action == .connectAlways, isOpen {
+      return LintFinding(
+        .namesOutside,
+        "\(subject): the tunnel has no name servers, so once it is up the network's servers are asked for these names",
+        help: "name the servers that know them: `dns: { servers: […], match-domains: […] }`", at: entry.location)
+    }
+    guard entry.action == .connectIfNeeded, let domain = refused.first(where: { entry.domains.holds($0) || entry.names(within: $0) }) else {
+      return nil
+    }
+    return LintFinding(
+      .leakingRefusal,
+      "\(subject): `connect-if-needed` asks the network's servers first, so `when-down: refuse` does not hold for \(domain)",
+      help: "use `connect-always`, or remove `when-down: refuse`", at: entry.location)
+  }
+}
+
+extension ConnectionRule {
+  fileprivate func names(within domain: DomainName) -> Bool {
+    domains.contains { if case .within(let name) = $0 { name.isWithin(domain) } else { true } }
+  }
+}
+
+extension Rule {
+  /// Whether look-ups are to start the tunnel.
+  fileprivate var startsByNames: Bool { action == .evaluateConnection && connections.contains { $0.action != .neverConnect } }
+}
+
+/// Finds a kill switch beside a rule by which a look-up starts the tunnel, and that does not arm it: the tunnel is not wanted before.
 private func killSwitchNotStarted(by index: Int, in tunnel: TunnelPolicy) -> LintFinding? {
   let rule = tunnel.onDemand.rules[index]
-  guard rule.action == .evaluateConnection, rule.connections.contains(where: { $0.action != .neverConnect }) else { return nil }
-  let subject = "where rule \(index + 1) of `\(tunnel.name)` decides, no look-up starts the tunnel, and its kill switch"
-  return switch tunnel.guarding {
-  case .off: nil
-  case .on:
-    LintFinding(
-      .killSwitchNotStarted, "\(subject) blocks nothing while it is down", help: "use `action: connect`, or `kill-switch: always`",
-      at: rule.location)
-  case .always:
-    LintFinding(
-      .killSwitchNotStarted, "\(subject) blocks until `roamward up \(tunnel.name)` starts it", help: "use `action: connect`",
-      at: rule.location)
-  }
+  guard tunnel.guarding == .on, rule.startsByNames, tunnel.armingObstacle(of: rule) != nil else { return nil }
+  return LintFinding(
+    .killSwitchNotStarted,
+    "where rule \(index + 1) of `\(tunnel.name)` decides, its kill switch blocks nothing until a look-up starts the tunnel",
+    help: "use `action: connect`, or `kill-switch: always`", at: rule.location)
 }
 
 /// Finds networks that never match, and criteria in them without effect.

@@ -11,14 +11,19 @@ struct Satisfiability {
   static let stepsInAll = 1_000_000
 
   let formula: Formula
+  /// Every network that the formula can distinguish.
+  let anyNetwork: FactStates
   private var steps = 0
   private var stepsBefore = 0
 
-  init(_ formula: Formula) { self.formula = formula }
+  init(_ formula: Formula) {
+    self.formula = formula
+    anyNetwork = FactStates(formula)
+  }
 
   /// `nil` if the search gave up.
   mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? {
-    do throws(GaveUp) { return try solution(of: goals, from: FactStates(formula)) != nil } catch { return nil }
+    do throws(GaveUp) { return try solution(of: goals, from: anyNetwork) != nil } catch { return nil }
   }
 
   /// A network, or rather a class of equivalent networks, that meets the goals.

@@ -28,6 +28,10 @@ package final class SimulatedMachine {
   package private(set) var log = SimulatedLog()
   /// The effect at which the agent dies. Its pending work stops, until another one starts (`platform`).
   package var fuse: Fuse?
+  /// Whether the machine can notice packets on a link.
+  package var noticesPackets = true
+  private var watchers: [WeakWatcher] = []
+  private var lookedUp: (NameLookup) -> Void = { _ in }
   private var life = SimulatedLife()
   private var schedule = SimulatedSchedule()
 
@@ -49,6 +53,7 @@ package final class SimulatedMachine {
       clock.now = max(now, due)
       if let next = peers?.nextEvent, next <= now {
         peers?.advance(to: now)
+        callBack()
         continue
       }
       schedule.takeNext(at: now)?()
@@ -106,7 +111,14 @@ package final class SimulatedMachine {
         log.samples += 1
         answerDevices()
         return state.observed.wireGuard[link]
-      }, controlGroup: { _ in nil })
+      },
+      watchPackets: { [unowned self] link, came in
+        guard noticesPackets else { return nil }
+        let watch = PacketWatcher(link) { if !life.isDead { came() } }
+        watchers.removeAll { $0.watcher == nil }
+        watchers.append(WeakWatcher(watcher: watch))
+        return Cancellation(watch)
+      }, watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } }, controlGroup: { _ in nil })
   }
 
   private func network(of life: SimulatedLife) -> NetworkPlatform {
@@ -259,6 +271,56 @@ package final class SimulatedMachine {
     }
   }
 
+  /// A program sends a packet into a link. Its device, if it is configured and up, asks for a session unless it has one.
+  package func sendPacket(into link: String) {
+    guard state.observed.kernel.link(named: link)?.isUp == true else { return }
+    if let device = state.observed.wireGuard[link], peers == nil { state.show(sending(device), on: link) }
+    notePacket(on: link)
+  }
+
+  /// Reports a packet on a link to the agent.
+  package func notePacket(on link: String) {
+    let hearing = watchers.compactMap(\.watcher).filter { $0.link == link }
+    for watcher in hearing { schedule.soon.append { [weak watcher] in watcher?.came() } }
+  }
+
+  /// A program looks a name up. Our name server, if it watches for the name and its tunnel is down, asks the agent for the tunnel.
+  /// `resolvesOutside`: whether the network's servers resolve it. Returns the servers that get the question now.
+  @discardableResult
+  package func lookUp(_ name: DomainName, resolvesOutside: Bool = true, by asker: NameLookup.Asker? = nil) -> [IPAddress] {
+    guard case .running(let settings) = state.observed.resolver.nameServer, let (watch, _, fate) = settings.watch(for: name) else {
+      return []
+    }
+    if watch.progress == .connected, fate != .never { return watch.servers.isEmpty ? settings.network : watch.servers }
+    let start = { [self] in
+      guard [.down, .failed].contains(watch.progress) else { return }
+      schedule.soon.append { [self] in lookedUp(NameLookup(tunnel: watch.tunnel, name: name.text, asker: asker)) }
+    }
+    switch fate {
+    case .never: return settings.network
+    case .ifNeeded(let servers):
+      if !resolvesOutside { start() }
+      return servers.isEmpty ? settings.network : servers
+    case .always:
+      start()
+      return []
+    }
+  }
+
+  private func sending(_ device: WireGuardState) -> WireGuardState {
+    var device = device
+    for i in device.peers.indices where device.peers[i].endpoint != nil && network.primary != nil {
+      let hasSession = device.peers[i].lastHandshake != 0
+      device.peers[i].sentBytes += hasSession ? 128 : 148
+      guard peersAnswer else { continue }
+      device.peers[i].receivedBytes += hasSession ? 128 : 92 + 128
+      if hasSession { continue }
+      device.peers[i].sentBytes += 128
+      device.peers[i].lastHandshake = wallClock.seconds
+    }
+    return device
+  }
+
   private func apply(_ step: Step) -> StepFailure? {
     if let reason = failingSteps(step) { return StepFailure(step: step, reason: reason) }
     log.applied.append(step)
@@ -296,6 +358,21 @@ package final class SimulatedMachine {
     let inFlight = AnswerInFlight()
     schedule.add(at: now + time, unlessGone: inFlight) { withExtendedLifetime(inFlight) { if !life.isDead { done(results[0]) } } }
   }
+}
+
+/// Notices packets on a link, until it is released.
+private final class PacketWatcher {
+  let link: String
+  let came: () -> Void
+
+  init(_ link: String, _ came: @escaping () -> Void) {
+    self.link = link
+    self.came = came
+  }
+}
+
+private struct WeakWatcher {
+  weak var watcher: PacketWatcher?
 }
 
 extension LocalTime {

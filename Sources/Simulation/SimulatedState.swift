@@ -19,6 +19,9 @@ package struct SimulatedState {
     observed.resolvConf = file
   }
 
+  /// Makes our own name server installed here.
+  package mutating func installNameServer() { observed.resolver.facts.nameServer = .value(true) }
+
   package mutating func show(_ device: WireGuardState, on link: String) { observed.wireGuard[link] = device }
 
   /// Adds a peer's handshake to a device, as an answer would.
@@ -79,6 +82,10 @@ package struct SimulatedState {
     case .removeRecord(let name):
       observed.resolver.records[name] = nil
       observed.resolver.effectiveServers = []
+    case .setNameServer(let settings): observed.resolver.nameServer = .running(settings)
+    case .stopNameServer: observed.resolver.nameServer = .absent
+    case .setNameCapture(let capture): observed.nameCapture = .table(digest: capture.digest, isIntact: true, isGuarding: false)
+    case .removeNameCapture: observed.nameCapture = .absent
     }
   }
 

@@ -32,6 +32,7 @@ package final class Simulation {
     machine.policies = policies
     machine.clock.start = timeline.start
     machine.dns.otherNames = IPAddress("192.0.2.254")
+    machine.state.installNameServer()
     agent = Agent(platform: machine.platform, settle: settle)
   }
 
@@ -64,6 +65,8 @@ package final class Simulation {
         try agent.override(tunnel, OverrideRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
+      case .lookup(let name, let resolves): machine.lookUp(name, resolvesOutside: resolves)
+      case .packet(let tunnel): machine.sendPacket(into: TunnelSetup.linkName(forTunnel: tunnel))
       case .clock(let time):
         machine.clock.set(to: time)
         agent.networkChanged()

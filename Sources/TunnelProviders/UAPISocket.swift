@@ -75,7 +75,7 @@ extension FileDescriptor {
       ]
       let count = poll(&watched, 2, Int32(clamping: milliseconds + 1))
       if watched[0].revents != 0 { return }
-      if watched[1].revents != 0, sockets?.sockets.serve() == false { sockets = nil }
+      if watched[1].revents != 0, sockets?.serveSockets() == false { sockets = nil }
       if count < 0, errno != EINTR { throw .last("poll") }
     }
   }

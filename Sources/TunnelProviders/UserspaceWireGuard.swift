@@ -82,12 +82,17 @@ package final class UserspaceWireGuard {
     return true
   }
 
-  /// Opens the sockets that an engine asks for as soon as its link is up, instead of at the next turn of the loop: its first handshake
-  /// waits for them. Blocks for a millisecond if it asks for none.
+  /// Opens the sockets that the engine of a link asks for once it is configured and up, while it is still starting.
+  package func prepareSockets(of link: String, for device: WireGuardDevice) {
+    running[link]?.interface.prepareSockets(port: device.listenPort ?? 0, mark: device.firewallMark)
+  }
+
+  /// Answers the request for sockets that an engine sends as soon as its link is up, instead of at the next turn of the loop: its first
+  /// handshake waits for them. Blocks for a millisecond if it asks for none.
   package func serveSockets(of link: String) {
     guard let interface = running[link]?.interface else { return }
     var watched = pollfd(fd: interface.socketsDescriptor, events: Int16(POLLIN), revents: 0)
-    if poll(&watched, 1, 1) > 0 { _ = interface.sockets.serve() }
+    if poll(&watched, 1, 1) > 0 { _ = interface.serveSockets() }
   }
 
   private func serve(_ interface: InterfaceProcess, link: String) {
@@ -95,7 +100,7 @@ package final class UserspaceWireGuard {
     running[link] = Running(
       interface: interface,
       serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
-        if !interface.sockets.serve(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
+        if !interface.serveSockets(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
       })
     watchEnd(of: process)
   }

@@ -1,8 +1,7 @@
 import Glibc
-import LinuxIO
 import ProbeWorker
+import ProcessConfinement
 
-// No argument parser: it would double this program's memory use.
 private let usage = """
   usage: roamward-probe --check
 
@@ -14,25 +13,4 @@ private let usage = """
 
   """
 
-private func say(_ text: String, on descriptor: Int32) {
-  try? FileDescriptor(owning: dup(descriptor)).writeAll(Array(text.utf8))
-}
-
-private func run() -> Int32 {
-  do throws(SystemError) {
-    switch CommandLine.arguments.dropFirst() {
-    case ["--at-work"]: try ProbeWork.run()
-    case ["--check"]: try ProbeWork.check()
-    case ["-h"], ["--help"]: say(usage, on: STDOUT_FILENO)
-    default:
-      say(usage, on: STDERR_FILENO)
-      return 64
-    }
-    return 0
-  } catch {
-    say("roamward-probe: \(error)\n", on: STDERR_FILENO)
-    return 1
-  }
-}
-
-exit(run())
+exit(ConfinedProgram.run("roamward-probe", usage: usage, atWork: ProbeWork.run, check: ProbeWork.check))

@@ -5,8 +5,11 @@ import Glibc
 import JSON
 
 struct AgentOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"))
-  var socket: String = getenv("ROAMWARD_SOCKET").map { String(cString: $0) } ?? ControlClient.defaultPath
+  @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"), completion: .file())
+  var socket: String = AgentOptions.standardSocket
+
+  /// The agent's socket where no option names one.
+  static var standardSocket: String { getenv("ROAMWARD_SOCKET").map { String(cString: $0) } ?? ControlClient.defaultPath }
 
   /// Connects to the agent; a failure says how to start one.
   func connect() throws -> ControlClient {

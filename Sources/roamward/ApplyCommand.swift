@@ -22,7 +22,7 @@ struct Apply: ParsableCommand {
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "Policy file, or folder of policies.", completion: .file()) var path: String
+  @Argument(help: "Policy file, or folder of policies.", completion: .policies) var path: String
   @Option(help: ArgumentHelp("Revert after this time without `roamward confirm`: 60s, 5m.", valueName: "duration"))
   var confirmWithin: String?
 

@@ -27,7 +27,7 @@ struct Check: ParsableCommand {
       """)
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Policy files or folders (default: the agent's folders).") var paths: [String] = []
+  @Argument(help: "Policy files or folders (default: the agent's folders).", completion: .policies) var paths: [String] = []
   @Flag(help: "Print JSON.") var json = false
   @Flag(help: "Treat warnings as errors.") var strict = false
   @Flag(name: .shortAndLong, help: "List ignored files too, with the reason.") var verbose = false

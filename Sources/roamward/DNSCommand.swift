@@ -30,7 +30,11 @@ struct DNS: ParsableCommand {
     let choice = preview.resolverChoice
     let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
     let outcome = ask ? inquire(about: fate, by: choice, servers: preview.observed.listedServers) : nil
-    write(json ? JSON(encoding: NameReport(fate, by: choice, outcome)).text(indented: true) + "\n" : fate.text(by: choice, outcome))
+    let capture = preview.desired.nameCapture.map { _ in preview.desired.capturedFate(of: name, on: snapshot) != nil }
+    write(
+      json
+        ? JSON(encoding: NameReport(fate, by: choice, captured: capture ?? false, outcome)).text(indented: true) + "\n"
+        : fate.text(by: choice, captured: capture, outcome))
     if case .failure? = outcome { throw ExitStatus.refused }
   }
 }
@@ -45,7 +49,8 @@ extension ObservedState {
 }
 
 extension NameFate {
-  fileprivate func text(by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) -> String {
+  /// `captured`: whether the tunnel's servers also get the question of a program that asks a server of its own; `nil`: nothing is captured.
+  fileprivate func text(by choice: ResolverChoice, captured: Bool?, _ outcome: Result<[String], PlatformError>?) -> String {
     var lines = [name.text]
     if let refusal { lines.append("  refused: \(refusal)") }
     lines += askees.map { askee in
@@ -54,7 +59,13 @@ extension NameFate {
       return "  sent to \(servers) \(whose), because \(askee.reason)"
     }
     if refusal == nil, askees.isEmpty { lines.append("  not sent: no DNS server is known") }
+    if let captured {
+      lines.append(
+        "  programs that ask other servers: "
+          + (captured ? "the same, by roamward-names (`names: capture`)" : "sent by roamward-names to the server that they ask"))
+    }
     lines.append("  DNS backend: \(choice.backend) (\(choice.reason))")
+    if let lookup = choice.lookup { lines.append("  DNS look-ups: \(lookup)") }
     switch outcome {
     case .success(let words)?: lines += words.map { "  \($0)" }
     case .failure(let error)?: lines.append("  no address: \(error)")
@@ -77,19 +88,23 @@ private struct NameReport: Encodable {
   let name: String
   let asked: [Asked]
   let refused: String?
+  let captured: Bool
   let backend: String
   let reason: String
+  let lookup: String?
   let answer: String?
   let problem: String?
 
-  init(_ fate: NameFate, by choice: ResolverChoice, _ outcome: Result<[String], PlatformError>?) {
+  init(_ fate: NameFate, by choice: ResolverChoice, captured: Bool, _ outcome: Result<[String], PlatformError>?) {
     name = fate.name.text
     asked = fate.askees.map {
       Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), reason: $0.reason)
     }
     refused = fate.refusal
+    self.captured = captured
     backend = "\(choice.backend)"
     reason = choice.reason
+    lookup = choice.lookup
     (answer, problem) =
       switch outcome {
       case .success(let words)?: (words.joined(separator: "; "), nil)

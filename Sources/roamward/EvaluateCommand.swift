@@ -17,7 +17,7 @@ struct Evaluate: ParsableCommand {
 
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Evaluate only this tunnel.", valueName: "name")) var tunnel: String?
+  @Option(help: ArgumentHelp("Evaluate only this tunnel.", valueName: "name"), completion: .tunnels) var tunnel: String?
   @Option(help: ArgumentHelp("Evaluate a lookup of this name (evaluate-connection).", valueName: "name")) var host: String?
   @Flag(help: "Show every rule that was evaluated, with its result.") var explain = false
   @Flag(help: "Print JSON.") var json = false
@@ -48,7 +48,10 @@ struct Evaluate: ParsableCommand {
 
 extension Decision {
   fileprivate var exitCode: ExitCode {
-    if let inert, inert != .unsupported { return ExitCode(15) }
+    switch inert {
+    case nil, .notArmed: break
+    case .disabled, .onDemandOff, .excluded: return ExitCode(15)
+    }
     return switch outcome {
     case .connect: ExitCode(10)
     case .disconnect: ExitCode(11)

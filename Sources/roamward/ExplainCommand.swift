@@ -14,7 +14,7 @@ struct Explain: ParsableCommand {
       another one as `evaluate` does. Needs neither root nor the agent.
       """)
 
-  @Argument(help: "Name of the tunnel.") var tunnel: String
+  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false

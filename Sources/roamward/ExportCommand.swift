@@ -15,7 +15,7 @@ struct Export: ParsableCommand {
       """)
 
   @Flag(help: "Choose the output format.") var form: Form
-  @Argument(help: "Name of the tunnel; optional if there is only one.") var tunnel: String?
+  @Argument(help: "Name of the tunnel; optional if there is only one.", completion: .tunnels) var tunnel: String?
   @OptionGroup var policies: PolicyOptions
   @Flag(help: "Leave out unsupported rules, with a warning.") var lossy = false
 

@@ -9,11 +9,12 @@ import RoamwardCore
 /// The sources of the facts of a dry run.
 struct FactOptions: ParsableArguments {
   @Flag(help: "Use this machine's network (default without --set).") var live = false
-  @Option(help: ArgumentHelp("Use a network saved by `roamward network --save`.", valueName: "file")) var network: String?
+  @Option(help: ArgumentHelp("Use a network saved by `roamward network --save`.", valueName: "file"), completion: .file()) var network:
+    String?
   @Option(
     help: ArgumentHelp(
       "Set a fact: interface=wifi, ssid=Cafe …; repeatable.", discussion: "It replaces the fact of --live or --network.",
-      valueName: "key=value"))
+      valueName: "key=value"), completion: .facts)
   var set: [String] = []
   @Option(help: ArgumentHelp("Assume a probe's result: ok, fail, unknown; repeatable.", valueName: "url=result"))
   var assumeProbe: [String] = []
@@ -55,9 +56,9 @@ struct FactOptions: ParsableArguments {
 
 /// Files to read instead of the machine's own.
 struct SourceOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Read the current SSID from this file.", valueName: "file")) var ssidFile: String?
-  @Option(help: ArgumentHelp("Path of resolv.conf.", valueName: "file")) var resolvConf = "/etc/resolv.conf"
-  @Option(help: ArgumentHelp("Path of the agent's state folder.", valueName: "folder")) var stateDir =
+  @Option(help: ArgumentHelp("Read the current SSID from this file.", valueName: "file"), completion: .file()) var ssidFile: String?
+  @Option(help: ArgumentHelp("Path of resolv.conf.", valueName: "file"), completion: .file()) var resolvConf = "/etc/resolv.conf"
+  @Option(help: ArgumentHelp("Path of the agent's state folder.", valueName: "folder"), completion: .directory) var stateDir =
     "/var/lib/roamward"
 
   /// This machine's network, now.

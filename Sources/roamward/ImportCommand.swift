@@ -18,13 +18,13 @@ struct Import: ParsableCommand {
       Exit status: 0 imported; 1 file error, or nothing written; 2 usage error.
       """)
 
-  @Argument(help: ArgumentHelp("Files to import.", valueName: "file")) var files: [String]
-  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this folder.", valueName: "dir")) var output = "."
+  @Argument(help: ArgumentHelp("Files to import.", valueName: "file"), completion: .file()) var files: [String]
+  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this folder.", valueName: "dir"), completion: .directory) var output = "."
   @Option(help: ArgumentHelp("Use this tunnel name instead of the one in the file.", valueName: "name")) var name: String?
   @Flag(help: "Show what would be written, without writing.") var dryRun = false
   @Flag(help: "Replace existing files.") var force = false
   @Flag(help: "Require a valid signature that this machine trusts.") var verify = false
-  @Option(help: ArgumentHelp("With --verify: trust these certificates (PEM) too.", valueName: "file"))
+  @Option(help: ArgumentHelp("With --verify: trust these certificates (PEM) too.", valueName: "file"), completion: .file())
   var trust: [String] = []
   @Flag(help: "Match if any DNS server of the network is listed.") var anyDnsServer = false
   @Option(help: ArgumentHelp("Read payloads of this type as VPN payloads.", valueName: "type")) var acceptPayloadType: String?

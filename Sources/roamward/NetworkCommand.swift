@@ -23,7 +23,7 @@ struct Network: ParsableCommand {
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Show every source of each fact, in order, with its value.") var explainFacts = false
   @Flag(help: "Print the snapshot as JSON, with the source of each fact.") var json = false
-  @Option(help: ArgumentHelp("Save the snapshot to a new file.", valueName: "file")) var save: String?
+  @Option(help: ArgumentHelp("Save the snapshot to a new file.", valueName: "file"), completion: .file()) var save: String?
 
   func run() throws {
     let observation = try sources.observation()

@@ -25,7 +25,7 @@ struct Resume: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "End manual overrides; re-enable the kill switch.")
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Name of the tunnel; without one, all tunnels.") var tunnel: String?
+  @Argument(help: "Name of the tunnel; without one, all tunnels.", completion: .tunnels) var tunnel: String?
 
   func run() throws {
     _ = try agent.ask(.resume(tunnel: tunnel))
@@ -34,14 +34,14 @@ struct Resume: ParsableCommand {
 }
 
 struct OverrideOptions: ParsableArguments {
-  enum End: String, ExpressibleByArgument {
+  enum End: String, ExpressibleByArgument, CaseIterable {
     case networkChange = "network-change"
     case resume
   }
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "Name of the tunnel.") var tunnel: String
+  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
   @Option(name: .customLong("for"), help: ArgumentHelp("Override for this long: 30m, 2h.", valueName: "duration")) var duration: String?
   @Option(help: ArgumentHelp("Override until network-change (default) or resume.", valueName: "end")) var until: End?
   @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?

@@ -11,7 +11,7 @@ struct PolicyOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Read policies from this folder or file; repeatable.",
-      discussion: "Later ones override earlier ones. Default: the agent's folders.", valueName: "path"))
+      discussion: "Later ones override earlier ones. Default: the agent's folders.", valueName: "path"), completion: .policies)
   var policies: [String] = []
 
   /// The folders and files that were named; a name that does not exist ends the program with status 2.

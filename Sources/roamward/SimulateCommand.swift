@@ -17,7 +17,7 @@ struct Simulate: ParsableCommand {
       Exit status: 0 all expectations met; 1 policy error or expectation not met; 2 usage error.
       """)
 
-  @Argument(help: "Timeline file.") var timeline: String
+  @Argument(help: "Timeline file.", completion: .policies) var timeline: String
   @OptionGroup var policies: PolicyOptions
   @Flag(help: "Print one JSON object per line.") var json = false
 

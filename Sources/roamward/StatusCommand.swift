@@ -52,6 +52,7 @@ extension StatusReport {
     lines.append("network: \(network ?? "none")")
     if let resolver {
       lines.append("DNS backend: \(resolver.backend) (\(resolver.reason))" + (resolver.splits ? "" : "; no split DNS"))
+      if let lookup = resolver.lookup { lines.append("DNS look-ups: \(lookup)") }
       if !resolver.refused.isEmpty {
         lines.append("DNS refused: names in \(resolver.refused.joined(separator: ", ")), until the tunnel is up")
       }
@@ -74,6 +75,8 @@ extension StatusReport {
       return "\(tunnel.name) is \(tunnel.state); the last attempt failed: \(tunnel.failure ?? "")\(retry ?? "")"
     }
     lines += up.map { "\($0.name) is connected since \($0.since.localTime) (\(age(time - $0.since))), because \($0.reason)" }
+    let armed = tunnels.filter { $0.state == "armed" && !failing.contains($0) }
+    lines += armed.map { "\($0.name) is armed: comes up at the first packet, because \($0.reason)" }
     lines += onTheWay.map { "\($0.name) is \($0.state), because \($0.reason)" }
     if !lines.isEmpty { return lines.joined(separator: "\n") }
     return tunnels.isEmpty ? "no tunnel has a policy (\(policy.files) policy file\(policy.files == 1 ? "" : "s"))" : "no tunnel is up"

@@ -4,22 +4,24 @@ import ControlProtocol
 import Glibc
 import LinuxIO
 import NetworkTypes
+import RoamwardCore
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until a tunnel reaches a state.", discussion: "Exit status: 0 state reached; 3 timeout; 8 the agent is not running.")
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Name of the tunnel.") var tunnel: String
+  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp(
-      "Wait for this state.", discussion: "connected, disconnected, connecting, reasserting or disconnecting.", valueName: "state"))
+      "Wait for this state.", discussion: "connected, disconnected, connecting, armed, reasserting or disconnecting.", valueName: "state"),
+    completion: .list(TunnelMachine.State.statuses))
   var state: String = "connected"
   @Option(help: ArgumentHelp("Wait at most this long: 500ms, 10s, 5m.", valueName: "duration")) var timeout: String = "30s"
 
   func validate() throws {
-    let states = ["connected", "disconnected", "connecting", "reasserting", "disconnecting"]
+    let states = TunnelMachine.State.statuses
     guard states.contains(state) else { throw ValidationError("--for takes one of: \(states.joined(separator: ", "))") }
     guard seconds(timeout) != nil else { throw ValidationError("--timeout takes a duration: 500ms, 10s, 5m") }
   }

@@ -17,6 +17,10 @@ struct DayOut: CustomTestStringConvertible, Sendable {
   var engine = EngineChoice.engine(.kernel)
   /// Programs that keep the resolver.
   var keepers = ObservedResolver()
+  /// Whether a program sends a packet into the tunnel on each network.
+  var sendsPackets = false
+  /// Whether our name server is installed, and a program looks up a name of the tunnel on each network.
+  var looksUp = false
 
   static let home = Sample.network(Sample.wifi("Home"))
   static let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
@@ -45,6 +49,38 @@ struct DayOut: CustomTestStringConvertible, Sendable {
     Sample.tunnel(rules: rules, routes: RoutePolicy(include: [Sample.prefix(prefix)]), dns: dns)
   }
 
+  static func armed(_ prefix: String, _ killSwitch: KillSwitch = .off) -> TunnelPolicy {
+    let names = ConnectionRule(domains: [Sample.pattern("corp.example")], action: .connectAlways, location: Sample.place())
+    var tunnel = Sample.tunnel(
+      rules: [rules[0], Rule(action: .evaluateConnection, connections: [names], location: Sample.place())],
+      wireGuard: Sample.wireGuard(keepalive: 25), routes: RoutePolicy(include: [Sample.prefix(prefix)]),
+      dns: DNSPolicy(servers: dns.servers, matchDomains: [Sample.pattern("corp.example")]))
+    tunnel.killSwitch = killSwitch
+    return tunnel
+  }
+
+  /// A tunnel that takes everything, so that it cannot be armed: `corp.example` starts it always, `lab.example` if needed, and
+  /// `public.corp.example` never.
+  static func watched(idle: Duration? = nil, class precedence: TunnelClass = .personal) -> TunnelPolicy {
+    func entry(_ domain: String, _ action: ConnectionRule.Action) -> ConnectionRule {
+      ConnectionRule(domains: [Sample.pattern(domain)], action: action, location: Sample.place())
+    }
+    var tunnel = full(.off)
+    tunnel.precedence = precedence
+    tunnel.onDemand.rules = [
+      rules[0],
+      Rule(
+        action: .evaluateConnection,
+        connections: [
+          entry("public.corp.example", .neverConnect), entry("corp.example", .connectAlways), entry("lab.example", .connectIfNeeded),
+        ], location: Sample.place()),
+    ]
+    tunnel.onDemand.timing.idle = idle
+    return tunnel
+  }
+
+  static let resolved = ObservedResolver(facts: ResolverFacts(target: "/run/systemd/resolve/stub-resolv.conf", resolved: .value(true)))
+
   static let all = [
     DayOut(testDescription: "split tunnel", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")]),
     DayOut(
@@ -66,7 +102,22 @@ struct DayOut: CustomTestStringConvertible, Sendable {
     DayOut(
       testDescription: "resolvconf", policies: [split("10.0.0.0/8")], changed: [split("10.5.0.0/16")],
       keepers: ObservedResolver(facts: ResolverFacts(target: "/run/resolvconf/resolv.conf", resolvconf: .debian, hasRecord: true))),
+    DayOut(
+      testDescription: "armed tunnel", policies: [armed("10.0.0.0/8")], changed: [armed("10.0.0.0/16")], keepers: resolved),
+    DayOut(
+      testDescription: "armed tunnel in user space that is used", policies: [armed("10.0.0.0/8")], changed: [armed("10.0.0.0/16")],
+      engine: .engine(.userspace), keepers: resolved, sendsPackets: true),
+    DayOut(
+      testDescription: "armed tunnel with a kill switch, without split DNS", policies: [armed("10.0.0.0/8", .on)],
+      changed: [armed("10.0.0.0/16", .on)], sendsPackets: true),
+    DayOut(testDescription: "look-ups by the file", policies: [watched()], changed: [watched(idle: .seconds(3600))], looksUp: true),
+    DayOut(
+      testDescription: "look-ups by systemd-resolved", policies: [watched()], changed: [watched(idle: .seconds(3600))], keepers: resolved,
+      looksUp: true),
   ]
+
+  /// Those whose name servers come with a tunnel. Look-ups are watched, by a name server of ours, while the tunnel is down.
+  static let withoutLookups = all.filter { !$0.looksUp }
 }
 
 /// What is wanted in each place of a day, worked out once.
@@ -95,6 +146,7 @@ final class DayOutRun {
     machine.policies = PolicySet(tunnels: day.policies)
     machine.engine = day.engine
     if day.keepers != ObservedResolver() { machine.state.keepResolver(day.keepers, file: .untouchable(reason: "a link")) }
+    if day.looksUp { machine.state.installNameServer() }
     machine.fuse = fuse.map { Fuse($0) }
   }
 
@@ -102,6 +154,7 @@ final class DayOutRun {
     [
       { $0.life.start() },
       { $0.life.move(to: DayOut.cafe) },
+      { $0.sendPacket() },
       { $0.life.move(to: DayOut.hotel) },
       { run in
         run.machine.policies = PolicySet(tunnels: run.day.changed)
@@ -127,7 +180,15 @@ final class DayOutRun {
     let agent = Agent(platform: machine.platform, settle: .milliseconds(500))
     agent.start()
     machine.run(for: .seconds(30))
+    sendPacket()
     return agent
+  }
+
+  /// A program sends a packet into the tunnel, if the day has such.
+  func sendPacket() {
+    guard day.sendsPackets || day.looksUp else { return }
+    if let name = DomainName("git.corp.example"), day.looksUp { machine.lookUp(name) } else { machine.sendPacket(into: "corp") }
+    machine.run(for: .seconds(1))
   }
 
   /// What a fresh agent makes of a fresh machine in the same place.
@@ -136,6 +197,7 @@ final class DayOutRun {
     other.machine.policies = machine.policies
     other.machine.network = machine.network
     other.life.start(for: .seconds(30))
+    other.sendPacket()
     return other.machine.state.observed.comparable
   }
 
@@ -152,6 +214,7 @@ final class DayOutRun {
     observed.firewall = .absent
     var before = SimulatedState()
     if day.keepers != ObservedResolver() { before.keepResolver(day.keepers, file: .untouchable(reason: "a link")) }
+    if day.looksUp { before.installNameServer() }
     return observed == before.observed && machine.programs.running.isEmpty && machine.disk.startedCommands.isEmpty
       && machine.disk.unfinishedLinks.isEmpty
   }

@@ -57,6 +57,38 @@ struct InstalledFilesTests {
     withExtendedLifetime(folder) {}
   }
 
+  @Test("browsers that are installed, with the managed policies of each") func browsers() throws {
+    let (folder, files) = try host([
+      "usr/bin/chromium": "", "usr/bin/firefox-esr": "", "etc/chromium/policies/managed/20-b.json": "{\"DnsOverHttpsMode\": \"off\"}",
+      "etc/chromium/policies/managed/10-a.json": "{\"DnsOverHttpsMode\": \"secure\"}",
+      "etc/chromium/policies/managed/30-c.json.bak": "{\"DnsOverHttpsMode\": \"secure\"}",
+      "etc/opt/chrome/policies/managed/a.json": "{\"DnsOverHttpsMode\": \"secure\"}",
+      "etc/firefox/policies/policies.json": "{\"policies\": {\"DNSOverHTTPS\": {\"Enabled\": true}}}",
+    ])
+    #expect(
+      files.browsers == [
+        BrowserCondition(program: .chromium, mode: .off), BrowserCondition(program: .firefox, mode: .on(except: [])),
+      ])
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test("managed policies of browsers, as they read them") func browserPolicies() throws {
+    func chromium(_ files: String...) -> BrowserCondition.Mode { BrowserCondition.Mode(chromium: files) }
+    #expect(chromium() == .automatic && chromium("no JSON") == .automatic && chromium("{}") == .automatic)
+    #expect(chromium("{\"HomepageLocation\": \"https://www.example\"}") == .off)
+    #expect(chromium("{\"DnsOverHttpsMode\": \"secure\"}") == .on(except: []))
+    #expect(chromium("{\"DnsOverHttpsMode\": \"secure\"}", "{\"DnsOverHttpsMode\": \"off\"}") == .off)
+    #expect(chromium("{\"DnsOverHttpsMode\": \"automatic\"}") == .automatic && chromium("{\"DnsOverHttpsMode\": 7}") == .off)
+    func firefox(_ text: String) -> BrowserCondition.Mode { BrowserCondition.Mode(firefox: text) }
+    #expect(firefox("") == .automatic && firefox("[]") == .automatic && firefox("{\"policies\": {}}") == .automatic)
+    #expect(firefox("{\"policies\": {\"DNSOverHTTPS\": {\"Enabled\": false}}}") == .off)
+    #expect(
+      firefox("{\"policies\": {\"DNSOverHTTPS\": {\"Enabled\": true, \"ExcludedDomains\": [\"corp.example\", 7, \"..\"]}}}")
+        == .on(except: [try #require(DomainName("corp.example"))]))
+    #expect(
+      firefox("{\"policies\": {\"DNSOverHTTPS\": {\"ProviderURL\": \"https://dns.example/\"}}}") == .on(except: []))
+  }
+
   @Test("name servers of containers are those that each was given") func containers() throws {
     let (folder, files) = try host([
       "var/lib/docker/containers/a/resolv.conf": "nameserver 192.0.2.1\n", "var/lib/docker/containers/a/hosts": "nameserver 192.0.2.9\n",

@@ -115,6 +115,37 @@ import Testing
     #expect(life.machine.state.observed.kernel.link(named: Ownership.refusalLink) == nil)
   }
 
+  @Test("questions are redirected only while the name server takes them: at the start, at a repair, at a new link, and at the end")
+  func captured() throws {
+    let dns = DNSPolicy(
+      servers: [Sample.address("10.0.0.53")], matchDomains: [Sample.pattern("corp.example")], whenDown: .refuse, names: .capture)
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)], dns: dns), on: cafe)
+    var resolver = resolved(.value(true))
+    resolver.facts.nameServer = .value(true)
+    life.machine.state.keepResolver(resolver, file: .untouchable(reason: "a link"))
+    func redirects() -> Bool { if case .table = life.machine.state.observed.nameCapture { true } else { false } }
+    func takes() -> Bool {
+      if case .running(let settings) = life.machine.state.observed.resolver.nameServer { settings.capture != nil } else { false }
+    }
+    var lapses: [String] = []
+    life.machine.whenApplied = { if redirects(), !takes() { lapses.append("\($0)") } }
+    life.start()
+    #expect(try life.tunnel().state == "connected" && redirects() && takes())
+    for _ in 0..<3 {
+      life.machine.state.apply([.removeNameCapture])
+      life.agent.damaged()
+      life.machine.run(for: .milliseconds(10))
+      #expect(redirects())
+    }
+    try life.agent.override("corp", OverrideRequest(wantsUp: false))
+    life.machine.run(for: .seconds(1))
+    #expect(try life.tunnel().state == "disconnected" && redirects() && takes())
+    var isDone = false
+    life.agent.stop { isDone = true }
+    life.machine.run(for: .seconds(1))
+    #expect(isDone && !redirects() && life.machine.state.observed.resolver.nameServer == .absent && lapses == [])
+  }
+
   @Test("a resolver that does not take the refusal keeps no tunnel from going") func refusalFails() throws {
     var dns = DNSPolicy(servers: [Sample.address("10.0.0.53")], matchDomains: [Sample.pattern("corp.example")])
     dns.whenDown = .refuse

@@ -44,6 +44,30 @@ import Testing
     #expect(failures == ["corp: expected the state disconnected, found connected, because rule 1: always"])
   }
 
+  @Test("a look-up starts a tunnel, if its peers answer, and idleness ends that") func lookups() throws {
+    let name = try #require(DomainName("git.corp.example"))
+    let (told, failures) = run(
+      DayOut.watched(idle: .seconds(60)),
+      [
+        step(0, .network(cafe)), step(10, expect("disconnected")), step(20, .lookup(name, resolves: true)), step(21, expect("connected")),
+        step(200, expect("disconnected")), step(210, .peers(answer: false)), step(220, .lookup(name, resolves: true)),
+        step(221, expect("connecting")), step(300, expect("disconnected")),
+      ])
+    #expect(failures == [] && told.contains { $0.contains("a look-up of git.corp.example starts it") })
+  }
+
+  @Test("a packet brings an armed tunnel up, if its peers answer, and idleness arms it again") func armed() {
+    let (told, failures) = run(
+      DayOut.armed("10.0.0.0/8"),
+      [
+        step(0, .network(cafe)), step(10, expect("armed")), step(20, .peers(answer: false)), step(30, .packet(tunnel: "corp")),
+        step(31, expect("connecting")), step(50, expect("armed")), step(60, .peers(answer: true)), step(70, .packet(tunnel: "corp")),
+        step(71, expect("connected")), step(200, .packet(tunnel: "corp")), step(480, expect("connected")), step(540, expect("armed")),
+      ])
+    #expect(failures == [])
+    #expect(told.contains { $0.contains("a packet asked for it, and the peer did not answer within 15 s; armed again") })
+  }
+
   @Test("who sets the clock moves rules by the clock, not the timers") func clock() {
     let work = TimeWindow(days: [.mon], from: 9 * 60, to: 17 * 60)
     var tunnel = Sample.tunnel(rules: [Sample.rule(.time(work), .connect), Sample.rule(.always, .disconnect)])

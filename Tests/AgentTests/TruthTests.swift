@@ -92,6 +92,6 @@ import Testing
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()
     #expect(try life.tunnel().notes.count { $0.text.contains("is not acted on") } == 2)
-    #expect(try life.tunnel().reason.contains("not acted on"))
+    #expect(try life.tunnel().reason.contains("not acted on, because the tunnel cannot be armed"))
   }
 }

@@ -39,6 +39,12 @@ final class WireGuardModel: SimulatedPeers {
   /// When the first data packet was sent that nothing has answered, whatever is received; for tests that know that the gateway is dead.
   private(set) var sent: [Moment] = []
   private var isConfigured = false
+  /// Whether programs send also while no session exists or is asked for: then their first packet asks for one.
+  var sendsFirstPackets = false
+  /// Called when a program sends a packet into the tunnel.
+  var whenSent: () -> Void = {}
+  /// Called for each datagram that the laptop sends.
+  var whenLaunched: () -> Void = {}
 
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
@@ -60,8 +66,9 @@ final class WireGuardModel: SimulatedPeers {
       now = max(now, next)
       if let packet = traffic.last, packet.at <= now {
         traffic.removeLast()
-        guard isConfigured, laptop.sessionID != nil || laptop.isAsking else { continue }
+        guard isConfigured, sendsFirstPackets || laptop.sessionID != nil || laptop.isAsking else { continue }
         sent.append(now)
+        whenSent()
         launch(laptop.send(packet.bytes, at: now), isToGateway: true)
       } else if let i = flights.indices.filter({ flights[$0].at <= now }).min(by: { flights[$0].at < flights[$1].at }) {
         let flight = flights.remove(at: i)
@@ -87,6 +94,7 @@ final class WireGuardModel: SimulatedPeers {
   }
 
   private func launch(_ messages: [Message], isToGateway: Bool) {
+    if isToGateway { for _ in messages { whenLaunched() } }
     for message in messages where random.unit() >= (isToGateway ? loss.to : loss.from) {
       flights.append((now + latency, isToGateway, message))
     }

@@ -65,7 +65,7 @@ import Testing
   @Test("each target of ours in the manifest is in the table") func complete() throws {
     let own = Set(Self.rows(of: try text("docs/architecture.md")).flatMap(\.targets))
     let manifest = try text("Package.swift")
-    for start in ["    pure(\"", "    rim(\"", "    engine(\""] {
+    for start in ["    pure(\"", "    rim(\"", "    engine(\"", "    provider(\""] {
       for piece in manifest.split(separator: start).dropFirst() {
         let name = String(piece.prefix { $0 != "\"" })
         #expect(own.contains(name), "docs/architecture.md does not say what \(name) may import")

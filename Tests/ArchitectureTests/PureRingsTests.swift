@@ -11,11 +11,16 @@ import Testing
     ("NetworkTypes", []), ("JSON", ["NetworkTypes", "CJansson"]), ("KernelModel", ["NetworkTypes", "KeyMemory"]),
     ("RoamwardCore", ["NetworkTypes", "KernelModel", "KeyMemory"]),
     ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
-    ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyImport", ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
   ]
+
+  /// The sources of the packages inside the repository.
+  private static let packages = ["Packages/WireGuard/Sources", "Packages/Provider/Sources", "examples/providers"].flatMap { folder in
+    swiftFiles(in: "\(root)/\(folder)")
+  }
 
   @Test("the pure targets import nothing of the machine", arguments: allowed)
   func imports(target: String, allowed: Set<String>) throws {
@@ -34,6 +39,30 @@ import Testing
       let found = Set(importedModules(in: try text(file)))
       #expect(
         found.subtracting(["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher", "Synchronization"]) == [], "\(file)")
+    }
+  }
+
+  @Test("the provider protocol computes, with strict memory safety; its library links nothing of the agent") func providerProtocol() throws
+  {
+    for (target, allowed) in [
+      ("ProviderProtocol", ["JSON", "NetworkTypes"]),
+      ("RoamwardProvider", ["CLinux", "CProviderIO", "Glibc", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
+      ("RoamwardProviderTesting", ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    ] {
+      let files = swiftFiles(in: sources(of: target))
+      #expect(!files.isEmpty)
+      for file in files {
+        #expect(Set(importedModules(in: try text(file))).subtracting(allowed) == [], "\(file)")
+        if target == "ProviderProtocol" {
+          for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
+        }
+      }
+    }
+    for (manifest, declaration) in [
+      ("Package.swift", "uses: [\"JSON\", \"NetworkTypes\"], settings: safe)"),
+      ("Packages/Provider/Package.swift", "dependencies: [\"JSON\", \"NetworkTypes\"], swiftSettings: safe)"),
+    ] {
+      #expect(try text("\(Self.root)/\(manifest)").contains("\"ProviderProtocol\", \(declaration)"), "\(manifest)")
     }
   }
 
@@ -111,7 +140,7 @@ import Testing
 
   @Test("each `@unchecked Sendable` and `nonisolated(unsafe)` says beside it why it is sound") func soundness() throws {
     var uses = 0
-    for file in swiftFiles(in: "\(Self.root)/Sources") + swiftFiles(in: "\(Self.root)/Packages/WireGuard/Sources") {
+    for file in swiftFiles(in: "\(Self.root)/Sources") + Self.packages {
       let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false)
       for (i, line) in lines.enumerated() where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {
         uses += 1

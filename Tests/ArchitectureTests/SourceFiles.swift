@@ -29,8 +29,8 @@ func importedModules(in text: String) -> [String] {
   }
 }
 
-/// The folder with the sources of a target: of the repository's, or of the engine's package.
+/// The folder with the sources of a target: of the repository's, or of a package inside it.
 func sources(of target: String) -> String {
-  let own = "\(PureRingsTests.root)/Sources/\(target)"
-  return access(own, F_OK) == 0 ? own : "\(PureRingsTests.root)/Packages/WireGuard/Sources/\(target)"
+  let folders = ["Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"].map { "\(PureRingsTests.root)/\($0)/\(target)" }
+  return folders.first { access($0, F_OK) == 0 } ?? folders[2]
 }

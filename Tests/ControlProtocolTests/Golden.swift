@@ -24,9 +24,16 @@ enum Golden {
     notes: [RemarkReport(.dnsLimited, of: "corp", "its name servers are not applied: Link corp is managed.")],
     outside: [.init(prefix: "192.0.2.0/24", reason: "the machine is attached to it")], peerSilenceMilliseconds: 22_250)
 
-  static let lab = StatusReport.Tunnel(
-    name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
-    reason: "disabled by its policy", code: .disabled)
+  static let lookup = NameLookup(
+    tunnel: "lab", name: "box.lab.example", asker: .init(user: 1000, controlGroup: "/user.slice/app-firefox.scope"))
+
+  static let lab: StatusReport.Tunnel = {
+    var lab = StatusReport.Tunnel(
+      name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
+      reason: "disabled by its policy", code: .disabled)
+    lab.lookup = .init(lookup)
+    return lab
+  }()
 
   static let status = StatusReport(
     time: noon, process: 4711,
@@ -59,6 +66,7 @@ enum Golden {
     ([
       .decision(
         tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
+      .lookup(lookup),
       .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
       .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),

@@ -97,7 +97,9 @@ import Testing
     let lines = Golden.events.map(\.line)
     #expect(
       lines == [
-        "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")", "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",
+        "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")",
+        "lab: a look-up of box.lab.example by user 1000 in /user.slice/app-firefox.scope starts it",
+        "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",
         "corp: failed (the peer did not answer within 15 s)", "corp: manual override (down) for 30 min",
         "corp: manual override ended",
         "corp: tries again in 2.5 s",

@@ -124,6 +124,33 @@ struct ResolvConfBackendTests {
     #expect(host.leftovers == [])
   }
 
+  @Test("a file that another program has truncated and is about to write is the original as it is then")
+  func beingWritten() throws {
+    try host.put("nameserver 192.0.2.1\n")
+    try host.backend.write(tunnelServers)
+    // As dhclient's script does, whose `cat new > file` has just begun.
+    try TextFile.overwrite(host.path, with: [])
+    var files = FileOperations.real
+    var waits = 0
+    files.wait = { [path = host.path] in
+      waits += 1
+      if waits == 2 { try? TextFile.overwrite(path, with: Array("nameserver 192.0.2.2\n".utf8)) }
+    }
+    let backend = ResolvConfBackend(path: host.path, stateDirectory: host.state, files: files)
+    try backend.write(tunnelServers)
+    #expect(waits == 2 && backend.underlayText() == .known("nameserver 192.0.2.2\n"))
+    try backend.restore()
+    #expect(backend.observe() == .file("nameserver 192.0.2.2\n"))
+
+    // One that stays empty is what somebody wants.
+    try host.put("")
+    files.wait = { waits += 1 }
+    try ResolvConfBackend(path: host.path, stateDirectory: host.state, files: files).write(tunnelServers)
+    #expect(waits == 22)
+    try host.backend.restore()
+    #expect(host.backend.observe() == .file(""))
+  }
+
   @Test("where somebody removed ours, the original comes back all the same")
   func removedByOthers() throws {
     try host.put("nameserver 192.0.2.1\n", mode: 0o600)

@@ -24,9 +24,8 @@ import Testing
 
   static func record(_ program: ResolvconfProgram) -> ResolverRecord {
     ResolverRecord(
-      tunnel: "corp", program: program,
-      content: ResolvConf(
-        nameServers: ["10.77.0.1"].compactMap { IPAddress($0) }, searchDomains: ["corp.example"].compactMap { DomainName($0) }))
+      ResolvConf(nameServers: ["10.77.0.1"].compactMap { IPAddress($0) }, searchDomains: ["corp.example"].compactMap { DomainName($0) }),
+      program: program)
   }
 
   /// A machine with this package, whose network has told it one name server.
@@ -180,6 +179,20 @@ import Testing
     try Self.with(.debian) { state in
       try shell("resolvconf --disable-updates")
       #expect(try #require(try Self.change(state, .setRecord(Self.record(.debian)))).contains("resolvconf --enable-updates"))
+    }
+  }
+
+  @Test(
+    "whose record of a resolver of this machine comes before ours says which, and how to change that", .enabled(if: isPossible, "see above")
+  )
+  func localResolver() throws {
+    try Self.with(.debian) { state in
+      try shell("printf 'nameserver 127.0.0.1\\n' | resolvconf -a lo.dnsmasq")
+      let problem = try #require(try Self.change(state, .setRecord(Self.record(.debian))))
+      #expect(problem.contains("because its record lo.dnsmasq comes before (cure: `lo.roamward` as the first line of"), "\(problem)")
+      try shell("sed -i '1i lo.roamward' /etc/resolvconf/interface-order")
+      #expect(try Self.change(state, .setRecord(Self.record(.debian))) == nil)
+      #expect(try Self.observe(state).choice.localServers.map(\.description) == ["127.0.0.1"])
     }
   }
 

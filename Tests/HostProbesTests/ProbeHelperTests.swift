@@ -151,10 +151,12 @@ struct ProbeHelperTests {
         helper.renew()
         #expect(helper.process == nil, "nothing is started for a network without tasks")
         var kept: [Any?] = [server, helper]
-        var obsolete: ProbeRun? = probe(server, by: helper, on: loop) { _ in Issue.record("an answer to an obsolete probe") }
+        var obsolete: ProbeRun? = probe(server, by: helper, on: loop, timeout: .seconds(30)) { _ in
+          Issue.record("an answer to an obsolete probe")
+        }
         var first: Int32?
         kept.append(
-          probe(server, by: helper, on: loop) { reply in
+          probe(server, by: helper, on: loop, timeout: .seconds(30)) { reply in
             let process = helper.process
             helper.renew()
             done(["\(reply)", "gone \(first.map(exists) == false)", "another \(process != first)", "idle \(helper.process == nil)"])

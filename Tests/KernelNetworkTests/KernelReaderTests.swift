@@ -11,6 +11,39 @@ import Wire
 
 @Suite("Reading the kernel", .needsNamespaces)
 struct KernelReaderTests {
+  /// What a subscription newly announces: see `EventRelevance`. What was announced before is not read.
+  @Test("a second look finds each change that was not announced before")
+  func confirms() throws {
+    try inNamespaces {
+      try shell(
+        """
+        set -e
+        ip link add lan0 type veth peer name far0
+        ip link set lan0 addrgenmode none; ip link set far0 addrgenmode none
+        ip link set lan0 up; ip link set far0 up
+        ip address add 192.0.2.5/24 dev lan0
+        ip route add default via 192.0.2.1 dev lan0
+        ip -6 route add 2001:db8:1::/64 dev lan0
+        ip -6 route add 2001:db8:2::/64 dev lan0
+        ip route add throw 10.0.0.0/8 table 21003 proto 82
+        ip rule add priority 21003 lookup 21003 protocol 82
+        """)
+      let reader = try KernelReader()
+      let changes = [
+        "ip -6 address add fe80::77/64 dev lan0 nodad", "ip -6 route add fe80:1::/64 dev lan0", "ip -6 route delete 2001:db8:1::/64",
+        "ip -6 route delete 2001:db8:2::/64; ip -6 route add 2001:db8:3::/64 dev lan0",
+        "ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0", "ip link set lan0 mtu 1400", "ip link set far0 down",
+        "ip link add br0 type bridge", "ip link delete lan0",
+      ]
+      for change in changes {
+        let known = try reader.read()
+        #expect(try reader.confirms(known, neighbours: true), "before: \(change)")
+        try shell(change)
+        #expect(try !reader.confirms(known, neighbours: true), "after: \(change)")
+      }
+    }
+  }
+
   @Test("links, addresses, routes, rules and neighbours come out as ip(8) made them")
   func everything() throws {
     let state = try inNamespaces {

@@ -103,6 +103,73 @@ struct NftablesBackendTests {
     }
   }
 
+  @Test("a captured question arrives here with the server that it was sent to; the table is known from one that somebody has changed")
+  func capture() throws {
+    try inNamespaces {
+      try makeLinks()
+      let here = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      defer { close(here) }
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      own.sin_port = NameCapture.port.bigEndian
+      inet_pton(AF_INET, "\(NameServerSettings.address)", &own.sin_addr)
+      #expect(withUnsafeBytes(of: &own) { bind(here, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 16) } == 0)
+      let firewall = try NftablesBackend()
+      #expect(firewall.observeCapture() == .absent)
+      // The detector sees a question that leaves.
+      #expect(try leaves(to: "198.51.100.5", port: 53))
+      // A program that has asked before, and asks again by the same socket; connections are tracked already.
+      try shell("nft 'table inet track { chain c { type filter hook output priority 0; ct state new accept; }; }'")
+      let earlier = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+      defer { close(earlier) }
+      func asksAgain() throws -> Bool {
+        let before = try sent()
+        var there = sockaddr_in()
+        there.sin_family = sa_family_t(AF_INET)
+        there.sin_port = UInt16(53).bigEndian
+        inet_pton(AF_INET, "198.51.100.5", &there.sin_addr)
+        _ = withUnsafeBytes(of: &there) { sendto(earlier, "y", 1, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 16) }
+        return try sent() > before
+      }
+      #expect(try asksAgain())
+      let wanted = NameCapture(
+        guests: [.init(link: "br0", addresses: [try address("172.17.0.1")], prefixes: [try prefix("172.17.0.0/16")])],
+        tunnelLinks: ["tun0"], marks: [FirewallMark(0x80000, mask: 0xff0000)])
+      try firewall.replace(wanted)
+      #expect(firewall.observeCapture().isSatisfied(by: wanted) && firewall.observe() == .absent)
+      #expect(try asksAgain(), "the kernel redirects first packets alone")
+      try Conntrack().forgetConnections(toPort: 53)
+      #expect(try !asksAgain())
+      var earliest: UInt8 = 0
+      #expect(recv(here, &earliest, 1, 0) == 1)
+      #expect(try !leaves(to: "198.51.100.5", port: 53) && !leaves(to: "2001:db8:5::5", port: 53))
+      for mark in [Ownership.mark, Ownership.nameServerMark, 0x80000] { #expect(try leaves(to: "198.51.100.5", port: 53, mark: mark)) }
+      #expect(try leaves(to: "198.51.100.5", port: 853) && leaves(to: "172.17.0.9", port: 53))
+      var from = sockaddr_in()
+      var size = socklen_t(16)
+      var byte: UInt8 = 0
+      let count = withUnsafeMutableBytes(of: &from) {
+        recvfrom(here, &byte, 1, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+      }
+      #expect(count == 1)
+      let client = IPAddress(v4: UInt32(bigEndian: from.sin_addr.s_addr))
+      let port = UInt16(bigEndian: from.sin_port)
+      func destination(_ port: UInt16, isStream: Bool = false) throws -> String? {
+        try Conntrack().originalDestination(
+          client: client, port: port, listener: NameServerSettings.address, listenerPort: NameCapture.port, isStream: isStream
+        ).map { "\($0.0) \($0.1)" }
+      }
+      #expect(try destination(port) == "198.51.100.5 53")
+      #expect(try destination(port &+ 1) == nil && destination(port, isStream: true) == nil)
+      try shell("nft insert rule inet roamward-names output udp dport 53 return")
+      #expect(!firewall.observeCapture().isSatisfied(by: wanted))
+      try firewall.replace(wanted)
+      #expect(firewall.observeCapture().isSatisfied(by: wanted))
+      try firewall.removeCapture()
+      #expect(try firewall.observeCapture() == .absent && leaves(to: "198.51.100.5", port: 53))
+    }
+  }
+
   @Test("a split tunnel guards its own prefixes alone")
   func split() throws {
     try inNamespaces {
@@ -144,6 +211,19 @@ struct NftablesBackendTests {
       try firewall.remove()
       #expect(firewall.observe() == .absent)
       try shell("! nft list table inet roamward 2>/dev/null")
+    }
+  }
+
+  @Test("whether it is absent is known without the library, in a namespace with tables of others")
+  func absent() throws {
+    try inNamespaces {
+      #expect(NftablesBackend.isSurelyAbsent())
+      try shell("nft add table inet other; nft add table ip roamward; nft add table inet roamward2")
+      #expect(NftablesBackend.isSurelyAbsent())
+      try shell("nft add table inet roamward")
+      #expect(!NftablesBackend.isSurelyAbsent())
+      try shell("nft delete table inet roamward")
+      #expect(NftablesBackend.isSurelyAbsent())
     }
   }
 

@@ -17,6 +17,18 @@ import Testing
 
   func kinds(_ tunnels: TunnelPolicy...) -> [LintFinding.Kind] { lint(PolicySet(tunnels: tunnels)).map(\.kind) }
 
+  @Test("questions that are captured only while the tunnel is up") func captured() {
+    var corp = tunnel("corp", include: ["10.0.0.0/8"], servers: ["10.0.0.53"], domains: ["corp.example"])
+    #expect(kinds(corp) == [])
+    corp.dns?.names = .capture
+    #expect(kinds(corp) == [.capturedWhileUp])
+    corp.dns?.whenDown = .refuse
+    #expect(kinds(corp) == [])
+    corp.dns?.whenDown = .ask
+    corp.dns?.matchDomains = []
+    #expect(kinds(corp) == [])
+  }
+
   @Test("two tunnels of one class that take the same") func overlaps() {
     let corp = tunnel("corp", include: ["10.0.0.0/8"])
     #expect(kinds(corp, tunnel("lab", include: ["10.0.0.0/8"])) == [.overlappingRoutes])
@@ -48,7 +60,7 @@ import Testing
     #expect(finding.message.hasSuffix("only `b` runs there, because it comes first"))
   }
 
-  @Test("a kill switch beside `evaluate-connection`, which no look-up starts")
+  @Test("a kill switch beside `evaluate-connection` that blocks nothing until a look-up starts the tunnel")
   func killSwitchBesideLookUps() throws {
     func rule(_ action: ConnectionRule.Action) -> Rule {
       let names = DomainList([Sample.pattern("corp.example")])
@@ -59,24 +71,45 @@ import Testing
       var corp = tunnel("corp", include: ["10.0.0.0/8"], rules: rules)
       corp.killSwitch = killSwitch
       corp.includesAllNetworks = everything
-      return lint(PolicySet(tunnels: [corp]))
+      return lint(PolicySet(tunnels: [corp])).filter { $0.kind != .namesOutside }
     }
     let all = [rule(.connectIfNeeded)]
     #expect(findings(.off, all) == [] && findings(.on, [Sample.rule(.always, .connect)]) == [])
     let on = try #require(findings(.on, all).first)
     #expect(on.kind.rawValue == "kill-switch-not-started" && on.location == all[0].location)
     #expect(
-      on.message == "where rule 1 of `corp` decides, no look-up starts the tunnel, and its kill switch blocks nothing while it is down")
+      on.message == "where rule 1 of `corp` decides, its kill switch blocks nothing until a look-up starts the tunnel")
     #expect(on.help == "use `action: connect`, or `kill-switch: always`")
-    let always = try #require(findings(.always, all).first)
-    #expect(
-      always.message
-        == "where rule 1 of `corp` decides, no look-up starts the tunnel, and its kill switch blocks until `roamward up corp` starts it")
-    #expect(findings(.off, all, everything: true).count == 1)
+    #expect(findings(.always, all) == [], "it blocks until a look-up starts the tunnel")
+    #expect(findings(.off, all, everything: true).map(\.kind) == [.killSwitchNotStarted])
     // Where it never decides, nothing comes of it.
     #expect(findings(.on, [Sample.rule(.always, .connect)] + all).map(\.kind) == [.shadowedRule])
     // No look-up is to start it.
     #expect(findings(.on, [rule(.neverConnect)]) == [])
+  }
+
+  @Test("names whose look-ups start a tunnel, and which servers outside get all the same") func namesOutside() throws {
+    func findings(_ action: ConnectionRule.Action, servers: [String], whenDown: NamesWhenDown = .ask, include: String = "198.51.100.0/24")
+      -> [LintFinding]
+    {
+      let entry = ConnectionRule(domains: [Sample.pattern("corp.example")], action: action, location: Sample.place(7))
+      let rules = [
+        Sample.rule(.power([.ac]), .ignore), Rule(action: .evaluateConnection, connections: [entry], location: Sample.place(5)),
+      ]
+      var corp = tunnel("corp", include: [include, "10.0.0.0/8"], rules: rules)
+      corp.dns = DNSPolicy(
+        servers: servers.map { Sample.address($0) }, matchDomains: [Sample.pattern("corp.example")], whenDown: whenDown)
+      return lint(PolicySet(tunnels: [corp]))
+    }
+    #expect(findings(.connectAlways, servers: ["10.0.0.53"]) == [] && findings(.connectIfNeeded, servers: ["10.0.0.53"]) == [])
+    #expect(findings(.connectAlways, servers: [], include: "0.0.0.0/0").filter { $0.kind == .namesOutside } == [])
+    let open = try #require(findings(.connectAlways, servers: []).first)
+    #expect(open.kind == .namesOutside && open.location.line == 7)
+    #expect(
+      open.message == "rule 2 of `corp`: the tunnel has no name servers, so once it is up the network's servers are asked for these names")
+    let leak = try #require(findings(.connectIfNeeded, servers: ["10.0.0.53"], whenDown: .refuse).first)
+    #expect(leak.kind == .leakingRefusal && leak.help == "use `connect-always`, or remove `when-down: refuse`")
+    #expect(findings(.connectAlways, servers: ["10.0.0.53"], whenDown: .refuse) == [])
   }
 
   @Test("two tunnels that answer for the same names") func domains() {

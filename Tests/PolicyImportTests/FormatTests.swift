@@ -81,6 +81,25 @@ import Testing
     #expect(tunnel.isEnabled && tunnel.provider.name == "wireguard" && tunnel.onDemand.rules.count == 1)
   }
 
+  @Test("a payload of the WireGuard app whose names bring it up becomes an armed tunnel") func wireGuardNames() throws {
+    func imported(_ text: String, domains: P = ["corp.example"]) throws -> (TunnelPolicy, ImportResult) {
+      let names: P = ["Domains": domains, "DomainAction": "ConnectIfNeeded", "RequiredURLStringProbe": "http://0.0.0.0"]
+      let result = try importing(
+        profile(
+          on([["Action": "EvaluateConnection", "ActionParameters": [names]]]),
+          payload: ["VPNSubType": "com.wireguard.macos", "VendorConfig": ["WgQuickConfig": P(stringLiteral: text)]]))
+      return (try result.tunnel(), result)
+    }
+    let (tunnel, result) = try imported(Samples.wireGuard)
+    #expect(tunnel.onDemand.rules.contains(where: tunnel.arms), "\(tunnel.armingObstacle.map { "\($0)" } ?? "")")
+    #expect(tunnel.dns?.matchDomains.map(\.description) == ["corp.example"] && result.says(.warning, "for corp.example alone"))
+    // What cannot be armed stays as it was.
+    let (everything, _) = try imported(Samples.wireGuard.replacing("10.77.0.0/16", with: "0.0.0.0/0"))
+    #expect(!everything.onDemand.rules.contains(where: everything.arms) && everything.dns == nil)
+    let (allNames, _) = try imported(Samples.wireGuard, domains: ["*"])
+    #expect(allNames.dns == nil)
+  }
+
   @Test("an OpenVPN file keeps its keys to itself, and loses what runs programs") func openVPN() throws {
     let result = try importFile(Array(Samples.openVPN.utf8), file: "corp.ovpn", options: ImportOptions(folder: "/etc/roamward/policies"))
     let tunnel = try result.tunnel()

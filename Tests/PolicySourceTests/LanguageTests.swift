@@ -186,18 +186,17 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .always && tunnel.includesAllNetworks)
     #expect(
       loaded.diagnostics.map { "\($0.location.line) \($0.message)" } == [
-        "7 `evaluate-connection` is read; this version does not watch look-ups, so the tunnel is left as it is",
-        "11 `idle` is read; this version does not stop tunnels that are idle", "13 `proxy` is read; this version does not set proxies",
+        "13 `proxy` is read; this version does not set proxies"
       ])
   }
 
   @Test("what this version does not act on is told once a file")
   func limits() {
-    let tunnel = "{ provider: { command: { up: /u, down: /d } }, proxy: { http: \"10.0.0.80:3128\" }, on-demand: { timing: { idle: 1m } } }"
+    let tunnel = "{ provider: { command: { up: /u, down: /d } }, proxy: { http: \"10.0.0.80:3128\" } }"
     let text = "version: 1\ntunnels: { a: \(tunnel), b: \(tunnel) }\n"
     let loaded = MemoryFiles(["/etc/p/1.yaml": text, "/etc/p/2.yaml": text.replacing("a:", with: "c:").replacing("b:", with: "d:")]).load()
     #expect(!loaded.hasErrors)
-    for key in ["proxy", "idle"] {
+    for key in ["proxy"] {
       #expect(loaded.diagnostics.count { $0.message.hasPrefix("`\(key)` is read; this version ") } == 2, "\(key)")
     }
   }

@@ -189,6 +189,17 @@ import Testing
     }
   }
 
+  @Test("questions can be captured, where there are servers that answer them; an error names the key's place")
+  func capturedNames() {
+    let loaded = load(Self.tunnel("dns: { servers: 10.0.0.53, match-domains: corp.example, names: capture }"))
+    #expect(!loaded.hasErrors && loaded.policies.tunnels.first?.dns?.names == .capture)
+    #expect(load(Self.tunnel("dns: { servers: 10.0.0.53 }")).policies.tunnels.first?.dns?.names == .system)
+    let missing = load(Self.tunnel("dns: { names: capture }"))
+    #expect(missing.diagnostics.map(\.location) == [place(5, 12)] && missing.hasErrors)
+    #expect(missing.diagnostics.first?.message.contains("`names: capture` needs servers") == true)
+    #expect(load(Self.tunnel("dns: { servers: 10.0.0.53, names: captured }")).diagnostics.first?.help == "did you mean `capture`?")
+  }
+
   @Test(
     "names of tunnels",
     arguments: [

@@ -85,7 +85,10 @@ struct DoctorTests {
     Ill(check: "tunnels", severity: .problem, cure: "has been reasserting for 22 s") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 22)]
     },
-    Ill(check: "not-acted-on", severity: .risk, cure: "rule 1 \"names\" (10-test.yaml:1): `evaluate-connection` is unsupported") { _ in
+    Ill(
+      check: "not-acted-on", severity: .risk,
+      cure: "rule 1 \"names\" (10-test.yaml:1): `evaluate-connection` does not arm the tunnel: it includes"
+    ) { _ in
     } spoilPolicy: {
       $0.onDemand.rules = [Rule(name: "names", action: .evaluateConnection, location: Sample.place())]
     },
@@ -96,6 +99,26 @@ struct DoctorTests {
     Ill(check: "not-acted-on", severity: .risk, cure: "`idle` is not acted on") { _ in
     } spoilPolicy: {
       $0.onDemand.timing.idle = .seconds(600)
+    },
+    Ill(check: "own-servers", severity: .hint, cure: "names: capture") { _ in
+    } spoilPolicy: {
+      $0.dns?.matchDomains = [Sample.pattern("corp.example")]
+    },
+    Ill(check: "browsers", severity: .risk, cure: "{\"DnsOverHttpsMode\": \"off\"} to /etc/opt/chrome/policies/managed/dns.json") {
+      $0.browsers = [BrowserCondition(program: .chrome, mode: .on(except: []))]
+    } spoilPolicy: {
+      $0.captureNames()
+    },
+    Ill(check: "browsers", severity: .hint, cure: "{\"DnsOverHttpsMode\": \"off\"} to /etc/chromium/policies/managed/dns.json") {
+      $0.nameServers = [Sample.address("8.8.8.8")]
+      $0.browsers = [BrowserCondition(program: .chromium, mode: .automatic)]
+    } spoilPolicy: {
+      $0.captureNames()
+    },
+    Ill(check: "browsers", severity: .risk, cure: "\"ExcludedDomains\": [\"corp.example\"]") {
+      $0.browsers = [BrowserCondition(program: .firefox, mode: .on(except: [Sample.domain("lab.example")]))]
+    } spoilPolicy: {
+      $0.captureNames()
     },
     Ill(check: "root", severity: .hint, cure: "sudo roamward doctor") { $0.isRoot = false },
   ]
@@ -117,6 +140,26 @@ struct DoctorTests {
     #expect(diagnosis.findings.count == 1 && finding.check == ill.check && finding.severity == ill.severity, "\(diagnosis.findings)")
     #expect(((finding.cure ?? "") + finding.message).contains(ill.cure), "\(finding)")
     #expect(diagnosis.hasProblems == (ill.severity == .problem))
+  }
+
+  @Test("browsers that ask the system's resolver are no finding: by policy, by their own rules, or by the canary domain") func browsers() {
+    var policies = Self.policies
+    policies.tunnels[0].captureNames()
+    func checks(_ browsers: [BrowserCondition], servers: [String] = []) -> [String] {
+      var host = Self.well
+      host.browsers = browsers
+      host.nameServers = servers.map(Sample.address)
+      return Diagnosis(of: host, with: policies).findings.map(\.check)
+    }
+    let all = BrowserCondition.Program.allCases
+    #expect(checks(all.map { BrowserCondition(program: $0, mode: .off) }, servers: ["8.8.8.8"]) == [])
+    #expect(checks(all.map { BrowserCondition(program: $0, mode: .automatic) }, servers: ["127.0.0.53"]) == [])
+    #expect(checks([BrowserCondition(program: .firefox, mode: .on(except: [Sample.domain("example")]))]) == [])
+    policies.tunnels[0].dns?.names = .system
+    #expect(checks([BrowserCondition(program: .firefox, mode: .automatic)]) == ["own-servers", "browsers"])
+    #expect(checks([BrowserCondition(program: .firefox, mode: .automatic)], servers: ["127.82.0.53"]) == ["own-servers"])
+    policies.tunnels[0].dns?.matchDomains = []
+    #expect(checks([BrowserCondition(program: .firefox, mode: .on(except: []))]) == [])
   }
 
   @Test("a tunnel on its way is not said to be up, and is no problem before its time", arguments: ["connecting", "reasserting"])
@@ -189,5 +232,13 @@ struct DoctorTests {
     #expect(found == NetworkdCondition(removesForeignRules: true, removesForeignRoutes: true))
     let quiet = NetworkdCondition(configuration: ["[Network]\nManageForeignRoutes=off\nManageForeignRoutingPolicyRules=False"])
     #expect(quiet == NetworkdCondition(removesForeignRules: false, removesForeignRoutes: false))
+  }
+}
+
+extension TunnelPolicy {
+  /// Used for names of its own alone, which are captured.
+  fileprivate mutating func captureNames() {
+    dns?.matchDomains = [Sample.pattern("corp.example")]
+    dns?.names = .capture
   }
 }

@@ -263,7 +263,7 @@ import Testing
     #expect(decide("wiki.corp.example", Sample.wifi("Cafe")).action == "connect-if-needed")
     #expect(
       decide("wiki.corp.example", Sample.wifi("Cafe")).text
-        == "a look-up of wiki.corp.example starts it where the name does not resolve, the resolver lies or 10.0.0.53 cannot answer  10-test.yaml:1"
+        == "a look-up of wiki.corp.example starts it where the name does not resolve, the servers give an address inside the tunnel or 10.0.0.53 cannot answer  10-test.yaml:1"
     )
     #expect(decide("example.org", Sample.wifi("Cafe")).outcome == .noRule)
     #expect(decide("wiki.corp.example", Sample.wired()).outcome == .notEvaluated)

@@ -42,6 +42,17 @@ import Testing
     #expect(Exclusion.losers(among: [claim("a", .disconnect, isRunning: true)]) == [:])
   }
 
+  @Test("an armed tunnel gives way to a wanted one, and one that is left as it is gives way to the first armed one") func armed() {
+    func armed(_ name: String, isRunning: Bool = false) -> Exclusion.Claim {
+      var claim = claim(name, .ignore, isRunning: isRunning)
+      claim.intent = .armed
+      return claim
+    }
+    #expect(Exclusion.losers(among: [armed("a", isRunning: true), claim("b", .connect)]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [claim("a", .ignore, isRunning: true), armed("b")]) == ["a": "b"])
+    #expect(Exclusion.losers(among: [armed("a"), armed("b")]) == ["b": "a"])
+  }
+
   @Test("a tunnel that is disabled, or whose on-demand is off, says so, and keeps no other from running") func inert() {
     var disabled = tunnel("a")
     disabled.isEnabled = false
@@ -49,14 +60,15 @@ import Testing
     off.onDemand.isEnabled = false
     let names = tunnel("c", .evaluateConnection, .personal)
     let decisions = Evaluator(networks: []).decide(PolicySet(tunnels: [disabled, off, names, tunnel("d")]), on: Self.cafe)
-    #expect(decisions.map(\.inert) == [.disabled, .onDemandOff, .unsupported, nil])
+    #expect(decisions.map(\.inert) == [.disabled, .onDemandOff, .notArmed(.noServer), nil])
     let lines = report(decisions, explained: false).split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
     #expect(
       lines == [
         "a connect rule 1 always 10-test.yaml:1", "not acted on: disabled by its policy (enabled: false)",
         "b connect rule 1 always 10-test.yaml:1", "not acted on: on-demand is off (on-demand: enabled: false)",
         "c evaluate-connection rule 1 always 10-test.yaml:1",
-        "not acted on: this version does not watch look-ups (evaluate-connection)", "d connect rule 1 always 10-test.yaml:1",
+        "not acted on: the tunnel cannot be armed: it has no name servers, so no look-up goes into it",
+        "d connect rule 1 always 10-test.yaml:1",
       ])
   }
 }
@@ -84,9 +96,10 @@ import Testing
     #expect(reason(.ignore, isWanted: true) == "left up by rule 1 \"trusted\": \(cafe)")
     let settle = [TunnelTimer(.settle, at: Self.now + .seconds(3))]
     #expect(reason(.connect, isWanted: false, timers: settle) == "still down: rule 1 \"trusted\" wants it up, in 3 s: \(cafe)")
+    #expect(reason(.evaluateConnection, isWanted: false) == "rule 1 \"trusted\": \(cafe)")
     #expect(
-      reason(.evaluateConnection, isWanted: false).hasSuffix(
-        "not acted on, because this version does not watch look-ups (evaluate-connection)"))
+      reason(.evaluateConnection, isWanted: false) { $0.inert = .notArmed(.everyName) }.hasSuffix(
+        "not acted on, because the tunnel cannot be armed: its name servers answer every name"))
     #expect(
       reason(.connect, isWanted: false) { $0.inert = .excluded(by: "b") } == "enterprise tunnel b comes first; rule 1 \"trusted\": \(cafe)")
     let override = ManualOverride(wantsUp: true, since: 0, lifetime: .resume)

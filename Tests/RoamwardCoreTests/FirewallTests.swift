@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("a portal's window is for everybody, or for one control group and the resolver; what is forwarded has no program") func portal()
+  @Test("a portal's window is for everybody, or for one control group and the resolvers; what is forwarded has no program") func portal()
     throws
   {
     func rules(_ portal: PortalWindow, in chain: String) throws -> [String] {
@@ -99,11 +99,13 @@ import Testing
     #expect(try rules(PortalWindow(), in: "output") == [dns, web] && rules(PortalWindow(), in: "forward") == [dns, web])
     let browser = try #require(ControlGroup("/user.slice/portal.scope"))
     let resolver = try #require(ControlGroup("/system.slice/systemd-resolved.service", mount: "unified"))
-    let window = PortalWindow(programs: browser, resolver: resolver)
+    let ours = try #require(ControlGroup("/system.slice/roamwardd.service", mount: "unified"))
+    let window = PortalWindow(programs: browser, resolvers: [resolver, ours])
     let own = "socket cgroupv2 level 2 \"user.slice/portal.scope\" "
     #expect(
       try rules(window, in: "output") == [
         own + dns, own + web, "socket cgroupv2 level 2 \"unified/system.slice/systemd-resolved.service\" " + dns,
+        "socket cgroupv2 level 2 \"unified/system.slice/roamwardd.service\" " + dns,
       ])
     #expect(try rules(window, in: "forward") == [])
   }

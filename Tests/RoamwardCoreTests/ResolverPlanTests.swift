@@ -220,7 +220,7 @@ import Testing
     let wanted = desired([setup("corp", corp)], Self.openresolv, file: .file(""))
     let plan = Plan(from: observed(Self.openresolv).observed, to: wanted)
     #expect(
-      resolverLines(plan) == ["resolvconf -a tun.corp.roamward -m 0 -x: search corp.example cafe.example, nameserver 10.0.0.53"])
+      resolverLines(plan) == ["resolvconf -a lo.roamward -m 0 -x: search corp.example cafe.example, nameserver 10.0.0.53"])
     #expect(
       wanted.notes.contains {
         $0.text.contains("split DNS is not possible with openresolv") && $0.text.contains("install systemd-resolved")
@@ -231,11 +231,11 @@ import Testing
     var state = observed(Self.debian)
     let wanted = desired([setup("corp", corp)], Self.debian)
     #expect(
-      resolverLines(Plan(from: state.observed, to: wanted)).first?.hasPrefix("resolvconf -a tun.corp.roamward: search corp.example") == true
+      resolverLines(Plan(from: state.observed, to: wanted)).first?.hasPrefix("resolvconf -a lo.roamward: search corp.example") == true
     )
     state.apply(Plan(from: state.observed, to: wanted).steps)
     #expect(Plan(from: state.observed, to: wanted).isEmpty)
-    #expect(resolverLines(Plan(from: state.observed, to: DesiredState())) == ["resolvconf -d tun.corp.roamward"])
+    #expect(resolverLines(Plan(from: state.observed, to: DesiredState())) == ["resolvconf -d lo.roamward"])
     var written = state.observed
     written.resolver.effectiveServers = [Sample.address("192.0.2.1")]
     #expect(resolverLines(Plan(from: written, to: wanted)).count == 1)

@@ -9,13 +9,13 @@ import Testing
   /// Brings a machine to `connected`.
   func connected() -> TunnelMachine {
     var machine = TunnelMachine()
-    for event in [TunnelMachine.Event.want(true), .prepared, .peerAnswered, .applied] { _ = machine.handle(event, at: start) }
+    for event in [TunnelMachine.Event.want(.up), .prepared, .peerAnswered, .applied] { _ = machine.handle(event, at: start) }
     return machine
   }
 
   @Test("up and down, with the level that the kernel has to show") func lifeCycle() {
     var machine = TunnelMachine()
-    #expect(machine.handle(.want(true), at: start) == [.prepare])
+    #expect(machine.handle(.want(.up), at: start) == [.prepare])
     #expect(machine.level == .nothing && machine.state.status == "connecting")
     #expect(machine.handle(.prepared, at: start) == [.probePeer])
     #expect(machine.level == .link)
@@ -24,7 +24,7 @@ import Testing
     #expect(machine.level == .full && machine.state.status == "connecting")
     #expect(machine.handle(.applied, at: start) == [])
     #expect(machine.state == .connected && machine.nextDeadline == nil)
-    #expect(machine.handle(.want(false), at: start) == [.release])
+    #expect(machine.handle(.want(.down), at: start) == [.release])
     #expect(machine.level == .nothing && machine.state == .disconnecting)
     #expect(machine.handle(.removed, at: start) == [])
     #expect(machine.state == .disconnected)
@@ -32,7 +32,7 @@ import Testing
 
   @Test("a peer that does not answer is given up, and tried again ever later") func backsOff() throws {
     var machine = TunnelMachine()
-    _ = machine.handle(.want(true), at: start)
+    _ = machine.handle(.want(.up), at: start)
     var now = start
     var delays: [Duration] = []
     for _ in 0..<9 {
@@ -50,7 +50,7 @@ import Testing
 
   @Test("a deadline that has not come is no deadline") func early() {
     var machine = TunnelMachine()
-    _ = machine.handle(.want(true), at: start)
+    _ = machine.handle(.want(.up), at: start)
     let before = machine
     #expect(machine.handle(.tick, at: at(14)) == [])
     #expect(machine == before)
@@ -76,15 +76,15 @@ import Testing
 
   @Test("wanted again while it goes down, it comes up once it is down") func changesItsMind() {
     var machine = connected()
-    _ = machine.handle(.want(false), at: start)
-    #expect(machine.handle(.want(true), at: start) == [])
+    _ = machine.handle(.want(.down), at: start)
+    #expect(machine.handle(.want(.up), at: start) == [])
     #expect(machine.state == .disconnecting)
     #expect(machine.handle(.removed, at: start) == [.prepare])
   }
 
   @Test("another network ends a back-off at once") func freshStart() {
     var machine = TunnelMachine()
-    _ = machine.handle(.want(true), at: start)
+    _ = machine.handle(.want(.up), at: start)
     _ = machine.handle(.failed(TunnelFailure(.stepFailed, "no route")), at: start)
     #expect(machine.handle(.underlayChanged, at: start) == [.prepare])
   }
@@ -92,7 +92,7 @@ import Testing
   @Test("no sequence of events breaks what always holds") func invariants() {
     var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
-      .want(true), .want(false), .prepared, .peerAnswered, .applied, .failed(TunnelFailure(.stepFailed, "x")), .underlayChanged,
+      .want(.up), .want(.down), .prepared, .peerAnswered, .applied, .failed(TunnelFailure(.stepFailed, "x")), .underlayChanged,
       .underlayLost, .removed,
       .tick,
     ]

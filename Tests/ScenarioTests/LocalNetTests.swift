@@ -62,8 +62,8 @@ struct LocalNetTests {
             sleep 0.2; forget
             attach $prefix; sleep 1
             tunnel_is corp connected
-            if seen; then cells+=" outside"; [[ $(field corp 'outside[].reason') == "this machine is attached to it, and lan is allow"* ]]
-            else cells+=" inside"; [[ -z $(field corp 'outside[]') ]]; fi
+            if seen; then cells+=" outside"; within 5 eval '[[ $(field corp "outside[].reason") == "this machine is attached to it, and lan is allow"* ]]'
+            else cells+=" inside"; within 5 eval '[[ -z $(field corp "outside[]") ]]'; fi
             detach $prefix
           done
           say "$guarding:$cells"

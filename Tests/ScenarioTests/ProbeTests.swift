@@ -1,7 +1,7 @@
 import Testing
 
 /// The company's tunnel with these rules, in one line. The lab's home is the office.
-private func policy(_ rules: String) -> String {
+private func policy(_ rules: String, timing: String = "release-delay: 0s") -> String {
   """
   version: 1
   tunnels:
@@ -9,7 +9,7 @@ private func policy(_ rules: String) -> String {
       class: enterprise
       provider: { wireguard: { config: corp.conf } }
       on-demand:
-        timing: { release-delay: 0s }
+        timing: { \(timing) }
         rules: [ \(rules) ]
       routes: { include: [10.77.0.0/16] }
 
@@ -159,7 +159,8 @@ struct ProbeTests {
 
   @Test("where the program is not installed the facts are unknown, `status` and `doctor` say why and what helps, and the agent runs on")
   func missingProgram() throws {
-    let scene = try Scene(["corp.yaml": policy("{ match: { internet: true }, action: connect }, { action: ignore }")])
+    let rules = "{ match: { internet: true }, action: connect }, { action: ignore }"
+    let scene = try Scene(["corp.yaml": policy(rules, timing: "decide-within: 1h")])
     let seen = try scene.run(
       """
       mkdir $scene/bin && cp "$bin/roamward" "$bin/roamwardd" $scene/bin/

@@ -49,7 +49,7 @@ final class Scene {
   func run(_ script: String, limit: Int = 240) throws -> String {
     let (status, output) = try finish(script, limit: limit)
     guard status == 0 else {
-      throw SceneFailure("status \(status) of:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(3000))")
+      throw SceneFailure("status \(status) of:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(16_000))")
     }
     return output
   }

@@ -50,12 +50,13 @@ struct TellingTests {
       go home
       tunnel_is corp disconnected
       within 5 eval '[[ $(tail -n 1 walk.yaml) == *disconnect* ]]'
-      $bin/roamward simulate walk.yaml --policies $policies >simulated && say "the same"
+      $bin/roamward simulate walk.yaml --policies $policies >simulated 2>differences && say "the same"
       sed 's/"corp":"connect"/"corp":"ignore"/' walk.yaml >lie.yaml
       $bin/roamward simulate lie.yaml --policies $policies 2>refusal >/dev/null || say "status $?"
       """)
-    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[the same]", "[status 1]"])
     let recording = scene.read("walk.yaml")
+    #expect(
+      seen.lines.filter { $0.hasPrefix("[") } == ["[the same]", "[status 1]"], "\(scene.read("differences"))\n\(recording)")
     #expect(recording.contains(#""down":"corp","until":1800,"reason":"printer""#) && recording.contains(#""resume":"corp""#))
     #expect(scene.read("simulated").contains("corp: manual override (down) for 30 min"))
     #expect(scene.read("refusal").contains("error: corp: expected the decision ignore, found connect"))

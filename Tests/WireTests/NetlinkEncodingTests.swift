@@ -54,6 +54,21 @@ struct NetlinkEncodingTests {
           """))
   }
 
+  @Test("the bytes of the question for our firewall table are those that nft(8) sends")
+  func tableBytes() {
+    // strace of `nft list table inet roamward` shows the same message.
+    var writer = NetlinkWriter()
+    writer.getTable(named: "roamward", sequence: 0x0102_0304, flags: 4)
+    #expect(
+      writer.bytes
+        == bytes(
+          """
+          24000000 010a 0500 04030201 00000000
+          01 00 0000
+          0d00 0100 726f616d7761726400 000000
+          """))
+  }
+
   @Test("rules, addresses and links read back as they were written")
   func others() throws {
     let rules = [

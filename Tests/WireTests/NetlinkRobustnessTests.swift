@@ -17,9 +17,11 @@ struct NetlinkRobustnessTests {
       if Route(message, linkNames: [:]) != nil { count += 1 }
       if RoutingRule(message) != nil { count += 1 }
       if Neighbour(message, linkNames: [:]) != nil { count += 1 }
+      if ListeningSocket(message) != nil { count += 1 }
       if WirelessInterface(message) != nil { count += 1 }
       if WirelessNetwork(message) != nil { count += 1 }
       if WirelessStation(message) != nil { count += 1 }
+      if ConntrackMessage.originalTuple(in: message) != nil { count += 1 }
       if let verdict = NetlinkAcknowledgement(message) { count += Int(verdict.code & 1) }
       if LinkMessage.isNoise(message) || RouteMessage.isCloned(message) || NL80211Message.isAboutConnection(message) { count += 1 }
       if RouteMessage.table(of: message) != nil || NeighbourMessage.address(of: message) != nil { count += 1 }
@@ -32,7 +34,7 @@ struct NetlinkRobustnessTests {
   private static let corpus: [[UInt8]] = [
     CapturedRoutes.links, CapturedRoutes.addresses, CapturedRoutes.routes4, CapturedRoutes.routes6, CapturedRoutes.own4,
     CapturedRoutes.rules, CapturedRoutes.neighbours, CapturedRoutes.noTable, CapturedRoutes.refusal, CapturedGeneric.wireguard,
-    CapturedGeneric.nl80211, CapturedGeneric.nl80211Scan,
+    CapturedGeneric.nl80211, CapturedGeneric.nl80211Scan, CapturedSockets.port5353,
   ].flatMap { dump in
     NetlinkMessages(dump).map { message in Array(dump[(message.payload.startIndex - 16)..<message.payload.endIndex]) }
   }

@@ -30,9 +30,13 @@ import Wire
     case .writeResolvConf: .restoreResolvConf
     case .restoreResolvConf: .setLinkResolver(LinkResolver(), link: "corp")
     case .setLinkResolver: .revertLinkResolver(link: "corp")
-    case .revertLinkResolver: .setRecord(ResolverRecord(tunnel: "corp", program: .openresolv, content: ResolvConf()))
+    case .revertLinkResolver: .setRecord(ResolverRecord(ResolvConf(), program: .openresolv))
     case .setRecord: .removeRecord("corp")
-    case .removeRecord: nil
+    case .removeRecord: .setNameServer(NameServerSettings())
+    case .setNameServer: .stopNameServer
+    case .stopNameServer: .setNameCapture(NameCapture())
+    case .setNameCapture: .removeNameCapture
+    case .removeNameCapture: nil
     }
   }
 
@@ -47,7 +51,7 @@ import Wire
 
   @Test("a step that goes out in batches has one message, and no other has any") func messages() throws {
     let steps = try Self.samples()
-    #expect(steps.count == 22)
+    #expect(steps.count == 26)
     for step in steps {
       var writer = NetlinkWriter(reserving: 64)
       writer.write(step, link: 7, sequence: 3, flags: 0)

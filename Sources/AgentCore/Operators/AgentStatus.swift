@@ -9,17 +9,18 @@ extension Agent {
   package func status(at time: Timestamp, process: Int) -> StatusReport {
     let state = state
     let primary = state.seen.observation?.snapshot.primaryLink
+    let remarks = state.desiredState.remarks
     var status = StatusReport(
       time: time, process: process, policy: policies,
       primary: .init(
         link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description,
         network: .init(v4: state.seen.network.digest(.v4), v6: state.seen.network.digest(.v6))),
-      firewall: state.firewallStatus, tunnels: state.tunnels.ordered.sorted { $0.policy.name < $1.policy.name }.map(report),
+      firewall: state.firewallStatus, tunnels: state.tunnels.ordered.sorted { $0.policy.name < $1.policy.name }.map { report($0, remarks) },
       probes: probeReports,
       notes: announcer.problems.map { RemarkReport($0) }, others: state.seen.others.all.map(\.description),
       counters: state.agenda.counters, resolver: resolverReport)
     let fit = state.underlayFit
-    for setup in state.desiredTunnels.setups where setup.level == .full || setup.isGuarding {
+    for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
       status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { .init(prefix: $0.prefix.description, reason: $0.reason) }
     }
@@ -37,7 +38,7 @@ extension Agent {
       standIns: inForce.loaded.fallback?.standIns ?? [], trialUntil: platform.policies.trials.current().map { wallClock($0.until) })
   }
 
-  private func report(_ supervisor: TunnelSupervisor) -> StatusReport.Tunnel {
+  private func report(_ supervisor: TunnelSupervisor, _ remarks: [Remark]) -> StatusReport.Tunnel {
     let policy = supervisor.policy
     let decision = state.decisions.decisions[policy.name]
     let override = state.decisions.overrides[policy.name]
@@ -60,9 +61,10 @@ extension Agent {
       receivedBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.receivedBytes }) },
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) },
       failure: supervisor.machine.failure?.description, failureCode: supervisor.machine.failure?.code,
-      notes: announcer.problems.filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
+      notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     report.cipher = device?.cipher
+    report.lookup = supervisor.lookup.latest.map { .init($0) }
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds
     }
@@ -91,6 +93,7 @@ extension Agent {
       backend: "\(choice.backend)", reason: choice.reason, splits: choice.splits,
       candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, reason: $0.reason) })
     report.refused = state.desiredState.refusedDomains.map(\.text)
+    report.lookup = choice.lookup
     return report
   }
 }

@@ -9,6 +9,8 @@ package struct StandingOrders: Hashable, Sendable {
   package var killSwitch = KillSwitchMachine()
   /// Whether each tunnel is wanted, as the agent reports; `nil`: no agent runs.
   package var wanted: [String: Bool]?
+  /// The levels of tunnels whose routes are in place.
+  package var levels: [String: TunnelMachine.Level] = [:]
   /// The routing tables of running tunnels.
   package var tables: [String: UInt32] = [:]
 
@@ -23,6 +25,7 @@ package struct StandingOrders: Hashable, Sendable {
     }
     for tunnel in report.tunnels {
       tables[tunnel.name] = tunnel.table
+      levels[tunnel.name] = ["armed": .armed, "connected": .full, "reasserting": .full][tunnel.state]
       guard let override = tunnel.override, let lifetime = lifetime(tunnel.overrideLifetime, tunnel.overrideUntil) else { continue }
       overrides[tunnel.name] = ManualOverride(
         wantsUp: override == "up", since: tunnel.overrideSince ?? report.time, lifetime: lifetime, reason: tunnel.overrideReason)
@@ -65,7 +68,8 @@ extension DesiredTunnels {
       let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
       let isThere = observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
       let setup = TunnelSetup(
-        policy: policy, level: .nothing, slot: slot ?? TunnelSetup.slots(for: policy.precedence).lowerBound, link: policy.linkName,
+        policy: policy, level: orders.levels[policy.name] ?? .nothing, slot: slot ?? TunnelSetup.slots(for: policy.precedence).lowerBound,
+        link: policy.linkName,
         device: DesiredLink.Device(of: policy, engine, in: observed))
       return Standing(setup, isWanted: orders.wanted.map { $0[policy.name] ?? false } ?? isThere, isRunning: slot != nil)
     }

@@ -13,12 +13,15 @@ package struct ObservationRequest: Hashable, Sendable {
   /// Links that tunnels of other kinds create: their arrival is an event.
   package var foreignLinks: [String]
   package var firewall: FirewallDetail
+  /// The detail in which the table of `names: capture` is read.
+  package var nameCapture: FirewallDetail
   /// Links whose name servers the agent sets; `nil`: no tunnel has name servers.
   package var resolverLinks: Set<String>?
 
   package init(
     facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],
-    foreignLinks: [String] = [], firewall: FirewallDetail = .nothing, resolverLinks: Set<String>? = nil
+    foreignLinks: [String] = [], firewall: FirewallDetail = .nothing, nameCapture: FirewallDetail = .nothing,
+    resolverLinks: Set<String>? = nil
   ) {
     self.facts = facts
     self.tables = tables
@@ -26,13 +29,16 @@ package struct ObservationRequest: Hashable, Sendable {
     self.wireGuardLinks = wireGuardLinks
     self.foreignLinks = foreignLinks
     self.firewall = firewall
+    self.nameCapture = nameCapture
     self.resolverLinks = resolverLinks
   }
 }
 
-/// The detail in which our firewall table is read.
+/// The detail in which a table of ours is read.
 package enum FirewallDetail: Hashable, Sendable {
   case nothing
+  /// Only whether a table is left by an earlier agent; if so, as `whole`.
+  case leftover
   /// Only which table exists.
   case name
   /// Also whether another program has changed it.

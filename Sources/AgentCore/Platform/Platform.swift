@@ -75,6 +75,12 @@ package struct MachinePlatform {
   package var keepEngineReady: (Bool) -> Void
   /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer.
   package var readDevice: (String) -> WireGuardState?
+  /// The packets that a link has carried in both directions; `nil`: there is no such link.
+  package var countPackets: (String) -> UInt64?
+  /// Calls back once, when a packet passes the link in either direction; `nil`: this host cannot notice that. Multicasts do not count.
+  package var watchPackets: (String, @escaping () -> Void) -> Cancellation?
+  /// Calls back at each look-up, in our name server, of a name whose tunnel is down; called once.
+  package var watchLookups: (@escaping (NameLookup) -> Void) -> Void
   /// The control group of this name, if it exists and has a process in it.
   package var controlGroup: (String) -> ControlGroup?
 
@@ -83,7 +89,8 @@ package struct MachinePlatform {
     observeResolver: @escaping (Set<String>?) -> ResolverObservation, apply: @escaping ([Step]) -> [StepFailure],
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
     wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
-    readDevice: @escaping (String) -> WireGuardState?,
+    readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,
+    countPackets: @escaping (String) -> UInt64? = { _ in nil }, watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
     self.observe = observe
@@ -94,6 +101,9 @@ package struct MachinePlatform {
     self.wireGuardEngine = wireGuardEngine
     self.keepEngineReady = keepEngineReady
     self.readDevice = readDevice
+    self.watchPackets = watchPackets
+    self.countPackets = countPackets
+    self.watchLookups = watchLookups
     self.controlGroup = controlGroup
   }
 }

@@ -24,8 +24,9 @@ struct Deadline: Hashable, Sendable {
     switch reason {
     case .sample: .sample
     case .poll: .poll
-    case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep: .look
-    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies:
+    case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep, .packet, .firstPacket: .look
+    case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies,
+      .lookup:
       .pass
     }
   }
@@ -68,8 +69,11 @@ extension AgentState {
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
     return common
       + tunnels.ordered.flatMap { tunnel in
-        [(WakeReason.tunnel, tunnel.machine.nextDeadline), (.nameServers, tunnel.nextQuestion), (.sample, tunnel.nextSample)]
-          .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
+        [
+          (WakeReason.tunnel, tunnel.machine.nextDeadline), (.nameServers, tunnel.nextQuestion), (.sample, tunnel.nextSample),
+          (.firstPacket, tunnel.packets.nextWatch),
+        ]
+        .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
       }
   }
 }

@@ -56,7 +56,8 @@ extension AgentState {
   /// The tunnels as input of the desired state.
   var desiredTunnels: DesiredTunnels {
     DesiredTunnels(
-      set, decisions: decisions.decisions, overrides: decisions.overrides, killSwitch: killSwitch.machine,
+      set, decisions: decisions.decisions, settledDecisions: decisions.settled, overrides: decisions.overrides,
+      killSwitch: killSwitch.machine,
       standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping)
   }
 
@@ -64,7 +65,18 @@ extension AgentState {
     var desired = DesiredState(of: desiredTunnels.setups, on: underlayFit, portal: portalWindow)
     if policies.generation == 0 {
       desired.firewall = .asItIs
-      if let state = seen.state, !stop.isStopping { desired.keepRefusal(of: state) }
+      desired.keepsNameCapture = !stop.isStopping
+      if let state = seen.state, !stop.isStopping {
+        desired.keepRefusal(of: state)
+        desired.keepLead(of: state)
+      }
+    }
+    // Our name server has ended by itself: until it is back, names fail rather than leave.
+    if let state = seen.state, !stop.isStopping, resolverChoice.isNameServerReturning, desired.nameServer == nil,
+      desiredTunnels.setups.contains(where: \.needsNameServer)
+    {
+      desired.keepRefusal(of: state)
+      desired.keepLead(of: state)
     }
     return desired
   }
@@ -93,7 +105,7 @@ extension AgentState {
       facts: neededFacts.union(extra), tables: all.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: seen.observation == nil, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
       foreignLinks: all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallDetail,
-      resolverLinks: resolverLinks)
+      nameCapture: captureDetail, resolverLinks: resolverLinks)
   }
 
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
@@ -104,16 +116,24 @@ extension AgentState {
 
   /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here.
   private var firewallDetail: FirewallDetail {
-    let isThere = seen.state.map { $0.firewall != .absent } ?? true
-    return isThere || set.tunnels.contains { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }
-      ? .whole : .nothing
+    if set.tunnels.contains(where: { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }) { return .whole }
+    guard let state = seen.state else { return .leftover }
+    return state.firewall == .absent ? .nothing : .whole
+  }
+
+  private var captureDetail: FirewallDetail {
+    if set.tunnels.contains(where: { $0.dnsInForce.names == .capture }) { return .whole }
+    guard let state = seen.state else { return .leftover }
+    return state.nameCapture == .absent ? .nothing : .whole
   }
 
   /// Links whose name servers the agent sets; `nil` if no tunnel has name servers: no resolver is queried.
   var resolverLinks: Set<String>? {
-    let brings = set.tunnels.contains { $0.bringsServers } || tunnels.ordered.contains { $0.policy.bringsServers }
+    let brings = set.tunnels.contains { $0.bringsServers || $0.mayWatch } || tunnels.ordered.contains { $0.policy.bringsServers }
     // Settings that are not yet removed still need the query.
-    let isLeft = inProgress.resolver != nil || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
+    let isLeft =
+      inProgress.resolver != nil || seen.state.map { $0.resolver.nameServer != .absent } ?? false
+      || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
     let refusals = seen.state.map { $0.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
     return brings || isLeft ? Set(tunnels.ordered.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
   }
@@ -139,7 +159,8 @@ extension AgentState {
     let reason = StateReason(
       set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
-    return (tunnel.machine.trouble ?? reason.code, reason.description)
+    guard let lookup = tunnel.lookup.latest else { return (tunnel.machine.trouble ?? reason.code, reason.description) }
+    return (tunnel.machine.trouble ?? .lookup, "\(lookup) started it; \(reason)")
   }
 
   /// The upcoming transitions of a tunnel, the next one first.
@@ -163,7 +184,7 @@ extension AgentState {
 
   /// Without a network no traffic flows anyway, so tunnels that may be wanted on the next one are not reported.
   private var blocking: [String] {
-    guards.filter { $0.machine.level != .full && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
+    guards.filter { !$0.machine.level.hasRoutes && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
   }
 
   /// The programs that a portal window is for have ended, or every tunnel is up.

@@ -32,9 +32,12 @@ extension AgentState {
     return verdicts.map { verdict in
       let outcome = verdict.decision.outcome
       let intent = stop.isStopping ? .down : verdict.intent
-      let isSettling = intent == .unchanged && [.connect, .disconnect].contains(outcome)
+      let isActedOn = [.connect, .disconnect].contains(outcome) || outcome == .evaluateConnection && verdict.decision.inert == nil
+      let isSettling = intent == .unchanged && isActedOn
+      // A watched tunnel is wanted as long as a look-up, or what came before, keeps it up.
+      let guarding = verdict.guarding == .watched ? (tunnels[verdict.policy.name]?.isWanted ?? false ? .up : .down) : verdict.guarding
       killSwitch.machine.note(
-        stop.isStopping ? .down : verdict.guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
+        stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
       return TunnelOrder(tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews)
     }

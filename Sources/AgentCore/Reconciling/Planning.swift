@@ -21,6 +21,7 @@ extension AgentState {
     }
     let possible = plan.steps.filter {
       scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)
+        && !isAwaitingNameServer($0, observed)
     }
     repairs.follow(observed, towards: desired)
     let (steps, repaired) = repairs.admit(possible, at: now)
@@ -45,10 +46,22 @@ extension AgentState {
     return inProgress.resolver != nil || !isHeldBack(refusal, at: now)
   }
 
+  /// Whether the step leads programs to our own name server, which does not run yet, or ends it while they are led to it.
+  private func isAwaitingNameServer(_ step: Step, _ observed: ObservedState) -> Bool {
+    switch step {
+    case .writeResolvConf(let file): file.namesOwnServer && observed.resolver.nameServer == .absent
+    case .setRecord(let record): record.content.namesOwnServer && observed.resolver.nameServer == .absent
+    case .setNameCapture(let capture): !observed.resolver.nameServer.takes(capture)
+    case .setLinkResolver(let resolver, _): resolver.namesOwnServer && observed.resolver.nameServer == .absent
+    case .stopNameServer: observed.leadsToNameServer
+    default: false
+    }
+  }
+
   /// Routes of the network that would bypass a tunnel.
   private mutating func pushedClaims() -> [String] {
     guard let kernel = seen.state?.kernel else { return [] }
-    let setups = desiredTunnels.setups.filter { $0.level == .full }
+    let setups = desiredTunnels.setups.filter { $0.level.hasRoutes }
     if setups.isEmpty { return [] }
     let found = seen.claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isNews)
     seen.claims = found
@@ -67,7 +80,7 @@ extension AgentState {
         return [(tunnel, .failed(obstacle))]
       }
       if open.steps.contains(where: tunnel.owns) { return [] }
-      return (tunnel.setup.level == .full && !isAwaitingResolver(tunnel) ? [(tunnel, .applied)] : [])
+      return (tunnel.setup.level > .nothing && !isAwaitingResolver(tunnel) ? [(tunnel, .applied)] : [])
         + (tunnel.machine.level == .nothing && tunnel.isReleased ? [(tunnel, .removed)] : [])
     }
   }
@@ -75,7 +88,10 @@ extension AgentState {
   /// Whether the tunnel waits for its name servers before it counts as connected. The wait is short: every method has a time limit, and any
   /// result ends it.
   private func isAwaitingResolver(_ tunnel: TunnelSupervisor) -> Bool {
-    guard case .applying = tunnel.machine.state else { return false }
+    switch tunnel.machine.state {
+    case .applying, .arming(_, _, hasLink: true): break
+    default: return false
+    }
     return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policy.bringsServers
   }
 
@@ -92,4 +108,13 @@ extension Step {
   fileprivate var refusesNames: Bool { if case .setLinkResolver(_, Ownership.refusalLink) = self { true } else { false } }
 
   fileprivate var isOfSessions: Bool { if case .renewSessions = self { true } else { false } }
+}
+
+extension ObservedState {
+  /// Whether programs are led to our own name server.
+  fileprivate var leadsToNameServer: Bool {
+    if case .file(let text) = resolvConf, resolvConf.isOurs, ResolvConf(parsing: text).namesOwnServer { return true }
+    if case .table = nameCapture { return true }
+    return resolver.records.values.contains(where: \.namesOwnServer) || resolver.links.values.contains(where: \.namesOwnServer)
+  }
 }

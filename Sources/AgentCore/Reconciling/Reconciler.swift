@@ -58,7 +58,13 @@ final class Reconciler {
     state.prepareToLeave()
     announcer.follow(&state, at: now, wallClock: wallClock, recordBlocking: platform.recordBlocking)
     if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }
-    for tunnel in state.tunnels.ordered { tunnel.beginSampling() }
+    for tunnel in state.tunnels.ordered {
+      tunnel.beginSampling()
+      tunnel.watchPackets { [weak self] in
+        self?.noteWake(.packet, of: tunnel.policy.name)
+        self?.lookAgain()
+      }
+    }
     whenPassed()
   }
 

@@ -41,6 +41,7 @@ extension RepairBackoff.Subject {
   var reason: ReasonCode {
     switch self {
     case .firewall: .killSwitchChanged
+    case .nameCapture: .captureChanged
     case .rules: .rulesChanged
     case .routes: .routesChanged
     case .link: .linkChanged

@@ -14,6 +14,12 @@ protocol TunnelDriver: AnyObject {
   var isReleased: Bool { get }
   /// Starts; reports `prepared` or `failed`.
   func prepare(on underlay: LinkFacts?)
+  /// Starts without a session; reports `prepared` or `failed`. Names are resolved meanwhile, and no failure of that is reported.
+  func arm(on underlay: LinkFacts?)
+  /// Discards all sessions by a step of the next plan, and begins none. On another network it resolves names again.
+  func rearm(on underlay: LinkFacts?)
+  /// Handles packets that an armed tunnel could not send: its endpoint may have no address yet.
+  func packetsCame(on underlay: LinkFacts?)
   /// Verifies the peer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?)
   /// The same for a connected tunnel on a new or returned network: earlier answers do not count.
@@ -46,6 +52,9 @@ protocol TunnelDriver: AnyObject {
 
 extension TunnelDriver {
   func cutShort() {}
+  func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
+  func rearm(on underlay: LinkFacts?) {}
+  func packetsCame(on underlay: LinkFacts?) {}
   func reassert(on underlay: LinkFacts?) { probePeer(on: underlay) }
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
   var wantsNewSessions: Bool { false }

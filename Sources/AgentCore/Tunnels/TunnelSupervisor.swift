@@ -17,10 +17,18 @@ final class TunnelSupervisor {
   private var underlay: LinkFacts?
   /// Present while it is connected and its device shows whether the peer answers.
   private var liveness: TunnelLiveness?
+  /// The time without data while it is connected and ends its session when idle.
+  private var idle: IdleMeter?
+  /// The same of a tunnel without a WireGuard device.
+  private var linkIdle: LinkIdleMeter?
+  /// The watch for the first packet while it is armed.
+  private(set) var packets = PacketWatch()
+  /// What brought it up, and keeps it up until it is idle: a look-up, or whatever came before a rule that watches look-ups.
+  private(set) var lookup = LookupStart()
   /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
-  /// Whether the tunnel goes down only to be replaced: one left as it is (`ignore`) comes up again.
-  private var isToComeBack = false
+  /// The intent for the tunnel while it goes down only to be replaced: one left as it is (`ignore`) comes up again.
+  private var comeBack: Intent?
 
   /// `changed` is called when a source outside the agent has moved the machine: a pass is due.
   init(policy: TunnelPolicy, platform: Platform, changed: @escaping () -> Void) {
@@ -43,7 +51,7 @@ final class TunnelSupervisor {
   var isToBeReplaced: Bool { successor != nil }
 
   /// Whether rules or a person want it up, and nothing has wanted it down since.
-  var isWanted: Bool { machine.isWanted || isToComeBack }
+  var isWanted: Bool { machine.isWanted || comeBack != nil }
 
   /// The tunnel as input of the desired state.
   var setup: TunnelSetup {
@@ -51,6 +59,8 @@ final class TunnelSupervisor {
     var setup = TunnelSetup(
       policy: policy, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
+    setup.isSilent = machine.isSilent
+    setup.progress = machine.state.progress
     return setup
   }
 
@@ -91,31 +101,44 @@ final class TunnelSupervisor {
   func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
     becomeSuccessor()
     if successor != nil {
-      isToComeBack = intent == .unchanged ? isWanted : intent == .up
-      return handle(.want(false), on: underlay)
+      switch intent {
+      case .up, .armed: comeBack = intent
+      case .down: comeBack = nil
+      case .watched, .unchanged: if machine.isWanted { comeBack = machine.wish == .armed ? .armed : .up }
+      }
+      return handle(.want(.down), on: underlay)
     }
-    let intent = intent == .unchanged && isToComeBack ? .up : intent
-    isToComeBack = false
+    let intent = lookup.take(intent == .unchanged ? comeBack ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
+    comeBack = nil
     // Another precedence class needs another slot among the rules.
     let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
-    if machine.isRunning ? isMisplaced : intent == .up { slot = TunnelSetup.freeSlot(for: policy.precedence, used: used()) }
+    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) {
+      slot = TunnelSetup.freeSlot(for: policy.precedence, used: used())
+    }
     switch intent {
-    case .up: handle(.want(true), on: underlay)
-    case .down: handle(.want(false), on: underlay)
-    case .unchanged: break
+    case .up: handle(.want(.up), on: underlay)
+    case .armed: handle(.want(.armed), on: underlay)
+    case .down: handle(.want(.down), on: underlay)
+    // A changed policy may have taken the permission to be armed.
+    case .watched, .unchanged: if machine.wish == .armed, policy.armingObstacle != nil { handle(.want(.down), on: underlay) }
     }
   }
 
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
     let before = machine.state
-    let effects = machine.handle(event, at: platform.clock.now())
+    let event = isIdleInstead(of: event) ? .idle : event
+    let effects = machine.handle(lookup.turn(event, in: machine.state, at: platform.clock.now()), at: platform.clock.now())
     noteTime(before)
-    if case .backingOff = machine.state, before.isAwaitingAnswer, event == .tick { driver?.noteAnswer(false) }
+    if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
     if machine.state != before { liveness = nil }
+    if !endsWhenIdle { (idle, linkIdle) = (nil, nil) }
+    if machine.state != .armed { packets = PacketWatch() }
     for effect in effects {
       switch effect {
       case .prepare: driver?.prepare(on: underlay)
+      case .arm: driver?.arm(on: underlay)
+      case .rearm: driver?.rearm(on: underlay)
       case .probePeer: driver?.probePeer(on: underlay)
       case .reassert: driver?.reassert(on: underlay)
       case .renewSessions: driver?.renewSessions(on: underlay)
@@ -123,6 +146,16 @@ final class TunnelSupervisor {
       }
     }
   }
+
+  /// A program has looked up one of its names: it comes up, until it is idle. Returns whether that starts it.
+  func lookUp(_ look: NameLookup, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32>) -> Bool {
+    let isStart = lookup.note(look, isUp: machine.wish == .up, at: platform.clock.now())
+    if isStart { want(lookup.standing, on: underlay, usedSlots: used()) }
+    return isStart
+  }
+
+  /// Whether it ends after the idle time: its session, if it was armed, or all of it.
+  private var endsWhenIdle: Bool { machine.endsWhenIdle || lookup.endsWhenIdle(policy) && machine.state.isUp }
 
   /// A tunnel that reconnects on another network counts as connected all along.
   private func noteTime(_ before: TunnelMachine.State) {
@@ -138,6 +171,7 @@ final class TunnelSupervisor {
 
   /// Takes in the kernel's state of the device: an awaited answer.
   func observe(_ state: WireGuardState?) {
+    if machine.state == .armed, !wantsNewSessions, state?.isStirred == true { handle(.called, on: underlay) }
     guard machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true else { return }
     driver?.noteAnswer(true)
     handle(.peerAnswered, on: underlay)
@@ -153,20 +187,61 @@ final class TunnelSupervisor {
   }
 
   /// The time of the next sample of its device; `nil`: none.
-  var nextSample: Moment? { liveness?.nextSample }
+  var nextSample: Moment? { [liveness?.nextSample, idleEnd, lookup.end(in: machine.state)].compactMap { $0 }.min() }
 
-  /// Samples whether the peer still answers. Returns the length of its silence, if that puts the tunnel in doubt.
-  func samplePeer() -> Duration? {
-    guard machine.state == .connected, let device = driver?.readDevice() else { return nil }
-    return liveness?.take(device, at: platform.clock.now())
+  /// Samples whether the peer still answers, and whether data flows. Returns the event if the tunnel is to be doubted, or is idle.
+  func samplePeer() -> TunnelMachine.Event? {
+    if let end = lookup.end(in: machine.state), end <= platform.clock.now() { return .idle }
+    let now = platform.clock.now()
+    if linkIdle != nil, let packets = linkPackets {
+      linkIdle?.take(packets, at: now)
+      if let idleEnd, idleEnd <= now { return .idle }
+    }
+    guard machine.state == .connected || idle != nil, let device = driver?.readDevice() else { return nil }
+    idle?.take(device, at: now)
+    if let idleEnd, idleEnd <= now { return .idle }
+    guard machine.state == .connected else { return nil }
+    return liveness?.take(device, at: now).map { .peerSilent(for: $0) }
   }
 
   /// Begins to sample it, if its device shows whether the peer answers.
   func beginSampling() {
-    guard machine.state == .connected, liveness == nil, let device = driver?.readDevice() else { return }
-    var liveness = TunnelLiveness()
-    _ = liveness.take(device, at: platform.clock.now())
-    self.liveness = liveness
+    if machine.state == .connected, endsWhenIdle, linkIdle == nil, let packets = linkPackets {
+      linkIdle = LinkIdleMeter(packets, at: platform.clock.now())
+    }
+    guard machine.state == .connected, liveness == nil || endsWhenIdle && idle == nil, let device = driver?.readDevice() else {
+      return
+    }
+    let now = platform.clock.now()
+    if liveness == nil {
+      var liveness = TunnelLiveness()
+      _ = liveness.take(device, at: now)
+      self.liveness = liveness
+    }
+    if endsWhenIdle, idle == nil { idle = IdleMeter(device, at: now) }
+  }
+
+  /// When its session ends, unless data flows before.
+  private var idleEnd: Moment? { (idle?.activeAt ?? linkIdle?.activeAt).map { $0 + policy.idleInForce } }
+
+  /// The packets that its link has carried; `nil`: it is a WireGuard device, or there is no link.
+  private var linkPackets: UInt64? { policy.provider.isWireGuard ? nil : linkName.flatMap(platform.machine.countPackets) }
+
+  /// Whether its time is over, so that another network, or the end of a sleep, is no reason to ask the peer.
+  private func isIdleInstead(of event: TunnelMachine.Event) -> Bool {
+    guard [.underlayChanged, .slept].contains(event), let idleEnd, idleEnd <= platform.clock.now() else { return false }
+    return samplePeer() == .idle
+  }
+
+  /// Watches for the first packet while it is armed. `came` is called at that packet.
+  func watchPackets(_ came: @escaping () -> Void) {
+    guard machine.state == .armed, !wantsNewSessions, let linkName else { return }
+    packets.watch(linkName, platform) { [weak self] in
+      guard let self else { return }
+      packets.packetCame(at: platform.clock.now())
+      driver?.packetsCame(on: underlay)
+      came()
+    }
   }
 
   /// Whether the device shows the awaited answer.
@@ -211,5 +286,15 @@ final class TunnelSupervisor {
         guard let self else { return }
         handle(event, on: underlay)
       }, changed: changed)
+  }
+}
+
+extension TunnelMachine.State {
+  /// Whether the attempt to get an answer has ended without one.
+  fileprivate var hasGivenUp: Bool {
+    switch self {
+    case .backingOff, .armed: true
+    default: false
+    }
   }
 }

@@ -16,6 +16,8 @@ final class WireGuardDriver: TunnelDriver {
   private var choice = EndpointChoice()
   /// The moment until which name servers are awaited.
   private var serversDue: Moment?
+  /// The name servers that the last look-up of an armed tunnel asked.
+  private var askedServers: [IPAddress]?
   /// Present while the peers of a connected tunnel are being verified.
   private var renewals: SessionRenewals?
   /// Whether peers are getting new sessions: until then a handshake is one of the last network.
@@ -39,6 +41,71 @@ final class WireGuardDriver: TunnelDriver {
 
   let isReleased = true
 
+  /// Starts without waiting for the endpoints' addresses: until they are known, packets into the tunnel are lost.
+  func arm(on underlay: LinkFacts?) {
+    life += 1
+    lookups = []
+    switch platform.machine.wireGuardEngine() {
+    case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
+    case .engine(let engine):
+      if underlay != preparedOn { choice.forgetSilence() }
+      preparedOn = underlay
+      device = device(by: engine, peers: configuration.peers.map(lastKnown))
+      report(.prepared)
+      lookUpQuietly(on: underlay)
+    }
+  }
+
+  func rearm(on underlay: LinkFacts?) {
+    life += 1
+    lookups = []
+    renewals = nil
+    isRenewing = false
+    wantsNewSessions = device != nil
+    guard underlay != preparedOn, underlay != nil else { return }
+    choice.forgetSilence()
+    preparedOn = underlay
+    lookUpQuietly(on: underlay)
+  }
+
+  func packetsCame(on underlay: LinkFacts?) {
+    if hasUnknownEndpoint { lookUpQuietly(on: underlay) }
+  }
+
+  /// Resolves the endpoints of an armed tunnel. Its sessions end if an address is another one: an engine keeps the endpoint of a session.
+  private func lookUpQuietly(on underlay: LinkFacts?) {
+    guard configuration.needsLookup, underlay != nil else { return }
+    life += 1
+    lookups = []
+    askedServers = underlay?.dnsServers.value
+    resolveEndpoints(on: underlay, keepingLast: true) { [weak self] peers in
+      guard let self, let before = device?.peers, before != peers else { return }
+      device?.peers = peers
+      wantsNewSessions = true
+      changed()
+    }
+  }
+
+  /// Whether an endpoint's name has had no address yet.
+  private var hasUnknownEndpoint: Bool {
+    guard let peers = device?.peers else { return false }
+    return zip(peers, configuration.peers).contains { $0.endpoint == nil && $1.endpoint != nil }
+  }
+
+  /// The peer with the last address that its endpoint's name had; without one, an engine cannot take the endpoint.
+  private func lastKnown(_ peer: WireGuardPeer) -> WireGuardPeer {
+    guard let endpoint = peer.endpoint, case .name(let name) = endpoint.host else { return peer }
+    var peer = peer
+    peer.endpoint = choice.last(of: name).map { Endpoint(host: .address($0), port: endpoint.port) }
+    return peer
+  }
+
+  private func device(by engine: WireGuardEngine, peers: [WireGuardPeer]) -> WireGuardDevice {
+    WireGuardDevice(
+      engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
+      peers: peers)
+  }
+
   /// Until a peer has answered, keepalives are set, so that it begins a handshake.
   func device(whileAwaiting: Bool) -> DesiredLink.Device? {
     guard var device else { return nil }
@@ -60,7 +127,10 @@ final class WireGuardDriver: TunnelDriver {
   }
 
   func learn(_ underlay: LinkFacts?) {
-    guard let due = serversDue else { return }
+    guard let due = serversDue else {
+      if hasUnknownEndpoint, let underlay, underlay.dnsServers.value != askedServers { lookUpQuietly(on: underlay) }
+      return
+    }
     if let underlay, underlay.isAwaiting(.dnsServers), platform.clock.now() < due { return }
     begin(on: underlay)
   }
@@ -76,9 +146,7 @@ final class WireGuardDriver: TunnelDriver {
       resolveEndpoints(on: underlay) { [weak self] peers in
         guard let self else { return }
         preparedOn = underlay
-        device = WireGuardDevice(
-          engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
-          peers: peers)
+        device = device(by: engine, peers: peers)
         report(.prepared)
         if isLookingUp { changed() }
       }

@@ -9,6 +9,8 @@ package struct Event: Hashable, Sendable {
     case decision(tunnel: String, outcome: String, rule: Int?, name: String? = nil, code: ReasonCode, reason: String)
     /// A tunnel has changed its state.
     case state(tunnel: String, from: String, to: String, code: ReasonCode, reason: String)
+    /// A program's look-up of a name starts a tunnel.
+    case lookup(NameLookup)
     /// An attempt to start a tunnel, or a connected tunnel, has failed. The time of the next attempt is reported as a timer.
     case failure(tunnel: String, TunnelFailure)
     /// A manual override has been set or has changed; `nil`: it was ended or is over. `isSaid`: by a person just now.
@@ -46,6 +48,7 @@ extension Event.Kind {
     switch self {
     case .decision(_, _, _, _, let code, _), .state(_, _, _, let code, _), .repair(_, let code, _): code
     case .failure(_, let failure): failure.code
+    case .lookup: .lookup
     case .override(_, let override, _): override == nil ? .overrideEnded : .manualOverride
     case .timer: .scheduled
     case .network(let link, _, _): link == nil ? .noNetwork : .networkChanged
@@ -63,6 +66,7 @@ extension Event.Kind {
       .timer(let tunnel, _, _, _):
       tunnel
     case .repair(let tunnel, _, _): tunnel
+    case .lookup(let lookup): lookup.tunnel
     case .warning(let note): note.tunnel
     case .network, .policy, .firewall, .snapshot: nil
     }
@@ -73,6 +77,9 @@ extension Event.Kind {
     case .decision(let tunnel, let outcome, let rule, let name, _, let reason):
       DecisionEvent(tunnel: tunnel, decision: outcome, rule: rule, name: name, reason: reason)
     case .state(let tunnel, let from, let to, _, let reason): StateEvent(tunnel: tunnel, from: from, to: to, reason: reason)
+    case .lookup(let lookup):
+      LookupEvent(
+        tunnel: lookup.tunnel, name: lookup.name, user: lookup.asker.map { Int64($0.user) }, controlGroup: lookup.asker?.controlGroup)
     case .failure(let tunnel, let failure): FailureEvent(tunnel: tunnel, reason: failure.description)
     case .override(let tunnel, let override, let isSaid):
       OverrideEvent(

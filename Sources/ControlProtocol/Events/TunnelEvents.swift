@@ -43,6 +43,37 @@ package struct DecisionEvent: Happening {
   }
 }
 
+/// A program's look-up of a name starts a tunnel.
+package struct LookupEvent: Happening {
+  package static let event = "lookup"
+
+  package var tunnel: String
+  package var name: String
+  package var user: Int64?
+  package var controlGroup: String?
+
+  package func line(_ code: ReasonCode?) -> String {
+    let asker = user.map { NameLookup.Asker(user: UInt32(truncatingIfNeeded: $0), controlGroup: controlGroup) }
+    return "\(tunnel): \(NameLookup(tunnel: tunnel, name: name, asker: asker)) starts it"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case name
+    case user
+    case controlGroup = "control-group"
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .name: "The name that was looked up."
+      case .user: "The user ID of the program that asked; null: another host, a container, or a program that is gone."
+      case .controlGroup: "The control group of the program that asked; null: not known."
+      }
+    }
+  }
+}
+
 /// A tunnel has changed its state.
 package struct StateEvent: Happening {
   package static let event = "state"
@@ -73,7 +104,7 @@ package struct StateEvent: Happening {
 
     var values: [String]? {
       switch self {
-      case .from, .to: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
+      case .from, .to: TunnelMachine.State.statuses
       default: nil
       }
     }

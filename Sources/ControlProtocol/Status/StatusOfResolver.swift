@@ -12,6 +12,8 @@ extension StatusReport {
     package var candidates: [Candidate]
     /// Domains whose names are refused, because their tunnel is down.
     package var refused: [String]
+    /// Which programs ask whom, if it depends on the program.
+    package var lookup: String?
 
     package init(backend: String, reason: String, splits: Bool, candidates: [Candidate], refused: [String] = []) {
       self.backend = backend
@@ -24,7 +26,7 @@ extension StatusReport {
     private enum CodingKeys: String, DescribedKey {
       case backend, reason
       case splits = "split"
-      case candidates, refused
+      case candidates, refused, lookup
 
       var about: String {
         switch self {
@@ -33,6 +35,7 @@ extension StatusReport {
         case .splits: "Whether names of some domains can go to other servers."
         case .candidates: "Every backend that was considered."
         case .refused: "Domains whose names are refused, because their tunnel is not up."
+        case .lookup: "Which programs ask systemd-resolved and which resolv.conf's servers; null if all follow resolv.conf."
         }
       }
     }

@@ -6,7 +6,7 @@ extension StatusReport {
   /// One tunnel: its state, and the reason.
   package struct Tunnel: Hashable, Sendable, Codable {
     package var name: String
-    /// `disconnected`, `connecting`, `connected`, `reasserting` or `disconnecting`.
+    /// `disconnected`, `connecting`, `armed`, `connected`, `reasserting` or `disconnecting`.
     package var state: String
     /// When the state was entered.
     package var since: Timestamp
@@ -52,6 +52,8 @@ extension StatusReport {
     package var outside: [Outside]
     /// Milliseconds since anything was received, though data was sent; `nil` while the peer is not known to be silent.
     package var peerSilenceMilliseconds: Int64?
+    /// The look-up that started it, and keeps it up until it is idle.
+    package var lookup: Lookup?
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
@@ -111,11 +113,12 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
+      case lookup
 
       var about: String {
         switch self {
         case .name: "Its name."
-        case .state: "Its state, in the terms of NEVPNStatus."
+        case .state: "Its state, in the terms of NEVPNStatus; armed: in place without a session, it comes up at the first packet."
         case .since: "Time of the last state change."
         case .isEnabled: "Whether its policy enables it."
         case .decision: "The decision of the rules, regardless of a manual override."
@@ -144,14 +147,41 @@ extension StatusReport {
         case .outside: "Attached prefixes that stay outside the tunnel though it includes them."
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
+        case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
         }
       }
 
       var values: [String]? {
         switch self {
-        case .state: ["disconnected", "connecting", "connected", "reasserting", "disconnecting"]
+        case .state: TunnelMachine.State.statuses
         case .override: ["up", "down"]
         default: nil
+        }
+      }
+    }
+  }
+
+  /// A program's look-up of a name.
+  package struct Lookup: Hashable, Sendable, Codable {
+    package var name: String
+    package var user: Int64?
+    package var controlGroup: String?
+
+    package init(_ lookup: NameLookup) {
+      name = lookup.name
+      user = lookup.asker.map { Int64($0.user) }
+      controlGroup = lookup.asker?.controlGroup
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case name, user
+      case controlGroup = "control-group"
+
+      var about: String {
+        switch self {
+        case .name: "The name."
+        case .user: "The user ID of the program that asked; null: another host, a container, or a program that is gone."
+        case .controlGroup: "The control group of the program that asked; null: not known."
         }
       }
     }

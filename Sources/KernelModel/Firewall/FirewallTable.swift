@@ -45,6 +45,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var gateways: [IPAddress] = []
   /// Whether the kernel's WireGuard runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner packets.
   package var hasKernelTunnel = false
+  /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
+  package var capture: NameCapture?
 
   package init(
     guards: [Guard] = [], insides: [Inside] = [], neighbours: [IPPrefix] = [], allowsLAN: Bool = false, portal: PortalWindow? = nil
@@ -57,7 +59,9 @@ package struct FirewallTable: Hashable, Sendable {
   }
 
   /// The table's family and name, as nft(8) writes them.
-  package static let name = "inet roamward"
+  package static let name = "inet \(kernelName)"
+  /// The name alone, as the kernel knows it.
+  package static let kernelName = "roamward"
 
   /// The addresses of service discovery under `lan: allow`: link-local multicast (mDNS), SSDP, and the broadcast that no router forwards.
   /// In IPv4 only with a local network.

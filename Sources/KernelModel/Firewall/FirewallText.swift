@@ -57,8 +57,8 @@ extension FirewallTable {
   // MARK: Outgoing packets
 
   private var output: [String] {
-    ["oifname \"lo\" accept", ownMark] + intoTunnels + network + portalRules(of: portal?.programs) + between(outgoing: true)
-      + refusals(Self.refusal)
+    ["oifname \"lo\" accept", ownMark] + captured + answersToGuests + intoTunnels + network + portalRules(of: portal?.programs)
+      + between(outgoing: true) + refusals(Self.refusal)
   }
 
   /// 2: packets with our mark.
@@ -90,7 +90,8 @@ extension FirewallTable {
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
     let rules = ["oifname \"lo\" accept", ownMark] + fromInside + intoTunnels + toGateways("counter drop")
     if guards.isEmpty { return rules }
-    return rules + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true) + refusals("counter drop")
+    return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true)
+      + refusals("counter drop")
   }
 
   private var forward: [String] {
@@ -100,7 +101,29 @@ extension FirewallTable {
   }
 
   private var input: [String] {
-    ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + networkBack + between(outgoing: false) + ["drop"]
+    ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + questionsOfGuests + networkBack
+      + between(outgoing: false) + ["drop"]
+  }
+
+  /// 11: captured questions of this host's programs. At the hook `output` they still have the link of their first route; the last check
+  /// sees the right one.
+  private var captured: [String] {
+    capture == nil
+      ? [] : NameCapture.ownAddresses.map { "\(word($0.family)) daddr \($0) meta l4proto { tcp, udp } th dport \(NameCapture.port) accept" }
+  }
+
+  /// 11: captured questions of containers and virtual machines, and the answers.
+  private var questionsOfGuests: [String] {
+    guestLinks.map { "iifname \($0) meta l4proto { tcp, udp } th dport \(NameCapture.port) accept" }
+  }
+
+  private var answersToGuests: [String] {
+    guestLinks.map { "oifname \($0) meta l4proto { tcp, udp } th sport \(NameCapture.port) accept" }
+  }
+
+  private var guestLinks: [String] {
+    let links = capture?.guests.map { "\"\($0.link)\"" } ?? []
+    return links.isEmpty ? [] : [set(links)]
   }
 
   /// 3: packets into our tunnels that are up.
@@ -139,7 +162,7 @@ extension FirewallTable {
     let dns = "meta l4proto { tcp, udp } th dport 53 accept"
     let web = "tcp dport { 80, 443 } accept"
     guard let programs else { return [dns, web] }
-    return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + (portal.resolver.map { ["\($0.match) \(dns)"] } ?? [])
+    return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + portal.resolvers.map { "\($0.match) \(dns)" }
   }
 
   /// 5 and 6, with the exceptions of 6.

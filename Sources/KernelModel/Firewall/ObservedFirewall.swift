@@ -1,4 +1,4 @@
-/// The observed state of our firewall table.
+/// The observed state of one of our tables of nftables: that of the kill switch, or that of `names: capture`.
 package enum ObservedFirewall: Hashable, Sendable {
   /// No table.
   case absent
@@ -8,14 +8,22 @@ package enum ObservedFirewall: Hashable, Sendable {
   case refused(digest: String, reason: String)
   case unknown(reason: String)
 
-  package func isSatisfied(by table: FirewallTable) -> Bool {
-    if case .table(let digest, let isIntact, _) = self { isIntact && digest == table.digest } else { false }
-  }
+  package func isSatisfied(by table: FirewallTable) -> Bool { isIntact(table.digest) }
+
+  package func isSatisfied(by capture: NameCapture) -> Bool { isIntact(capture.digest) }
 
   /// The reason why a new attempt would fail too.
-  package func refusal(of table: FirewallTable) -> String? {
+  package func refusal(of table: FirewallTable) -> String? { refusal(of: table.digest) }
+
+  package func refusal(of capture: NameCapture) -> String? { refusal(of: capture.digest) }
+
+  private func isIntact(_ wanted: String) -> Bool {
+    if case .table(let digest, let isIntact, _) = self { isIntact && digest == wanted } else { false }
+  }
+
+  private func refusal(of wanted: String) -> String? {
     switch self {
-    case .refused(let digest, let reason): digest == table.digest ? reason : nil
+    case .refused(let digest, let reason): digest == wanted ? reason : nil
     case .unknown(let reason): reason
     case .absent, .table: nil
     }

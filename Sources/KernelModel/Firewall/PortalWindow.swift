@@ -2,15 +2,18 @@
 package struct PortalWindow: Hashable, Sendable {
   /// The control group that the window is open for, for instance a browser's; `nil`: every program of this machine.
   package var programs: ControlGroup?
-  /// The host's own resolver, which resolves names for them. Queries of other programs to the resolver go out too.
-  package var resolver: ControlGroup?
+  /// The host's own resolvers, which resolve names for them. Queries of other programs to the resolvers go out too.
+  package var resolvers: [ControlGroup]
 
-  /// The control group of systemd-resolved's service.
-  package static let resolverGroup = "/system.slice/systemd-resolved.service"
+  /// The control groups of services that resolve names: systemd-resolved, our own name server (of the agent's service), and NetworkManager
+  /// with its dnsmasq.
+  package static let resolverGroups = ["systemd-resolved", "roamwardd", "NetworkManager", "dnsmasq", "unbound"].map {
+    "/system.slice/\($0).service"
+  }
 
-  package init(programs: ControlGroup? = nil, resolver: ControlGroup? = nil) {
+  package init(programs: ControlGroup? = nil, resolvers: [ControlGroup] = []) {
     self.programs = programs
-    self.resolver = resolver
+    self.resolvers = resolvers
   }
 }
 

@@ -16,6 +16,9 @@ package enum Ownership {
   package static let mark: UInt32 = 0x5200_0000
   package static let markMask: UInt32 = 0xff00_0000
 
+  /// The firewall mark of our name server's questions: they are routed like unmarked packets, and not captured. Under `markMask`.
+  package static let nameServerMark: UInt32 = 0x5300_0000
+
   /// The prefix of a link's alias (`IFLA_IFALIAS`), before the tunnel's name.
   package static let aliasPrefix = "roamward:"
 

@@ -7,17 +7,18 @@ package struct Route: Hashable, Sendable {
     case unicast = 1, local, broadcast, anycast, multicast, blackhole, unreachable, prohibit, `throw`
   }
 
+  // Small values lie beside one another: there may be 100,000 routes, several times.
   package var destination: IPPrefix
   package var kind: Kind
-  package var gateway: IPAddress?
-  package var link: String?
-  package var table: UInt32
-  /// The metric; the lower one wins. The kernel gives IPv6 routes 1024 by default.
-  package var metric: UInt32
   /// `rtm_protocol`: the program that made it.
   package var routeProtocol: UInt8
   /// The kernel has marked its next hop dead or its link down.
   package var isDead: Bool
+  package var table: UInt32
+  /// The metric; the lower one wins. The kernel gives IPv6 routes 1024 by default.
+  package var metric: UInt32
+  package var link: String?
+  package var gateway: IPAddress?
   /// `RTA_PREFSRC`: the source address of packets, if the route names one.
   package var preferredSource: IPAddress?
 

@@ -11,5 +11,5 @@ extension KernelState {
 }
 
 extension Link {
-  fileprivate var isAsMade: Bool { (kind == "wireguard" || kind == "tun") && (alias ?? "").isEmpty && !isUp && master == nil }
+  fileprivate var isAsMade: Bool { ["wireguard", "tun", "dummy"].contains(kind) && (alias ?? "").isEmpty && !isUp && master == nil }
 }

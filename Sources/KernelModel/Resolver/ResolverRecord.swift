@@ -17,11 +17,11 @@ package struct ResolverRecord: Hashable, Sendable {
   /// The suffix of our records' names.
   package static let suffix = ".roamward"
 
-  /// Makes a tunnel's record. `tun` comes early in Debian's interface-order, and openresolv accepts any name.
-  package init(tunnel: String, program: ResolvconfProgram, content: ResolvConf) {
-    name = "tun." + tunnel + Self.suffix
-    self.program = program
-    self.content = content
+  /// Makes our record. Its name is the same for the servers of a tunnel and for our own name server, so that one replaces the other without
+  /// a moment in which the file names the network's servers. `lo` comes first in Debian's interface-order, and what follows a loopback
+  /// address is left out of resolv.conf (resolvconf(8), TRUNCATE_NAMESERVER_LIST_AFTER_LOOPBACK_ADDRESS). openresolv accepts any name.
+  package init(_ content: ResolvConf, program: ResolvconfProgram) {
+    self.init(name: "lo" + Self.suffix, program: program, content: content)
   }
 
   /// A record that was made under this name.

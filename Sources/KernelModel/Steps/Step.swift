@@ -46,6 +46,14 @@ package enum Step: Hashable, Sendable {
   case setRecord(ResolverRecord)
   /// Removes a record of ours, from either resolvconf(8).
   case removeRecord(String)
+  /// Starts our own name server, or gives it other settings.
+  case setNameServer(NameServerSettings)
+  /// Ends our own name server.
+  case stopNameServer
+  /// Replaces the table that redirects DNS questions to our own name server, in one transaction.
+  case setNameCapture(NameCapture)
+  /// Removes that table.
+  case removeNameCapture
 }
 
 extension Step {
@@ -173,6 +181,18 @@ extension Step {
           + record.text.split(separator: "\n").joined(separator: ", "), undo: .removeRecord(record.name))
     case .removeRecord(let name):
       return declared(.removal, .resolverProgram, takesAway: true, words: "resolvconf -d \(name)")
+    case .setNameServer(let settings):
+      return declared(
+        .resolver, .resolverProgram, words: "roamward-names at \(settings.listensAt): \(settings)", undo: .stopNameServer)
+    case .stopNameServer:
+      return declared(.removal, .resolverProgram, takesAway: true, words: "roamward-names: end")
+    case .setNameCapture(let capture):
+      return declared(
+        .resolver, .firewall, words: "nft table \(NameCapture.name): \(capture)", undo: .removeNameCapture,
+        object: "table \(NameCapture.name): \(capture)")
+    case .removeNameCapture:
+      return declared(
+        .removal, .firewall, takesAway: true, words: "nft delete table \(NameCapture.name)", object: "table \(NameCapture.name)")
     }
   }
 

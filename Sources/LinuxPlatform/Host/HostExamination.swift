@@ -24,6 +24,8 @@ extension HostCondition {
     // The kernel keeps 15 characters of a name.
     if programs.contains("systemd-network") { networkd = NetworkdCondition(configuration: files.networkdConfiguration) }
     resolvConf = resolvConfCondition("/etc/resolv.conf")
+    nameServers = ResolvConf(parsing: text("/etc/resolv.conf")).nameServers
+    browsers = files.browsers
     enabledUnits = files.enabledUnits
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)

@@ -71,6 +71,28 @@ package struct InstalledFiles {
     }
   }
 
+  /// The browsers that are installed by packages, with their managed policies. The folders of Chromium's are read in the order of names.
+  package var browsers: [BrowserCondition] {
+    BrowserCondition.Program.allCases.compactMap { program in
+      guard Self.programs(of: program).contains(where: { FileNature.exists(root + $0) }) else { return nil }
+      let place = root + BrowserCondition.place(of: program)
+      let mode =
+        program == .firefox
+        ? BrowserCondition.Mode(firefox: text(place))
+        : BrowserCondition.Mode(
+          chromium: Folder.names(in: place).sorted().filter { $0.hasSuffix(".json") }.map { text("\(place)/\($0)") })
+      return BrowserCondition(program: program, mode: mode)
+    }
+  }
+
+  private static func programs(of program: BrowserCondition.Program) -> [String] {
+    switch program {
+    case .chromium: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/snap/bin/chromium"]
+    case .chrome: ["/usr/bin/google-chrome", "/usr/bin/google-chrome-stable", "/opt/google/chrome/chrome"]
+    case .firefox: ["/usr/bin/firefox", "/usr/bin/firefox-esr", "/snap/bin/firefox"]
+    }
+  }
+
   /// The file that nftables.service loads, if it removes all tables (`flush ruleset`).
   package var flushingRuleset: String? {
     let path = "\(root)/etc/nftables.conf"

@@ -43,7 +43,7 @@ package final class LinuxMachine {
     self.ssidFile = ssidFile
     do {
       self.loop = try loop ?? EventLoop()
-      resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop)
+      resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop, isAgent: loop != nil)
       userspace = UserspaceWireGuard(on: self.loop)
       reader = try KernelReader(tablesNamedBy: OtherVPNs.tables)
       wifi = try WiFiReader()
@@ -51,6 +51,10 @@ package final class LinuxMachine {
       applier = try KernelApplier()
     } catch {
       throw PlatformError("cannot query the kernel: \(error)")
+    }
+    resolver.originalServer = { [weak self] flow in
+      self?.connections?.originalDestination(
+        client: flow.client, port: flow.clientPort, listener: flow.listener, listenerPort: flow.listenerPort, isStream: flow.isStream)
     }
   }
 
@@ -110,7 +114,8 @@ package final class LinuxMachine {
       Dictionary(kernel.links.filter { names.contains($0.name) }.map { ($0.index.value, $0.name) }) { first, _ in first }
     }
     state.resolver = resolver.observe(links)
-    if need.firewall != .nothing { state.firewall = firewall?.observe(trusting: need.firewall == .name) ?? .absent }
+    state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
+    state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
@@ -118,16 +123,17 @@ package final class LinuxMachine {
   /// Forgets these links: their indexes may belong to other devices by now.
   func linksAreGone(_ links: Set<InterfaceIndex>) { for link in links { generations.linkIsGone(link) } }
 
-  /// Reads the kernel's state and subscribes to the events of the observed objects. A new subscription requires a second read: a change
-  /// before it may have gone unnoticed.
+  /// Reads the kernel's state and subscribes to the events of the observed objects. What a new subscription adds is read a second time: a
+  /// change before it may have gone unnoticed.
   private func readKernel(_ need: ObservationRequest) throws(PlatformError) -> KernelState {
     do throws(NetlinkError) {
+      let needsMAC = need.facts.contains(.gatewayMAC)
       var kernel = KernelState()
       for _ in 0..<3 {
-        let needsMAC = need.facts.contains(.gatewayMAC)
         kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
         let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
         guard let events, events.subscribe(to: interest) else { break }
+        if try reader.confirms(kernel, neighbours: needsMAC) { break }
       }
       generations.identify(&kernel.links)
       lastRead = kernel
@@ -200,6 +206,18 @@ package final class LinuxMachine {
     FaultPoint.pass("during \(step)")
   }
 
+  /// Calls back at each look-up of a name whose tunnel is down, with the program that asks.
+  func watchLookups(_ came: @escaping (NameLookup) -> Void) {
+    let owners = try? SocketOwners()
+    resolver.lookedUp = { question in
+      let owner = owners?.owner(of: question.address, port: question.port, isStream: question.isStream)
+      let asker = owner.map { owner in
+        NameLookup.Asker(user: owner.user, controlGroup: owner.controlGroup.flatMap { LinuxIO.controlGroup(numbered: $0) })
+      }
+      came(NameLookup(tunnel: question.tunnel, name: question.name, asker: asker))
+    }
+  }
+
   /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {
     let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }
@@ -210,6 +228,7 @@ package final class LinuxMachine {
     do {
       switch step {
       case .configureWireGuard(let link, let device):
+        userspace.prepareSockets(of: link, for: device)
         try userspace.configure(link, device, observed: try userspace.read(link))
       // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
@@ -218,6 +237,12 @@ package final class LinuxMachine {
       case .restoreResolvConf: try resolvConf.restore()
       case .replaceFirewall(let table): try requiredFirewall.replace(table)
       case .removeFirewall: try requiredFirewall.remove()
+      case .setNameCapture(let capture):
+        try requiredFirewall.replace(capture)
+        connections?.forgetConnections(toPort: 53)
+      case .removeNameCapture:
+        try requiredFirewall.removeCapture()
+        connections?.forgetConnections(toPort: 53)
       default: return "this step cannot be executed at once"
       }
       return nil
@@ -226,11 +251,25 @@ package final class LinuxMachine {
     }
   }
 
+  /// Opened at its first use, as the next.
+  private lazy var connections: Conntrack? = try? Conntrack()
+
   /// Opened at its first use: most machines never need it.
   private lazy var firewall: NftablesBackend? = try? NftablesBackend()
 
+  private func observe(
+    _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
+  ) -> ObservedFirewall {
+    switch detail {
+    case .nothing: .absent
+    // Without the library: it takes a megabyte.
+    case .leftover where NftablesBackend.isSurelyAbsent(table): .absent
+    case .leftover, .name, .whole: firewall.map { read($0, detail == .name) } ?? .absent
+    }
+  }
+
   /// Our table, for read-only use.
-  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "cannot initialize libnftables") }
+  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "cannot load libnftables") }
 
   var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
 
@@ -301,6 +340,18 @@ package final class LinuxMachine {
 
   /// The present device of a link, by the kind of the link at the last observation.
   package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { state(of: link, in: $0) } }
+
+  /// Calls back once, when a packet passes the link; `nil` if this process may not have such a socket.
+  func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
+    guard let index = lastRead?.link(named: link)?.index, let socket = try? PacketSocket(on: index) else { return nil }
+    var isOver = false
+    let source = try? loop.whenReadable(socket.descriptor.number) {
+      guard !isOver else { return }
+      isOver = true
+      came()
+    }
+    return source.map { Cancellation($0) }
+  }
 
   private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }

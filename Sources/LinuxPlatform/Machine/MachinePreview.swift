@@ -30,6 +30,7 @@ extension LinuxMachine {
     if bringsDNS { settleResolver(served) }
     let need = ObservationRequest(
       facts: [], everywhere: true, wireGuardLinks: policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName), firewall: .name,
+      nameCapture: .name,
       resolverLinks: bringsDNS ? Set(served) : nil)
     return try observe(need).state
   }

@@ -17,7 +17,7 @@ package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [
   }
   let limit = try? loop.at(.now + NameQuestion.patience * 3) { loop.stop() }
   let beginning = try? loop.at(.now) {
-    if choice.backend == .resolved { question.askResolved(then: done) } else { question.ask(servers, then: done) }
+    if choice.backend == .resolved || choice.asksResolvedToo { question.askResolved(then: done) } else { question.ask(servers, then: done) }
   }
   _ = try? loop.run()
   withExtendedLifetime((limit, beginning, question)) {}

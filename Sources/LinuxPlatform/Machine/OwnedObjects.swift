@@ -44,8 +44,10 @@ extension LinuxMachine {
     let links = try observe(ObservationRequest(facts: [])).state.kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(
       \.name)
     if !links.isEmpty { settleResolver(links) }
-    return try observe(ObservationRequest(facts: [], everywhere: true, firewall: .name, resolverLinks: links.isEmpty ? nil : Set(links)))
-      .state
+    return try observe(
+      ObservationRequest(facts: [], everywhere: true, firewall: .name, nameCapture: .name, resolverLinks: links.isEmpty ? nil : Set(links))
+    )
+    .state
   }
 
   private func ownedFiles(_ notes: NotesOnDisk, _ folder: String, _ socket: String, resolvConf: ObservedResolvConf) -> [OwnedObject] {
@@ -121,6 +123,12 @@ extension ObservedState {
     if case .table(_, _, let isGuarding) = firewall {
       let purpose = isGuarding ? "the kill switch" : "drops packets to the tunnel's addresses from outside"
       objects.append(OwnedObject(kind: .firewall, what: "table \(FirewallTable.name)", tunnel: nil, purpose: purpose))
+    }
+    if case .table = nameCapture {
+      objects.append(
+        OwnedObject(
+          kind: .firewall, what: "table \(NameCapture.name)", tunnel: nil,
+          purpose: "leads DNS questions to roamward-names (`names: capture`)"))
     }
     if resolvConf.isOurs {
       objects.append(OwnedObject(kind: .resolver, what: "resolv.conf", tunnel: nil, purpose: "DNS servers inside the tunnel"))

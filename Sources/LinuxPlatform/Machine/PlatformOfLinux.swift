@@ -46,7 +46,8 @@ extension MachinePlatform {
       },
       observeResolver: machine.observeResolver, apply: machine.apply, begin: machine.begin,
       endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine },
-      keepEngineReady: machine.keepEngineReady, readDevice: machine.readDevice, controlGroup: populatedControlGroup)
+      keepEngineReady: machine.keepEngineReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
+      countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) }, controlGroup: populatedControlGroup)
   }
 }
 

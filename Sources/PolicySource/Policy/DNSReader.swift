@@ -7,6 +7,9 @@ struct DNSDraft {
   var searchDomains: [DomainName]?
   var matchDomains: [DomainPattern] = []
   var whenDown = NamesWhenDown.ask
+  var names = NameSource.system
+  /// The place of `names: capture`.
+  var capture: SourceLocation?
   var location: SourceLocation?
   /// Suppresses further reports about keys that could not be read.
   var hasErrors = false
@@ -21,10 +24,15 @@ struct DNSDraft {
     if let searchDomains { policy.searchDomains = searchDomains }
     policy.matchDomains = matchDomains
     policy.whenDown = whenDown
+    policy.names = names
     if whenDown == .refuse, !policy.isSplit, !hasErrors, let location {
       reading.error(
         "`when-down: refuse` needs `match-domains`: refusing every name would leave the machine without any",
         help: "add `match-domains:`, or block everything else with `kill-switch: on`", at: location)
+    }
+    if policy.servers.isEmpty, let capture, provider != nil, !hasErrors {
+      reading.error(
+        "`names: capture` needs servers that answer the captured questions", help: "add `servers:` beside it", at: capture)
     }
     if policy.servers.isEmpty, !matchDomains.isEmpty, provider != nil, !hasErrors, let location {
       reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: location)
@@ -50,6 +58,14 @@ let dnsKeys = Mapping(
       "Use of the network's servers for `match-domains` while the tunnel is not up; `refuse`: no use, unless a rule says `disconnect`.",
       standard: "ask", example: "refuse"
     ) { $0.whenDown = $1 },
+    Key(
+      "names", expects: "system or capture", schema: .words(NameSource.allCases.map(\.rawValue)),
+      "The programs that get these servers' answers: those that ask the system's resolver, or also those that ask others at port 53.",
+      standard: "system", example: "capture"
+    ) { entry, draft, reading in
+      draft.names = ValueReader<NameSource>.word().read(entry.value, &reading) ?? .system
+      if draft.names == .capture { draft.capture = entry.keyLocation }
+    },
   ])
 
 extension ValueReader where Value == DNSDraft {

@@ -41,9 +41,9 @@ extension DiagnosticList {
 /// The names of the networks on which some rule disconnects, also through other networks.
 func networksToDisconnectOn(_ rules: some Sequence<Rule>, _ condition: (String) -> Condition?) -> Set<String> {
   var names = Set<String>()
-  var rest = rules.filter { $0.action == .disconnect }.flatMap { networksNamed(in: $0.match) }
+  var rest = rules.filter { $0.action == .disconnect }.flatMap { $0.match.networksNamed }
   while let name = rest.popLast() {
-    if names.insert(name).inserted, let condition = condition(name) { rest += networksNamed(in: condition) }
+    if names.insert(name).inserted, let condition = condition(name) { rest += condition.networksNamed }
   }
   return names
 }

@@ -14,7 +14,7 @@ func findNetworkProblems(
   let networks = all.filter { namesNetworks($0.condition) || countConditions(in: $0.condition) > expansionLimit }
   if networks.isEmpty { return [] }
   let byName = Dictionary(networks.map { ($0.name, $0) }) { first, _ in first }
-  let uses = byName.mapValues { networksNamed(in: $0.condition) }
+  let uses = byName.mapValues { $0.condition.networksNamed }
   var usedBy: [String: [String]] = [:]
   var open: [String: Int] = [:]
   for (name, used) in uses {
@@ -89,15 +89,6 @@ private func namesNetworks(_ condition: Condition) -> Bool {
   case .not(let part): namesNetworks(part)
   case .network: true
   case .criterion: false
-  }
-}
-
-func networksNamed(in condition: Condition) -> [String] {
-  switch condition {
-  case .all(let parts), .any(let parts): parts.flatMap(networksNamed)
-  case .not(let part): networksNamed(in: part)
-  case .network(let names): names
-  default: []
   }
 }
 

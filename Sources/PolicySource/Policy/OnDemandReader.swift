@@ -35,8 +35,9 @@ let timingKeys = Mapping(
       standard: "0s", example: "1m"
     ) { $0.minimumDwell = $1 },
     Key(
-      "idle", .positiveDuration, "Idle time after which a tunnel that a look-up started is stopped; absent: never.", example: "10m",
-      limitation: "this version does not stop tunnels that are idle"
+      "idle", .positiveDuration,
+      "The time without data after which a tunnel that `evaluate-connection` has armed discards its session and is armed again, at least 20s.",
+      standard: "5m", example: "10m"
     ) { $0.idle = $1 },
     Key("decide-within", .duration, "The maximum time an unknown fact keeps the decision pending.", standard: "5s", example: "1500ms") {
       $0.decideWithin = $1
@@ -112,11 +113,7 @@ private func readRule(_ node: Node, _ reading: inout Reading) -> Rule? {
   if action == .evaluateConnection {
     let place = draft.actionLocation ?? node.location
     let help = "for example: connections: [ { domains: [corp.example], action: connect-if-needed } ]"
-    if case .sequence(let items)? = connections?.entry.value.content, !items.isEmpty {
-      reading.tellLimit(
-        of: action.rawValue, "this version does not watch look-ups, so the tunnel is left as it is",
-        help: "`roamward evaluate --host NAME` says what a look-up would do", at: place)
-    } else if connections == nil {
+    if connections == nil {
       reading.error("`evaluate-connection` needs `connections`, which say what a look-up does", help: help, at: place)
     }
   } else if let connections {

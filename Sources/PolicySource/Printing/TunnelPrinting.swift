@@ -96,6 +96,7 @@ extension PolicyPrinter {
     var mapping = YAMLMapping([("servers", texts(dns.servers)), ("search-domains", texts(dns.searchDomains))])
     if !dns.matchDomains.isEmpty { mapping.add("match-domains", texts(dns.matchDomains)) }
     if dns.whenDown != .ask { mapping.add("when-down", .word(dns.whenDown.rawValue)) }
+    if dns.names != .system { mapping.add("names", .word(dns.names.rawValue)) }
     return mapping
   }
 

@@ -55,6 +55,9 @@ private let settings: [(name: String, fact: FactDeclaration)] = {
   }
 }()
 
+/// The names that `--set` takes, in the order of the tables of facts.
+package var settingNames: [String] { settings.map(\.name) }
+
 private let ofRadio = Set(FactTable.ofLinks.filter(\.isOfRadio).map(\.key))
 
 private func fact(of text: String) -> FactDeclaration? {

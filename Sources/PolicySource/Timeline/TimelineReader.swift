@@ -70,6 +70,11 @@ private func readStep(
     }
   }
   if let answer = fields.optional("peers", ValueReader<Peers>.word(), &reading) { acts.append(.peers(answer: answer == .answer)) }
+  if let tunnel = fields.optional("packet", .line, &reading) { acts.append(.packet(tunnel: tunnel)) }
+  if let name = fields.optional("look-up", .domain, &reading) {
+    let resolves = fields.optional("resolves", .boolean, &reading) ?? true
+    acts.append(.lookup(name, resolves: resolves))
+  }
   if let time = fields.optional("clock", .localTime, &reading) { acts.append(.clock(time)) }
   if let entry = fields.take("expect") { acts.append(.expect(readExpectations(entry.value, &reading))) }
   fields.finish(&reading)
@@ -122,7 +127,7 @@ private func readExpectations(_ node: Node, _ reading: inout Reading) -> [String
     reading.expected("tunnels with what they ought to do", at: node, help: "for example `expect: { corp: connected }`")
     return [:]
   }
-  let states = ["connected", "disconnected", "connecting", "reasserting", "disconnecting"]
+  let states = TunnelMachine.State.statuses
   var expectations: [String: Timeline.Expectation] = [:]
   for entry in entries {
     guard case .scalar(let word, _) = entry.value.content else {

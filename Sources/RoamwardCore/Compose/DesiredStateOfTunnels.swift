@@ -13,10 +13,11 @@ extension DesiredState {
         continue
       }
       if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
-      guard tunnel.level == .full else { continue }
+      guard tunnel.level.hasRoutes else { continue }
       let (routes, notes) = tunnelRoutes(tunnel, on: underlay)
       self.routes += routes
       self.notes += notes
+      if tunnel.level == .armed { remarks += armedRemarks(of: tunnel, on: underlay) }
       let families = Set(routes.map(\.destination.family)).sorted()
       rules += families.map {
         RoutingRule(
@@ -24,15 +25,19 @@ extension DesiredState {
       }
     }
     addRulesForOthers(ordered, underlay.others)
-    let up = ordered.filter { $0.level == .full && refusals[$0.policy.name] == nil }
-    applyDNS(of: up, on: underlay)
-    refuseNames(of: ordered, down: ordered.filter { !up.contains($0) }, on: underlay)
+    let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }
+    let down = ordered.filter { !up.contains($0) }
+    applyDNS(of: up, on: underlay, isWatching: ordered.contains { $0.watch != nil })
+    refuseNames(of: ordered, down: down, on: underlay)
+    watchNames(of: ordered, on: underlay)
+    captureNames(of: up, down: down, on: underlay)
+    nameServer?.asksNetworkInside = ordered.contains(where: \.takesNamesInside)
   }
 
   /// Adds rules for other VPNs' own packets: they take the main table, as without our tunnels, unless a kill switch has to keep everything
   /// inside.
   private mutating func addRulesForOthers(_ tunnels: [TunnelSetup], _ others: OtherVPNs) {
-    let routing = tunnels.filter { $0.level == .full }
+    let routing = tunnels.filter { $0.level.hasRoutes }
     guard routing.allSatisfy(\.yieldsToOthers) else { return }
     let marks = others.unservedMarks.prefix(Ownership.rules.count - Ownership.tables.count)
     for family in Set(rules.map(\.family)).sorted() {
@@ -52,7 +57,8 @@ extension DesiredLink {
       // 80 bytes: IPv6, UDP and WireGuard's own headers.
       let usual = provider.configuration.mtu ?? underlay.mtu(afterOverhead: 80)
       self.init(
-        name: link, tunnel: tunnel.policy.name, device: tunnel.device, mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
+        name: link, tunnel: tunnel.policy.name, device: tunnel.isSilent ? tunnel.device.silent : tunnel.device,
+        mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
         addresses: provider.configuration.addresses)
       renewsSessions = tunnel.renewsSessions
     default:
@@ -65,11 +71,11 @@ extension TunnelSetup {
   var dns: DNSPolicy { policy.dnsInForce }
 }
 
-extension TunnelPolicy {
-  /// The policy's servers, else those of the provider's own configuration.
-  package var dnsInForce: DNSPolicy {
-    if let own = dns { return own }
-    guard case .wireGuard(let provider) = provider else { return DNSPolicy() }
-    return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+extension DesiredLink.Device {
+  /// The device without persistent keepalives, so that it sends nothing by itself.
+  var silent: DesiredLink.Device {
+    guard case .wireGuard(var device) = self else { return self }
+    for i in device.peers.indices { device.peers[i].persistentKeepalive = 0 }
+    return .wireGuard(device)
   }
 }

@@ -1,3 +1,6 @@
+import KernelModel
+import NetworkTypes
+
 /// The desired state of every tunnel: the only builder of `TunnelSetup`s, for the agent, `plan`, `diff` and the check of SSH sessions.
 ///
 /// It is a value: policies, decisions, overrides, kill switches and the tunnels' current states. `setups` is the state to apply now.
@@ -20,6 +23,8 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   package var policies: PolicySet
   package var decisions: [String: Decision]
+  /// The last decisions that wait for nothing.
+  package var settledDecisions: [String: Decision]
   package var overrides: [String: ManualOverride]
   /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
@@ -30,12 +35,14 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var isStopping: Bool
 
   package init(
-    _ policies: PolicySet, decisions: [String: Decision] = [:], overrides: [String: ManualOverride] = [:],
+    _ policies: PolicySet, decisions: [String: Decision] = [:], settledDecisions: [String: Decision] = [:],
+    overrides: [String: ManualOverride] = [:],
     killSwitch: KillSwitchMachine = KillSwitchMachine(),
     standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
   ) {
     self.policies = policies
     self.decisions = decisions
+    self.settledDecisions = settledDecisions
     self.overrides = overrides
     self.killSwitch = killSwitch
     self.standings = standings
@@ -55,6 +62,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       let policy = setup.policy
       setup.isGuarding = killSwitch.isGuarding(policy)
       setup.refusesNames = refusesNames(policy)
+      setup.watch = watch(of: setup)
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
       if isStopping { setup.policy.dns?.whenDown = .ask }
       return setup
@@ -67,10 +75,24 @@ package struct DesiredTunnels: Hashable, Sendable {
     policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
   }
 
+  /// The names whose look-ups start the tunnel. A person who wants it down does not want look-ups to start it.
+  private func watch(of setup: TunnelSetup) -> NameWatch? {
+    let policy = setup.policy
+    guard policy.isEnabled, policy.onDemand.isEnabled, !isStopping, let decision = decisions[policy.name], decision.inert == nil,
+      overrides[policy.name]?.wantsUp ?? true
+    else { return nil }
+    // Between two networks, and while a fact is awaited, the names stay what they are.
+    let basis = decision.isSettled ? decision : settledDecisions[policy.name]
+    var watch = basis.map { policy.watch(by: $0, on: snapshot) } ?? policy.watchUntilDecided(on: snapshot)
+    watch?.progress = setup.progress
+    return watch
+  }
+
   /// The same when nothing is left to do: no fact is awaited, delays are over, and every tunnel is up or down. A tunnel without a policy is
   /// gone.
   package var atRest: DesiredTunnels {
     let evaluator = Evaluator(networks: policies.networks)
+    let prepared = evaluator.prepare(snapshot)
     var rest = self
     rest.decisions = [:]
     rest.standings = []
@@ -79,7 +101,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     var used = usedSlots
     let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
     let claims = policies.tunnels.map { policy in
-      let decision = evaluator.decide(policy, on: snapshot, patience: .isOver, explaining: .none)
+      let decision = evaluator.decide(policy, on: prepared, patience: .isOver, explaining: .none)
       rest.decisions[policy.name] = decision
       return Exclusion.Claim(policy, decision, override: overrides[policy.name], isRunning: known[policy.name]?.isWanted ?? false)
     }
@@ -89,11 +111,12 @@ package struct DesiredTunnels: Hashable, Sendable {
       let name = policy.name
       let standing = known[name]
       let isLoser = losers[name] != nil
-      let isUp = !isLoser && (claim.intent == .up || claim.intent == .unchanged && claim.isRunning)
+      let isUp = !isLoser && ([.up, .armed].contains(claim.intent) || [.watched, .unchanged].contains(claim.intent) && claim.isRunning)
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
-      let guarding = isUp ? .up : isLoser && claim.intent != .up ? .down : claim.intent
+      let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
       rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
-      let setup = self.setup(of: policy, isUp: isUp, standing, &used)
+      var setup = self.setup(of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : .nothing, standing, &used)
+      if setup.level == .full { setup.progress = .connected }
       rest.standings.append(Standing(setup, isWanted: isUp, isRunning: isUp))
     }
     return rest
@@ -101,15 +124,30 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   /// The setup of one tunnel. A running tunnel keeps its slot and its device; another one gets the first free slot, as it does when it
   /// starts.
-  private func setup(of policy: TunnelPolicy, isUp: Bool, _ standing: Standing?, _ used: inout Set<UInt32>) -> TunnelSetup {
+  private func setup(
+    of policy: TunnelPolicy, at level: TunnelMachine.Level, _ standing: Standing?, _ used: inout Set<UInt32>
+  ) -> TunnelSetup {
     let slots = TunnelSetup.slots(for: policy.precedence)
-    guard isUp else { return TunnelSetup(policy: policy, level: .nothing, slot: slots.lowerBound, link: policy.linkName, device: .foreign) }
+    guard level > .nothing else {
+      return TunnelSetup(policy: policy, level: .nothing, slot: slots.lowerBound, link: policy.linkName, device: .foreign)
+    }
     let kept = standing.flatMap { $0.isRunning && slots.contains($0.setup.slot) ? $0.setup.slot : nil }
     let slot = kept ?? TunnelSetup.freeSlot(for: policy.precedence, used: used)
     used.insert(slot)
     let isSame = standing?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false
-    return TunnelSetup(
-      policy: policy, level: .full, slot: slot, link: policy.linkName, device: isSame ? standing?.setup.device ?? .foreign : .foreign)
+    var setup = TunnelSetup(
+      policy: policy, level: level, slot: slot, link: policy.linkName, device: isSame ? standing?.setup.device ?? .foreign : .foreign)
+    setup.isSilent = level == .armed
+    return setup
+  }
+
+  /// The level of a tunnel that is up. One that rules arm keeps the session that it has.
+  private static func level(for intent: Intent, _ present: TunnelMachine.Level?) -> TunnelMachine.Level {
+    switch intent {
+    case .armed: present == .full ? .full : .armed
+    case .watched, .unchanged: present == .armed ? .armed : .full
+    case .up, .down: .full
+    }
   }
 }
 

@@ -8,13 +8,13 @@ extension FirewallTable {
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
     self.init(
-      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level == .full }.compactMap(Inside.init),
+      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level.hasRoutes }.compactMap(Inside.init),
       neighbours: underlay.attachedPrefixes.filter { prefix in
         prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
       },
       allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
     attached = underlay.attachedPrefixes
-    gateways = tunnels.filter { $0.level == .full && $0.policy.routes?.isEnforced ?? false }
+    gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }

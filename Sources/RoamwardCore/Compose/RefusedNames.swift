@@ -15,9 +15,11 @@ extension DesiredState {
       }
       return
     }
+    let refused = down.filter(\.refusesNames).sorted { $0.policy.name < $1.policy.name }.flatMap(\.policy.dnsInForce.ownDomains).uniqued()
+    if underlay.resolver.hasNameServer { refuseNames(in: refused, on: underlay) }
+    guard underlay.resolver.backend == .resolved || underlay.resolver.asksResolvedToo else { return }
     let claimed = Set(resolvedLinks.values.flatMap(\.domains).map(\.name))
-    let domains = down.filter(\.refusesNames).sorted { $0.policy.name < $1.policy.name }.flatMap(\.policy.dnsInForce.ownDomains).uniqued()
-      .filter { !claimed.contains($0) }
+    let domains = refused.filter { !claimed.contains($0) }
     links.append(.refusal)
     resolvedLinks[Ownership.refusalLink] = .refusing(domains)
   }
@@ -29,19 +31,26 @@ extension DesiredState {
     resolvedLinks[Ownership.refusalLink] = observed.resolver.links[Ownership.refusalLink]
   }
 
+  /// Keeps programs led to our own name server, as an earlier agent left them. No decision exists yet: if the network's servers got the
+  /// queries for a moment, they would get those for names that only a tunnel may see.
+  package mutating func keepLead(of observed: ObservedState) {
+    if case .file(let text) = observed.resolvConf, observed.resolvConf.isOurs, ResolvConf(parsing: text).namesOwnServer {
+      resolvConf = ResolvConf(parsing: text)
+    }
+    for (name, content) in observed.resolver.records where content.namesOwnServer {
+      record = ResolverRecord(name: name, program: observed.resolver.facts.resolvconf ?? .debian, content: content)
+    }
+  }
+
   /// The domains whose names are refused.
-  package var refusedDomains: [DomainName] { resolvedLinks[Ownership.refusalLink]?.domains.compactMap(\.name) ?? [] }
+  package var refusedDomains: [DomainName] {
+    nameServer?.refused ?? resolvedLinks[Ownership.refusalLink]?.domains.compactMap(\.name) ?? []
+  }
 }
 
 extension DNSPolicy {
   /// Whether the tunnel's names must not be resolved elsewhere while it is down.
   package var refusesWhenDown: Bool { whenDown == .refuse && isSplit && !servers.isEmpty }
-
-  /// The domains that belong to the tunnel.
-  package var ownDomains: [DomainName] {
-    let matched = matchDomains.compactMap { if case .within(let domain) = $0 { domain } else { nil } }
-    return (searchDomains + matched).uniqued()
-  }
 }
 
 extension ResolverChoice {
@@ -49,24 +58,25 @@ extension ResolverChoice {
   package var reasonNotToRefuse: String? {
     obstacle
       ?? (splits
-        ? nil : "\(self.backend == .file ? "resolv.conf" : "\(self.backend)") knows no names apart; cure: apt install systemd-resolved")
+        ? nil
+        : "\(self.backend == .file ? "resolv.conf" : "\(self.backend)") knows no names apart\(troubleOfNameServer); cure: \(cureForNames)")
   }
 }
 
 extension DesiredLink {
-  fileprivate static let refusal = DesiredLink(
-    name: Ownership.refusalLink, tunnel: Ownership.refusalOwner, device: .dummy, addresses: .ofNobody)
+  static let refusal = DesiredLink(
+    name: Ownership.refusalLink, tunnel: Ownership.refusalOwner, device: .dummy, addresses: .ofDummy)
 }
 
 extension [InterfaceAddress] {
   /// The dummy address of RFC 7600: systemd-resolved ignores a link without an address.
-  fileprivate static let ofNobody = [InterfaceAddress("192.0.0.8/32")].compactMap { $0 }
+  fileprivate static let ofDummy = [InterfaceAddress(NameServerSettings.addressOnLink, prefixLength: 32)].compactMap { $0 }
 }
 
 extension LinkResolver {
   /// Routes these names to a closed port: the machine itself, at the port "discard" (RFC 863), where no name server listens, not even one
   /// on every address. The refusal is immediate.
   static func refusing(_ domains: [DomainName]) -> LinkResolver {
-    LinkResolver(servers: [InterfaceAddress].ofNobody.map(\.address), domains: domains.map { Domain($0, isRoutingOnly: true) }, port: 9)
+    LinkResolver(servers: [InterfaceAddress].ofDummy.map(\.address), domains: domains.map { Domain($0, isRoutingOnly: true) }, port: 9)
   }
 }

@@ -3,15 +3,22 @@ import NetworkTypes
 
 extension DesiredState {
   /// Applies the tunnels' name servers by this host's DNS backend. The tunnels are in the order in which they win conflicts.
-  mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
-    let tunnels = tunnels.filter { !$0.dns.servers.isEmpty }
-    guard !tunnels.isEmpty else { return }
+  /// `isWatching`: look-ups of other names start a tunnel.
+  mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isWatching: Bool) {
     let choice = underlay.resolver
+    let tunnels = takingNames(tunnels.filter { !$0.dns.servers.isEmpty }, by: choice)
+    guard !tunnels.isEmpty else { return }
     if let obstacle = choice.obstacle {
       notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, "its name servers are not applied: \(obstacle)") }
     }
     if let remark = choice.remark { notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, remark) } }
     for tunnel in tunnels { noteServersOutside(tunnel) }
+    if choice.asksResolvedToo { applyLinks(of: tunnels, beside: choice.rivals) }
+    // Both ways may have the same limits.
+    defer { notes = notes.uniqued() }
+    if choice.hasNameServer, isWatching || tunnels.count > 1 || tunnels.contains(where: \.dns.isSplit) {
+      return applyNameServer(of: tunnels, on: underlay)
+    }
     switch choice.backend {
     case .resolved: applyLinks(of: tunnels, beside: choice.rivals)
     case .resolvconf(let program): applyRecord(of: tunnels, program, on: underlay)
@@ -85,7 +92,7 @@ extension DesiredState {
   // MARK: One list for all names
 
   /// The first tunnel with servers gets the list: one list has no split DNS.
-  private mutating func only(_ tunnels: [TunnelSetup], of keeper: String, cure: String) -> TunnelSetup? {
+  private mutating func only(_ tunnels: [TunnelSetup], of keeper: String, on underlay: UnderlayFit) -> TunnelSetup? {
     for tunnel in tunnels.dropFirst() {
       notes.append(
         Remark(.dnsLimited, of: tunnel.policy.name, "its name servers are not used, because \(keeper) serves another tunnel already"))
@@ -94,11 +101,13 @@ extension DesiredState {
     let name = tunnel.policy.name
     listOwner = name
     if tunnel.dns.isSplit {
+      let reason = underlay.resolver.troubleOfNameServer
       let names = tunnel.dns.matchDomains.map(\.description).joined(separator: ", ")
       notes.append(
         Remark(
           .dnsLimited, of: name,
-          "split DNS is not possible with \(keeper), so its servers answer for all names, not for \(names) alone; cure: \(cure)"))
+          "split DNS is not possible with \(keeper)\(reason), so its servers answer for all names, not for \(names) alone; cure: \(underlay.resolver.cureForNames)"
+        ))
     }
     if tunnel.dns.servers.count > ResolvConf.maximumNameServers {
       notes.append(
@@ -108,27 +117,46 @@ extension DesiredState {
   }
 
   private mutating func applyFile(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
-    guard let tunnel = only(tunnels, of: "resolv.conf", cure: installResolved) else { return }
+    guard let tunnel = only(tunnels, of: "resolv.conf", on: underlay) else { return }
     resolvConf = ResolvConf(
       nameServers: Array(tunnel.dns.servers.prefix(ResolvConf.maximumNameServers)),
       searchDomains: (tunnel.dns.searchDomains + underlay.searchDomains).uniqued())
   }
 
   private mutating func applyRecord(of tunnels: [TunnelSetup], _ program: ResolvconfProgram, on underlay: UnderlayFit) {
-    guard let tunnel = only(tunnels, of: program.rawValue, cure: installResolved) else { return }
+    guard let tunnel = only(tunnels, of: program.rawValue, on: underlay) else { return }
     let others = program == .openresolv ? underlay.searchDomains : []
     let content = ResolvConf(
       nameServers: Array(tunnel.dns.servers.prefix(ResolvConf.maximumNameServers)),
       searchDomains: (tunnel.dns.searchDomains + others).uniqued())
-    record = ResolverRecord(tunnel: tunnel.policy.name, program: program, content: content)
+    record = ResolverRecord(content, program: program)
     if program == .debian, content.nameServers.count < ResolvConf.maximumNameServers {
       notes.append(
         Remark(
           .dnsLimited, of: tunnel.policy.name,
           "resolvconf lists the network's own name servers after the tunnel's, so they get a query that those do not answer;"
-            + " cure: \(installResolved)"))
+            + " cure: \(underlay.resolver.cureForNames)"))
     }
   }
 }
 
-private let installResolved = "apt install systemd-resolved"
+extension ResolverChoice {
+  /// What makes split DNS possible here: what our own name server needs, or another one.
+  var cureForNames: String {
+    let another = "apt install systemd-resolved"
+    guard let reason = reasonOfNameServer, let seam = reason.firstRange(of: Self.seam) else { return another }
+    return "\(reason[seam.upperBound...]); or \(another)"
+  }
+
+  /// The reason why our own name server does not serve this host, in brackets, without its cure; empty if it was not asked.
+  package var troubleOfNameServer: String {
+    guard let reason = reasonOfNameServer else { return "" }
+    return " (\(reason[..<(reason.firstRange(of: Self.seam)?.lowerBound ?? reason.endIndex)]))"
+  }
+
+  private static let seam = "; cure: "
+
+  private var reasonOfNameServer: String? {
+    backend == .resolved || reasonAgainstNameServer == HostReports.notAsked ? nil : reasonAgainstNameServer
+  }
+}

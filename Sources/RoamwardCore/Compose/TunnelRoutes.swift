@@ -64,18 +64,10 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
 extension TunnelSetup {
   /// The prefixes that go into the tunnel or nowhere. If everything of one family is named and the tunnel has no address of the other, the
   /// other family is included too. A policy that says "everything" does not mean half of the internet.
-  var includedPrefixes: [IPPrefix] { namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
-
-  /// The policy's prefixes, else those of the provider's own configuration.
-  private var namedPrefixes: [IPPrefix] {
-    if policy.includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
-    if let include = policy.routes?.include, !include.isEmpty { return include }
-    guard case .wireGuard(let provider) = policy.provider, provider.configuration.routesFromAllowedIPs else { return [] }
-    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
-  }
+  var includedPrefixes: [IPPrefix] { policy.namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
 
   fileprivate var familyForParity: IPAddress.Family? {
-    let named = namedPrefixes
+    let named = policy.namedPrefixes
     return IPAddress.Family.allCases.first { family in
       !carries(family) && !named.contains { $0.family == family } && named.holdsEverything(of: family == .v4 ? .v6 : .v4)
     }

@@ -1,4 +1,4 @@
-import KernelModel
+package import KernelModel
 package import NetworkTypes
 
 /// The input for one tunnel's desired state: its policy, its level, and the result of its provider.
@@ -18,6 +18,12 @@ package struct TunnelSetup: Hashable, Sendable {
   package var refusesNames = false
   /// Whether peers of the WireGuard device get new sessions, so that each has to complete a handshake again.
   package var renewsSessions = false
+  /// Whether the WireGuard device sends nothing by itself: the tunnel is armed.
+  package var isSilent = false
+  /// The state of the tunnel for look-ups of its names.
+  package var progress = NameWatch.Progress.down
+  /// The names whose look-ups start it, under the present decision.
+  package var watch: NameWatch?
 
   package init(
     policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false
@@ -66,7 +72,13 @@ package struct UnderlayFit: Hashable, Sendable {
   /// The attached prefixes that no other network can have assigned: those of bridges without a hardware port, as container and virtual
   /// machine managers create them.
   package var ownPrefixes: Set<IPPrefix>
+  /// The bridges of this machine alone, with containers and virtual machines behind them.
+  package var guests: [NameCapture.Guest]
   package var searchDomains: [DomainName]
+  /// The network's own name servers, or a resolver on this machine that asks them.
+  package var nameServers: [IPAddress]
+  /// A text that differs between networks, as far as that is known without asking the network.
+  package var place: String
   /// Whether reverse path filtering is strict. Packets from the gateway carry no mark when they arrive, so a strict check expects them from
   /// the tunnel and drops them.
   package var isReversePathStrict: Bool
@@ -85,7 +97,12 @@ package struct UnderlayFit: Hashable, Sendable {
     let foreign = snapshot.links.filter { !$0.isOfThisMachineAlone }.flatMap(\.attachedPrefixes)
     attachedPrefixes = snapshot.links.flatMap(\.attachedPrefixes).uniqued().sorted()
     ownPrefixes = Set(snapshot.links.filter(\.isOfThisMachineAlone).flatMap(\.attachedPrefixes)).subtracting(foreign)
+    guests = snapshot.links.filter(\.isOfThisMachineAlone).compactMap(NameCapture.Guest.init)
     searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
+    nameServers = resolver.localServers.isEmpty ? snapshot.primaryLink?.dnsServers.value ?? [] : resolver.localServers
+    let ssid = snapshot.primaryLink?.ssid.value.flatMap { $0 }.map { "\($0)" }
+    let words = [snapshot.primaryLink?.name, ssid].compactMap { $0 } + (snapshot.primaryLink?.gateways ?? []).map(\.description)
+    place = words.joined(separator: " ")
   }
 
   /// The MTU of the policy, on this underlay.
@@ -98,6 +115,16 @@ package struct UnderlayFit: Hashable, Sendable {
 
   /// The MTU minus the overhead, but at least 1280, the minimum of IPv6.
   func mtu(afterOverhead bytes: UInt32) -> UInt32 { max(mtu, bytes &+ 1280) - bytes }
+}
+
+extension NameCapture.Guest {
+  /// `nil`: the link has no address that guests could ask.
+  fileprivate init?(_ link: LinkFacts) {
+    let usable = link.addresses.map(\.address).filter { !$0.isLinkLocal && !$0.isLoopback }
+    let addresses = IPAddress.Family.allCases.compactMap { family in usable.first { $0.family == family } }
+    if addresses.isEmpty { return nil }
+    self.init(link: "\(link.name)", addresses: addresses, prefixes: link.attachedPrefixes.uniqued().sorted(), device: link.device)
+  }
 }
 
 extension LinkFacts {

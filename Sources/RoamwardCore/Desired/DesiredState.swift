@@ -13,11 +13,20 @@ package struct DesiredState: Hashable, Sendable {
   package var resolvedLinks: [String: LinkResolver] = [:]
   /// The wanted record with resolvconf(8).
   package var record: ResolverRecord?
+  /// The wanted settings of our own name server; `nil`: it is not needed. `resolvConf`, `record` or
+  /// `nameCapture` leads to it.
+  package var nameServer: NameServerSettings?
+  /// The wanted redirection of DNS questions to our own name server; `nil`: none.
+  package var nameCapture: NameCapture? { nameServer?.capture }
+  /// Whether the redirection of an earlier agent stays: no decision exists yet.
+  package var keepsNameCapture = false
   /// The tunnel whose servers `resolvConf` or `record` names.
   package var listOwner: String?
   package var firewall = DesiredFirewall.open
   /// Requests of policies that this host cannot fulfil, for people.
   package var notes: [Remark]
+  /// Consequences of the desired state that people should know, and that are no problems.
+  package var remarks: [Remark] = []
   /// Tunnels that may not start on this underlay, with the reason.
   package var refusals: [String: String] = [:]
 

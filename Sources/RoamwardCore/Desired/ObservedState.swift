@@ -14,6 +14,8 @@ package struct ObservedState: Hashable, Sendable {
   /// (`rp_filter` 1, RFC 3704 strict).
   package var isReversePathStrict = false
   package var firewall = ObservedFirewall.absent
+  /// The table that redirects DNS questions to our own name server.
+  package var nameCapture = ObservedFirewall.absent
 
   package init(
     kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent,

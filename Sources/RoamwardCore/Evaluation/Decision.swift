@@ -9,7 +9,7 @@ package struct Decision: Hashable, Sendable {
     case disconnect
     /// The tunnel is left as it is.
     case ignore
-    /// The tunnel is left as it is; a look-up of a name would start it.
+    /// The tunnel is armed: a look-up of its names, or any other packet into it, starts it.
     case evaluateConnection = "evaluate-connection"
     /// A rule's fact is unknown: nothing changes until it is known, or the waiting ends.
     case pending
@@ -44,8 +44,8 @@ package enum Inert: Hashable, Sendable {
   case onDemandOff
   /// Only one enterprise tunnel runs at a time, and this one has precedence.
   case excluded(by: String)
-  /// `evaluate-connection`: this version does not watch look-ups.
-  case unsupported
+  /// `evaluate-connection`: the tunnel cannot be armed, and this version does not watch look-ups.
+  case notArmed(ArmingObstacle)
 }
 
 /// The time limit of a pending decision, counted from the network's arrival, and the decision without the fact.
@@ -102,5 +102,13 @@ package indirect enum Finding: Hashable, Sendable {
     switch self {
     case .key(_, let truth, _), .all(let truth, _), .any(let truth, _), .not(let truth, _), .network(_, let truth, _): truth
     }
+  }
+}
+
+extension TunnelPolicy {
+  /// The reason why a decision for `evaluate-connection` does not arm the tunnel; `nil`: it does.
+  package func armingObstacle(of decision: Decision) -> ArmingObstacle? {
+    guard let index = decision.rule?.index, onDemand.rules.indices.contains(index - 1) else { return nil }
+    return armingObstacle(of: onDemand.rules[index - 1])
   }
 }

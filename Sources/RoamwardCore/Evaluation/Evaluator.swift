@@ -31,26 +31,35 @@ package struct Evaluator: Sendable {
   ///
   /// While a decision waits, earlier probe results on this network may connect, and nothing else.
   package func decide(
-    _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
+    _ tunnel: TunnelPolicy, on snapshot: PreparedSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
   ) -> Decision {
-    let decision = judgeRules(of: tunnel, on: snapshot, patience, explanation)
-    guard decision.outcome == .pending, let remembered = snapshot.asRemembered else { return decision }
-    let early = judgeRules(of: tunnel, on: remembered, patience, explanation)
-    return early.outcome == .connect ? early : decision
-  }
-
-  private func judgeRules(of tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, _ patience: Patience, _ explanation: Explanation)
-    -> Decision
-  {
-    guard let context = EvaluationContext(snapshot) else {
+    guard let context = snapshot.context else {
       var decision = Decision(tunnel: tunnel.name, outcome: .ignore)
       decision.isWithoutNetwork = true
       return decision
     }
+    let decision = judgeRules(of: tunnel, on: context, patience, explanation)
+    guard decision.outcome == .pending, let remembered = snapshot.remembered else { return decision }
+    let early = judgeRules(of: tunnel, on: remembered, patience, explanation)
+    return early.outcome == .connect ? early : decision
+  }
+
+  /// The same for a single decision on a snapshot.
+  package func decide(
+    _ tunnel: TunnelPolicy, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
+  ) -> Decision {
+    decide(tunnel, on: prepare(snapshot), patience: patience, explaining: explanation)
+  }
+
+  private func judgeRules(
+    of tunnel: TunnelPolicy, on context: EvaluationContext, _ patience: Patience, _ explanation: Explanation
+  ) -> Decision {
     var trace: [RuleTrace] = []
     let rules = tunnel.onDemand.rules
-    // By index: a copy of each rule would cost more than its evaluation.
-    for i in rules.indices {
+    var next = 0
+    // By index: a copy of each rule would cost more than its evaluation. The findings of every rule are only made by its evaluation.
+    while let i = explanation == .whole ? next : tunnel.onDemand.sieve.candidate(from: next, on: context), i < rules.count {
+      next = i + 1
       var holds: Truth
       if explanation == .whole {
         let finding = explain(rules[i].match, on: context)
@@ -68,7 +77,7 @@ package struct Evaluator: Sendable {
       let outcome = holds == .yes ? rule.action.outcome : .pending
       var decision = Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
       if outcome == .pending, explanation != .none {
-        let then = decide(tunnel, on: snapshot, patience: .isOver, explaining: .none)
+        let then = judgeRules(of: tunnel, on: context, .isOver, .none)
         decision.pending = Pending(decideWithin: tunnel.onDemand.timing.decideWithin, then: then.outcome, rule: then.rule)
       }
       return decision
@@ -89,12 +98,12 @@ package struct Evaluator: Sendable {
   }
 
   /// The verdict alone; stops at the first key that settles it.
-  private func evaluate(_ condition: Condition, on context: EvaluationContext) -> Truth {
+  func evaluate(_ condition: Condition, on context: EvaluationContext) -> Truth {
     switch condition {
     case .all(let parts): all(parts) { evaluate($0, on: context) }
     case .any(let parts): any(parts) { evaluate($0, on: context) }
     case .not(let part): !evaluate(part, on: context)
-    case .network(let names): any(names) { evaluate(networks[$0] ?? .never, on: context) }
+    case .network(let names): any(names) { context.networks[$0] ?? evaluate(networks[$0] ?? .never, on: context) }
     case .criterion(let criterion): criterion.holds(on: context)
     }
   }

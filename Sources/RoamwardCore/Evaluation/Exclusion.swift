@@ -22,14 +22,18 @@ package enum Exclusion {
     }
   }
 
-  /// The tunnels that have to be down, with the tunnel that each gives way to. `claims` are in the order of the policies.
+  /// The tunnels that have to be down, with the tunnel that each gives way to. `claims` are in the order of the policies. An armed tunnel
+  /// gives way to a wanted one, and one that is left as it is gives way to an armed one. While one is up, no look-up starts another.
   package static func losers(among claims: [Claim]) -> [String: String] {
-    let rivals = claims.filter { $0.tunnel.precedence == .enterprise && ($0.intent == .up || $0.isRunning) }
+    let rivals = claims.filter { $0.tunnel.precedence == .enterprise && ([.up, .armed, .watched].contains($0.intent) || $0.isRunning) }
     guard rivals.count > 1 else { return [:] }
     let wanted = rivals.filter { $0.intent == .up || $0.intent == .unchanged && $0.isPending }
     let byHand = wanted.filter { $0.override?.wantsUp ?? false }
     let newest = byHand.compactMap { $0.override?.since }.max()
-    let winner = byHand.first { $0.override?.since == newest } ?? wanted.first ?? rivals.first { $0.intent == .unchanged }
+    let armed = rivals.first { $0.intent == .armed }
+    let winner =
+      byHand.first { $0.override?.since == newest } ?? wanted.first ?? armed
+      ?? rivals.first { [.watched, .unchanged].contains($0.intent) && $0.isRunning }
     guard let winner else { return [:] }
     let others = rivals.map(\.tunnel.name).filter { $0 != winner.tunnel.name }
     return Dictionary(others.map { ($0, winner.tunnel.name) }) { first, _ in first }
@@ -41,7 +45,8 @@ extension Evaluator {
   package func decide(
     _ policies: PolicySet, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
   ) -> [Decision] {
-    let decisions = policies.tunnels.map { decide($0, on: snapshot, patience: patience, explaining: explanation) }
+    let prepared = prepare(snapshot)
+    let decisions = policies.tunnels.map { decide($0, on: prepared, patience: patience, explaining: explanation) }
     let losers = Exclusion.losers(among: zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1) })
     return zip(policies.tunnels, decisions).map { $1.acted(by: $0, excludedBy: losers[$0.name]) }
   }
@@ -59,7 +64,7 @@ extension Decision {
       } else if !tunnel.onDemand.isEnabled {
         .onDemandOff
       } else {
-        outcome == .evaluateConnection ? .unsupported : nil
+        outcome == .evaluateConnection && !tunnel.watches(by: self) ? tunnel.armingObstacle(of: self).map { .notArmed($0) } : nil
       }
     return decision
   }
@@ -72,7 +77,7 @@ extension Inert {
     case .disabled: .disabled
     case .onDemandOff: .onDemandOff
     case .excluded: .excluded
-    case .unsupported: .unsupported
+    case .notArmed: .unsupported
     }
   }
 
@@ -85,7 +90,7 @@ extension Inert {
     case .disabled: "disabled by its policy (enabled: false)"
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
     case .excluded(let winner): "enterprise tunnel \(winner) comes first"
-    case .unsupported: "this version does not watch look-ups (evaluate-connection)"
+    case .notArmed(let obstacle): "the tunnel cannot be armed: \(obstacle)"
     }
   }
 }

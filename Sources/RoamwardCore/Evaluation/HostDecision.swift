@@ -46,7 +46,7 @@ extension HostDecision {
   }
 
   private func needs(_ rule: ConnectionRule) -> String {
-    var needs = ["the name does not resolve", "the resolver lies"]
+    var needs = ["the name does not resolve", "the servers give an address inside the tunnel"]
     if !rule.servers.isEmpty { needs.append("\(rule.servers.map(\.description).joined(separator: ", ")) cannot answer") }
     if let probe = rule.probe { needs.append("\(probe.url) does not answer") }
     return needs.dropLast().joined(separator: ", ") + " or " + (needs.last ?? "")

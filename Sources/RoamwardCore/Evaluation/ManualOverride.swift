@@ -58,6 +58,10 @@ extension ManualOverride.Lifetime {
 /// The target of a tunnel, after rules, overrides and switches.
 package enum Intent: Hashable, Sendable {
   case up, down
+  /// The tunnel is in place without a session, and a packet brings it up; a connected one ends its session when idle.
+  case armed
+  /// The tunnel is left as it is until a look-up starts it; a connected one is stopped when idle, if the policy says so.
+  case watched
   /// The tunnel is left as it is.
   case unchanged
 
@@ -72,7 +76,9 @@ package enum Intent: Hashable, Sendable {
       switch decision.outcome {
       case .connect: self = .up
       case .disconnect: self = .down
-      case .ignore, .pending, .evaluateConnection: self = .unchanged
+      case .evaluateConnection:
+        self = tunnel.armingObstacle(of: decision) == nil ? .armed : tunnel.watches(by: decision) ? .watched : .unchanged
+      case .ignore, .pending: self = .unchanged
       }
     }
   }

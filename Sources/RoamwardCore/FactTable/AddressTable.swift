@@ -24,6 +24,8 @@ extension FactTable {
     "subnet", kind: nil, fact: addresses.key, aliases: ["address"], "An address of the link is in this prefix.", example: "192.168.7.0/24",
     reading: .list(.prefix) { $0.compactMap { IPPrefix($0) } }, write: { .list($0.map(\.description)) },
     constants: { $0.map { .prefix($0) } },
+    marks: Marking(
+      wanted: { $0.marks { Marks($0) } }, found: { $0.link.addresses.marks { Marks(ofPrefixesFor: $0.address) } }),
     holds: { prefixes in { context in Truth(context.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } }) } },
     found: { context, prefixes, holds in
       let own = context.link.addresses.filter { !$0.address.isLinkLocal }.map(\.address)
@@ -34,6 +36,7 @@ extension FactTable {
     "gateway", kind: nil, fact: gateways.key, "The default gateway.", example: "192.168.7.1",
     reading: .list(.gatewayAddress) { $0.compactMap { IPAddress($0) } }, write: { .list($0.map(\.description)) },
     constants: { $0.map { .address($0) } },
+    marks: Marking(wanted: { $0.marks { Marks($0) } }, found: { $0.link.gateways.marks { Marks($0) } }),
     holds: { wanted in { context in Truth(context.link.gateways.contains { wanted.contains($0) }) } },
     found: { context, wanted, holds in
       let found = context.link.gateways
@@ -43,7 +46,7 @@ extension FactTable {
   static let gatewayMAC = CriterionKey<[MACAddress]>(
     oneOf: "gateway-mac", RoamwardCore.gatewayMAC, "The default gateway's link-layer address.", example: "02:00:5e:10:00:01",
     form: .hardwareAddress, parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) },
-    matches: { $0.contains($1) }, of: { $0.link.gatewayMAC }, text: \.description)
+    mark: { Marks($0) }, marks: { Marks($0) }, matches: { $0.contains($1) }, of: { $0.link.gatewayMAC }, text: \.description)
 }
 
 let addressKeys: [any AnyCriterionKey] = [FactTable.subnet, FactTable.gateway, FactTable.gatewayMAC]

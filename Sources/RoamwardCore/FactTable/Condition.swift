@@ -23,6 +23,16 @@ package enum Condition: Hashable, Sendable {
   /// The query to the network that a key requires; `nil` for keys without one, and for conditions made of other keys.
   var evidence: Evidence? { if case .criterion(let criterion) = self { criterion.evidence } else { nil } }
 
+  /// The networks that the condition names, in order.
+  package var networksNamed: [String] {
+    switch self {
+    case .all(let parts), .any(let parts): parts.flatMap(\.networksNamed)
+    case .not(let part): part.networksNamed
+    case .network(let names): names
+    case .criterion: []
+    }
+  }
+
   /// The key's name in the policy language.
   package var key: String {
     switch self {

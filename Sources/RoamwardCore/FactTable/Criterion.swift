@@ -33,6 +33,9 @@ package final class Criterion: Sendable {
   /// The query to the network that the criterion requires; `nil` if it requires none.
   package var evidence: Evidence? { body.evidence }
 
+  /// The marks of the values on which the criterion is not certainly false; `nil` for a key without marks.
+  var marks: Marks? { body.marks.map { $0 | .unknown } }
+
   fileprivate func wanted<Wanted>(of key: CriterionKey<Wanted>) -> Wanted? {
     guard let body = body as? Body<Wanted>, body.declaration === key else { return nil }
     return body.wanted
@@ -106,6 +109,16 @@ package protocol AnyCriterionKey: AnyObject, Sendable {
   var about: String { get }
   var example: String { get }
   var reading: CriterionReading { get }
+  /// Whether the key has marks, by which rules are excluded without an evaluation.
+  var isMarked: Bool { get }
+  /// The marks of the fact on a network; `nil` for a key without marks.
+  func marks(on context: EvaluationContext) -> Marks?
+}
+
+/// The marks of a key's value, and those of the fact on a network. The key is certainly false if they have none in common.
+struct Marking<Wanted>: Sendable {
+  let wanted: @Sendable (Wanted) -> Marks
+  let found: @Sendable (EvaluationContext) -> Marks
 }
 
 /// The declaration of a key of a match, and the use of its value.
@@ -134,13 +147,15 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
   fileprivate let evidence: @Sendable (Wanted) -> Evidence?
   fileprivate let test: Test
   fileprivate let report: Report
+  fileprivate let marking: Marking<Wanted>?
 
-  /// Without `question`, the key asks whether the fact's value, or one of several, is among those that satisfy `test`.
+  /// Without `question`, the key asks whether the fact's value, or one of several, is among those that satisfy `test`. Without `marks`, its
+  /// rules are always evaluated.
   init(
     _ name: String, kind: FactKind?, fact: String?, aliases: [String] = [], _ about: String, example: String, reading: Reading,
     write: @escaping @Sendable (Wanted) -> WrittenCriterion, constants: @escaping @Sendable (Wanted) -> [FactConstant] = { _ in [] },
     question: (@Sendable (Wanted) -> FactQuestion)? = nil, evidence: @escaping @Sendable (Wanted) -> Evidence? = { _ in nil },
-    holds test: @escaping Test, found report: @escaping Report
+    marks: Marking<Wanted>? = nil, holds test: @escaping Test, found report: @escaping Report
   ) {
     self.name = name
     self.kind = kind
@@ -155,7 +170,12 @@ package final class CriterionKey<Wanted: Hashable & Sendable>: AnyCriterionKey {
     self.evidence = evidence
     self.test = test
     self.report = report
+    marking = marks
   }
+
+  package func marks(on context: EvaluationContext) -> Marks? { marking?.found(context) }
+
+  package var isMarked: Bool { marking != nil }
 
   package func callAsFunction(_ wanted: Wanted) -> Condition { .criterion(Criterion(self, wanted)) }
 
@@ -175,6 +195,7 @@ private protocol CriterionBody: Sendable {
   var constants: [FactConstant] { get }
   var question: FactQuestion { get }
   var evidence: Evidence? { get }
+  var marks: Marks? { get }
   func isEqual(to other: any CriterionBody) -> Bool
   func hash(into hasher: inout Hasher)
 }
@@ -188,6 +209,7 @@ private struct Body<Wanted: Hashable & Sendable>: CriterionBody {
   var constants: [FactConstant] { declaration.constants(wanted) }
   var question: FactQuestion { declaration.question(wanted) }
   var evidence: Evidence? { declaration.evidence(wanted) }
+  var marks: Marks? { declaration.marking?.wanted(wanted) }
 
   func isEqual(to other: any CriterionBody) -> Bool {
     guard let other = other as? Body else { return false }
@@ -217,7 +239,8 @@ extension CriterionKey where Wanted == Bool {
   ) {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .flag { $0 }, write: { .word(String($0)) },
-      evidence: { _ in evidence }, holds: { wanted in { context in value(context).truth { $0 == wanted } } },
+      evidence: { _ in evidence }, marks: Marking(wanted: { Marks($0) }, found: { value($0).marks { Marks($0) } }),
+      holds: { wanted in { context in value(context).truth { $0 == wanted } } },
       found: { context, _, _ in describe(value(context), as: name) { $0 ? text.true : text.false } })
   }
 }
@@ -228,6 +251,7 @@ extension CriterionKey {
     oneOf name: String, _ fact: FactDeclaration, _ about: String, example: String, form: WrittenForm,
     parse: @escaping @Sendable (String) -> Item?, print: @escaping @Sendable (Item) -> String, quotes: Bool = false,
     as noun: String? = nil, constant: @escaping @Sendable (Item) -> FactConstant? = { _ in nil },
+    mark: @escaping @Sendable (Item) -> Marks, marks: @escaping @Sendable (Value) -> Marks,
     matches: @escaping @Sendable ([Item], Value) -> Bool, of value: @escaping @Sendable (EvaluationContext) -> Fact<Value?>,
     text: @escaping @Sendable (Value) -> String
   ) where Wanted == [Item] {
@@ -235,6 +259,7 @@ extension CriterionKey {
     self.init(
       name, kind: fact.kind, fact: fact.key, about, example: example, reading: .list(form) { $0.compactMap(parse) },
       write: { .list($0.map(print)) }, constants: { $0.compactMap(constant) },
+      marks: Marking(wanted: { $0.marks(mark) }, found: { value($0).marks { $0.map(marks) ?? .none } }),
       holds: { wanted in { context in value(context).truth { found in found.map { matches(wanted, $0) } ?? false } } },
       found: { context, wanted, holds in
         describe(value(context), as: noun) { found in

@@ -4,6 +4,10 @@ import NetworkTypes
 package struct EvaluationContext: Sendable {
   package let snapshot: NetworkSnapshot
   package let link: LinkFacts
+  /// The marks of the facts, by place (`RuleSieve.Test`); empty: no rule is excluded without an evaluation.
+  var marks: [Marks] = []
+  /// Verdicts of named networks, as far as they were determined in advance.
+  var networks: [String: Truth] = [:]
 
   /// The context of a snapshot; `nil` without a network: then no rule is evaluated.
   package init?(_ snapshot: NetworkSnapshot) {

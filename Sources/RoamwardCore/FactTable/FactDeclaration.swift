@@ -3,7 +3,7 @@ package import NetworkTypes
 /// The declaration of one fact for every use: storage, sources, text forms, display and analysis.
 ///
 /// Comparisons with the fact are keys of a match (`CriterionKey`), in the same file.
-package struct FactDeclaration: Sendable {
+package final class FactDeclaration: Sendable {
   /// The meaning of a fact that a snapshot file leaves out.
   package enum Silence: Hashable, Sendable {
     /// The fact is known to have this value. The value is not written.
@@ -40,6 +40,25 @@ package struct FactDeclaration: Sendable {
   package let place: Place
 
   package var isOfLink: Bool { if case .link = place { true } else { false } }
+
+  private init(
+    key: String, kind: FactKind?, about: String, example: String, form: WrittenForm, isList: Bool, silence: Silence, space: FactSpace,
+    proof: FactProof, isOfRadio: Bool, isOfHostServices: Bool, isWrittenLate: Bool, place: Place
+  ) {
+    self.key = key
+    self.kind = kind
+    self.about = about
+    self.example = example
+    self.form = form
+    self.isList = isList
+    self.silence = silence
+    self.space = space
+    self.proof = proof
+    self.isOfRadio = isOfRadio
+    self.isOfHostServices = isOfHostServices
+    self.isWrittenLate = isWrittenLate
+    self.place = place
+  }
 }
 
 /// The access to a fact's value in the object that stores it.
@@ -108,7 +127,7 @@ extension FactDeclaration {
   /// Declares a fact of each link.
   ///
   /// `gather` finds the value in `FactGathering.sources`, for a link whose facts of earlier declarations are present.
-  init<Value>(
+  convenience init<Value>(
     _ kind: FactKind, ofLink path: any WritableKeyPath<LinkFacts, Fact<Value>> & Sendable, _ code: ValueCode<Value>, silence: Silence,
     space: FactSpace = .ofForm, proof: FactProof = .forgeable, isOfRadio: Bool = false, isOfHostServices: Bool = false,
     isWrittenLate: Bool = false, isGatheredAlways: Bool = false, _ about: String, example: String,
@@ -124,7 +143,7 @@ extension FactDeclaration {
   }
 
   /// Declares a fact of the machine as a whole. `gather` gets the primary link, if there is one.
-  init<Value>(
+  convenience init<Value>(
     _ kind: FactKind, ofMachine path: any WritableKeyPath<NetworkSnapshot, Fact<Value>> & Sendable, _ code: ValueCode<Value>,
     silence: Silence, space: FactSpace = .ofForm, proof: FactProof = .none, isOfHostServices: Bool = false, _ about: String,
     example: String,
@@ -139,7 +158,7 @@ extension FactDeclaration {
   }
 
   /// Declares a fact that comes with every observation of a link.
-  init<Value>(
+  convenience init<Value>(
     known key: String, ofLink path: any WritableKeyPath<LinkFacts, Value> & Sendable, _ code: ValueCode<Value>, silence: Silence,
     space: FactSpace, _ about: String, example: String
   ) {

@@ -13,7 +13,12 @@ package enum FactTable {
   /// The keys, in the order of documents.
   package static let keys: [any AnyCriterionKey] = mediumKeys + nameServerKeys + addressKeys + connectionKeys + machineKeys
 
-  package static func fact(_ key: String) -> FactDeclaration? { all.first { $0.key == key } }
+  /// The keys with marks. The place of each is that of its fact's marks in `EvaluationContext`.
+  static let markedKeys = keys.filter(\.isMarked)
+
+  package static func fact(_ key: String) -> FactDeclaration? { byKey[key] }
+
+  private static let byKey = Dictionary(all.map { ($0.key, $0) }) { first, _ in first }
 
   /// Facts that only Wi-Fi has.
   package static let ofRadio = ofLinks.compactMap { fact -> FactAccess<LinkFacts>? in

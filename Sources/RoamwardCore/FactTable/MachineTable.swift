@@ -28,6 +28,7 @@ extension FactTable {
   static let power = CriterionKey<[PowerSource]>(
     "power", kind: .power, fact: RoamwardCore.power.key, "The power source.", example: "battery",
     reading: .list(.word(of: PowerSource.self)) { $0.compactMap { PowerSource(rawValue: $0) } }, write: { .list($0.map(\.rawValue)) },
+    marks: Marking(wanted: { $0.marks { Marks(word: $0) } }, found: { $0.snapshot.power.marks { Marks(word: $0) } }),
     holds: { sources in { context in context.snapshot.power.truth(sources.contains) } },
     found: { context, sources, holds in
       describe(context.snapshot.power, as: "power") { "power \($0.rawValue) \(relation(holds, to: sources.map(\.rawValue)))" }

@@ -43,7 +43,9 @@ extension FactTable {
   package static let interface = CriterionKey<[InterfaceType]>(
     "interface", kind: .type, fact: type.key, "The type of the primary link.", example: "[wifi, cellular]",
     reading: .list(.word(of: InterfaceType.self)) { $0.compactMap { InterfaceType(rawValue: $0) } },
-    write: { .list($0.map(\.rawValue)) }, holds: { types in { context in context.link.type.truth { types.contains($0) } } },
+    write: { .list($0.map(\.rawValue)) },
+    marks: Marking(wanted: { $0.marks { Marks(word: $0) } }, found: { $0.link.type.marks { Marks(word: $0) } }),
+    holds: { types in { context in context.link.type.truth { types.contains($0) } } },
     found: { context, types, holds in
       describe(context.link.type, as: "interface") { found in
         holds == .yes ? found.rawValue : "\(found.rawValue) is \(none(of: types.map(\.rawValue)))"
@@ -53,28 +55,32 @@ extension FactTable {
   static let interfaceName = CriterionKey<[Glob]>(
     "interface-name", kind: nil, fact: linkName.key, "A pattern for the primary link's name: `*` any run, `?` any character.",
     example: "wl*", reading: .list(.linkPattern) { $0.map { Glob($0) } }, write: { .list($0.map(\.description)) },
-    constants: { $0.map { .pattern($0) } }, holds: { globs in { context in Truth(globs.contains { $0.matches(context.link.name) }) } },
+    constants: { $0.map { .pattern($0) } },
+    marks: Marking(wanted: { $0.marks { Marks($0) } }, found: { Marks(ofPatternsFor: Array($0.link.name.utf8)) }),
+    holds: { globs in { context in Truth(globs.contains { $0.matches(context.link.name) }) } },
     found: { context, globs, holds in "interface-name \(context.link.name) \(relation(holds, to: globs.map(\.description)))" })
 
   package static let ssid = CriterionKey<[SSID]>(
     oneOf: "ssid", RoamwardCore.ssid, "The name of the Wi-Fi network, byte for byte.", example: "[Home, \"Home 5G\"]", form: .wantedSSID,
-    parse: { SSID($0) }, print: \.description, quotes: true, constant: { .name($0.bytes) }, matches: { $0.contains($1) },
+    parse: { SSID($0) }, print: \.description, quotes: true, constant: { .name($0.bytes) },
+    mark: { Marks($0) }, marks: { Marks($0) }, matches: { $0.contains($1) },
     of: { $0.link.ssid }, text: quoted)
 
   static let ssidGlob = CriterionKey<[Glob]>(
     oneOf: "ssid-glob", RoamwardCore.ssid, "A pattern for the name of the Wi-Fi network.", example: "Corp-*", form: .ssidPattern,
     parse: { Glob($0) }, print: \.description, as: "ssid", constant: { .pattern($0) },
+    mark: { Marks($0) }, marks: { Marks(ofPatternsFor: $0.bytes) },
     matches: { globs, name in globs.contains { $0.matches(bytes: name.bytes) } }, of: { $0.link.ssid }, text: quoted)
 
   static let bssid = CriterionKey<[MACAddress]>(
     oneOf: "bssid", RoamwardCore.bssid, "The access point's MAC address (BSSID).", example: "02:00:5e:00:00:07", form: .hardwareAddress,
-    parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) }, matches: { $0.contains($1) },
-    of: { $0.link.bssid }, text: \.description)
+    parse: { MACAddress($0) }, print: \.description, constant: { .hardwareAddress($0) },
+    mark: { Marks($0) }, marks: { Marks($0) }, matches: { $0.contains($1) }, of: { $0.link.bssid }, text: \.description)
 
   static let wifiSecurity = CriterionKey<[WiFiSecurity]>(
     oneOf: "wifi-security", RoamwardCore.wifiSecurity, "The security of the Wi-Fi network.", example: "[wpa3, wpa2-enterprise]",
-    form: .word(of: WiFiSecurity.self), parse: { WiFiSecurity(rawValue: $0) }, print: \.rawValue, matches: { $0.contains($1) },
-    of: { $0.link.wifiSecurity }, text: \.rawValue)
+    form: .word(of: WiFiSecurity.self), parse: { WiFiSecurity(rawValue: $0) }, print: \.rawValue,
+    mark: { Marks(word: $0) }, marks: { Marks(word: $0) }, matches: { $0.contains($1) }, of: { $0.link.wifiSecurity }, text: \.rawValue)
 
   /// Whether the SSID is on the list of a file. A machine that is not on Wi-Fi is on no list, readable or not. Others may change the list
   /// at any time. So an analysis assumes that any SSID may or may not be on it.

@@ -28,6 +28,8 @@ extension FactTable {
     example: "corp.example", reading: .list(.domainPattern) { DomainList($0.compactMap { DomainPattern($0) }) },
     write: { .list($0.map(\.description)) },
     constants: { $0.compactMap { if case .within(let name) = $0 { .domain(name) } else { nil } } },
+    marks: Marking(
+      wanted: { $0.marks { Marks($0) } }, found: { $0.link.searchDomains.marks { $0.marks { Marks(ofPatternsFor: $0) } } }),
     holds: { domains in { context in context.link.searchDomains.truth { $0.contains { domains.holds($0) } } } },
     found: { context, domains, holds in
       describe(context.link.searchDomains, as: "dns-domain") { found in
@@ -42,6 +44,9 @@ extension FactTable {
     reading: .own, write: { $0.patterns.isEmpty || $0.quantifier == .each ? .list($0.patterns.map(\.description)) : .mapping },
     constants: { $0.patterns.map { .prefix($0.prefix) } },
     question: { $0.quantifier == .any ? .isAmong(fact: dnsServers.key) : .areAllAmong(fact: dnsServers.key) },
+    marks: Marking(
+      wanted: { $0.patterns.marks { Marks($0.prefix) } },
+      found: { $0.link.dnsServers.marks { $0.marks { Marks(ofPrefixesFor: $0) } } }),
     holds: { wanted in
       { context in
         context.link.dnsServers.truth { servers in

@@ -40,7 +40,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
       guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }
       switch overrides[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
       case (false, .time)?, (false, .resume)?: return false
-      case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect }
+      case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect || tunnel.arms(by: $0) }
       }
     }
   }
@@ -50,9 +50,9 @@ package struct KillSwitchMachine: Hashable, Sendable {
     if isHandedOver { return }
     if isOnline, !isPending { undecided.remove(tunnel) }
     switch intent {
-    case .up: wanted[tunnel] = true
+    case .up, .armed: wanted[tunnel] = true
     case .down: wanted[tunnel] = false
-    case .unchanged: if wanted[tunnel] == nil, !isPending { wanted[tunnel] = false }
+    case .watched, .unchanged: if wanted[tunnel] == nil, !isPending { wanted[tunnel] = false }
     }
   }
 
@@ -103,7 +103,7 @@ extension KillSwitchMachine {
   /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
   package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
     portal.map { portal in
-      PortalWindow(programs: portal.programs, resolver: portal.programs.flatMap { _ in controlGroup(PortalWindow.resolverGroup) })
+      PortalWindow(programs: portal.programs, resolvers: portal.programs == nil ? [] : PortalWindow.resolverGroups.compactMap(controlGroup))
     }
   }
 }

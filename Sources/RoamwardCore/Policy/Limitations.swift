@@ -3,7 +3,10 @@ extension TunnelPolicy {
   package var limitations: [String] {
     var words: [String] = []
     if proxy != nil { words.append("`proxy` is not acted on: this version does not set proxies") }
-    if onDemand.timing.idle != nil { words.append("`idle` is not acted on: this version does not stop tunnels that are idle") }
+    let rules = onDemand.rules.filter { $0.action == .evaluateConnection }
+    if onDemand.timing.idle != nil, !rules.contains(where: arms), !mayWatch {
+      words.append("`idle` is not acted on: no look-up starts the tunnel")
+    }
     return words
   }
 }

@@ -8,12 +8,17 @@ extension PolicySet {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.kind { needed.insert(fact) } }
     if asksTheNetwork { needed.insert(.dnsServers) }
-    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty }) { needed.insert(.searchDomains) }
+    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }) { needed.formUnion([.searchDomains, .dnsServers]) }
     return needed
   }
 
   /// Whether the agent may have to look up a name or send a probe.
-  package var asksTheNetwork: Bool { tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } }
+  package var asksTheNetwork: Bool {
+    tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } || !probesOfNames.isEmpty
+  }
+
+  /// The probes of `connect-if-needed` entries.
+  package var probesOfNames: [Probe] { tunnels.flatMap { $0.onDemand.rules.flatMap { $0.connections.compactMap(\.probe) } }.uniqued() }
 
   /// All time windows that rules or networks contain.
   package var timeWindows: [TimeWindow] {

@@ -30,7 +30,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
   case disconnect
   /// Leave it as it is; do not start it.
   case ignore
-  /// Leave it as it is; a look-up of a name starts it if a connection rule says so.
+  /// Arm it: a look-up of a name starts it if a connection rule says so. A tunnel that cannot be armed is left as it is.
   case evaluateConnection = "evaluate-connection"
 
   /// How an unknown match counts after the wait; the safe choice: it connects, and it never disconnects.

@@ -54,13 +54,16 @@ package struct OnDemand: Hashable, Sendable {
   /// The master switch: while it is off, the rules have no effect; the tunnel still obeys `up` and `down`.
   package var isEnabled: Bool
   /// The rules, in order; the first rule that matches decides.
-  package var rules: [Rule]
+  package var rules: [Rule] { didSet { sieve = RuleSieve(rules) } }
   package var timing: Timing
+  /// The rules, to exclude those that certainly do not match.
+  package private(set) var sieve: RuleSieve
 
   package init(isEnabled: Bool = true, rules: [Rule] = [], timing: Timing = Timing()) {
     self.isEnabled = isEnabled
     self.rules = rules
     self.timing = timing
+    sieve = RuleSieve(rules)
   }
 }
 
@@ -74,7 +77,7 @@ package struct Timing: Hashable, Sendable {
   package var minimumDwell: Duration
   /// How long an unknown fact may keep the decision pending.
   package var decideWithin: Duration
-  /// Idle time after which a tunnel that a look-up started disconnects; `nil`: never.
+  /// The time without data after which a tunnel that a rule armed discards its session and is armed again; `nil`: `standardIdle`.
   package var idle: Duration?
 
   package init(
@@ -179,18 +182,35 @@ package struct DNSPolicy: Hashable, Sendable {
   /// The domains that these servers resolve; empty means every name.
   package var matchDomains: [DomainPattern]
   package var whenDown: NamesWhenDown
+  package var names: NameSource
 
   package init(
-    servers: [IPAddress] = [], searchDomains: [DomainName] = [], matchDomains: [DomainPattern] = [], whenDown: NamesWhenDown = .ask
+    servers: [IPAddress] = [], searchDomains: [DomainName] = [], matchDomains: [DomainPattern] = [], whenDown: NamesWhenDown = .ask,
+    names: NameSource = .system
   ) {
     self.servers = servers
     self.searchDomains = searchDomains
     self.matchDomains = matchDomains
     self.whenDown = whenDown
+    self.names = names
   }
 
   /// Whether these servers resolve only some names.
   package var isSplit: Bool { !matchDomains.isEmpty && !matchDomains.contains(.any) }
+
+  /// The domains that belong to the tunnel.
+  package var ownDomains: [DomainName] {
+    let matched = matchDomains.compactMap { if case .within(let domain) = $0 { domain } else { nil } }
+    return (searchDomains + matched).uniqued()
+  }
+}
+
+/// The programs whose questions go to the tunnel's servers.
+package enum NameSource: String, Hashable, Sendable, CaseIterable {
+  /// Programs that ask the system's resolver.
+  case system
+  /// Also programs that ask name servers of their own, containers and virtual machines: every question to port 53 is captured.
+  case capture
 }
 
 /// The treatment of the tunnel's names while the tunnel is down.

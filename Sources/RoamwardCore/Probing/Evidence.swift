@@ -19,8 +19,8 @@ extension NetworkSnapshot {
 }
 
 extension PolicySet {
-  /// Every probe that a rule or a named network contains, each once.
+  /// Every probe that a rule, an entry of names or a named network contains, each once.
   package var probes: [Probe] {
-    keys.compactMap { $0.wanted(of: FactTable.probe) }.uniqued()
+    (keys.compactMap { $0.wanted(of: FactTable.probe) } + probesOfNames).uniqued()
   }
 }

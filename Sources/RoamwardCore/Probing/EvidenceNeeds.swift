@@ -15,6 +15,10 @@ extension Evaluator {
       needed.formUnion(support.evidence)
       var holds = support.truth
       if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
+      if holds == .yes {
+        // The probes of names, which decide whether a look-up starts the tunnel.
+        needed.formUnion(tunnel.watchedEntries(of: rule).compactMap(\.probe).map { .probe($0) })
+      }
       if holds != .no { break }
     }
     return needed

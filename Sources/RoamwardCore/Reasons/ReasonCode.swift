@@ -7,6 +7,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case ruleMatched = "rule-matched"
   /// No rule matches.
   case noRule = "no-rule"
+  /// A program has looked up a name that starts the tunnel.
+  case lookup
   /// A rule requires a fact that is not known yet.
   case factPending = "fact-pending"
   /// There is no network.
@@ -19,7 +21,7 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case onDemandOff = "on-demand-off"
   /// Another enterprise tunnel has precedence.
   case excluded
-  /// The rule's action is not supported by this version.
+  /// The rule's action has no effect on this tunnel: it is not armed.
   case unsupported
   /// A manual override (`up`, `down`) decides.
   case manualOverride = "manual-override"
@@ -31,6 +33,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case stopping
   /// A timer of the tunnel is pending (`timer`).
   case scheduled
+  /// The tunnel is armed: it comes up at the first packet.
+  case armed
 
   // MARK: Why a connected tunnel needs a new answer from its peer
 
@@ -103,6 +107,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
 
   /// Another program changed or removed the kill switch's table.
   case killSwitchChanged = "kill-switch-changed"
+  /// Another program changed or removed the table of `names: capture`.
+  case captureChanged = "capture-changed"
   /// Another program removed routing rules of the tunnels, or added some with Roamward's mark.
   case rulesChanged = "rules-changed"
   /// Another program changed routes of the tunnels' tables.

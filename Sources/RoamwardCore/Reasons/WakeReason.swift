@@ -13,6 +13,10 @@ package enum WakeReason: String, Hashable, Sendable, CaseIterable {
   case damage
   /// The machine has slept.
   case sleep
+  /// A program has sent a packet into an armed tunnel.
+  case packet
+  /// A program has looked up a name that starts a tunnel.
+  case lookup
 
   // MARK: Deadlines
 
@@ -50,6 +54,8 @@ package enum WakeReason: String, Hashable, Sendable, CaseIterable {
   case nameServers = "name-servers"
   /// Devices of tunnels that await an answer are read.
   case poll
+  /// The device of an armed tunnel is read again: packets came that began no session, or cannot be noticed.
+  case firstPacket = "first-packet"
   /// Devices of connected tunnels are read.
   case sample
 }

@@ -54,6 +54,14 @@ extension Step {
     case .removeRecord(let name):
       let found = observed.resolver.records[name].map { $0.lines.map { "resolvconf \(name) \($0)" } } ?? []
       return Discrepancy(.resolver, found: found.isEmpty ? ["resolvconf \(name)"] : found)
+    case .setNameServer(let settings):
+      let found = if case .running(let present) = observed.resolver.nameServer { ["roamward-names \(present)"] } else { [String]() }
+      return Discrepancy(.resolver, wanted: ["roamward-names \(settings)"], found: found)
+    case .stopNameServer: return Discrepancy(.resolver, found: ["roamward-names"])
+    case .setNameCapture:
+      let isThere = if case .table = observed.nameCapture { true } else { false }
+      return Discrepancy(
+        .firewall, wanted: [object ?? description], found: isThere ? ["table \(NameCapture.name) with other rules"] : [])
     default:
       let traits = traits
       let area = traits.executor == .firewall ? Discrepancy.Area.firewall : .kernel

@@ -51,7 +51,7 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
     case .disconnect where isWanted: return "still up: \(who) wants it down\(delay ?? "")\(reason)"
     case .connect where !isWanted && delay != nil: return "still down: \(who) wants it up\(delay ?? "")\(reason)"
     case .ignore where isWanted: return "left up by \(who)\(reason)"
-    case .evaluateConnection: return "\(who)\(reason); not acted on, because \(Inert.unsupported.text)"
+    case .evaluateConnection: return who + reason + (decision.inert.map { "; not acted on, because \($0.text)" } ?? "")
     case .connect, .disconnect, .ignore, .pending: return who + reason
     }
   }

@@ -17,6 +17,16 @@ package struct ResolverFacts: Hashable, Sendable {
   package var hasRecord: Bool
   /// Links of other programs that claim every name from systemd-resolved.
   package var rivals: [String] = []
+  /// Whether our own name server can run here.
+  package var nameServer: Answer<Bool> = .unavailable(reason: HostReports.notAsked)
+  /// Whether our own name server has just ended by itself, and is about to be started again.
+  package var isNameServerReturning = false
+  /// Which services programs of glibc ask for names.
+  package var hosts = HostsLookup.usual
+  /// Whether the module by which glibc asks systemd-resolved (nss-resolve(8)) is in that line, and installed.
+  package var hasResolveModule = false
+  /// Servers of this machine in records of resolvconf(8) for the link `lo`: a resolver beside the network's servers, such as dnsmasq.
+  package var serversOfLoopbackRecords: [IPAddress] = []
 
   package init(
     path: String = "/etc/resolv.conf", target: String? = nil, original: ResolvConfReport? = nil,
@@ -42,6 +52,7 @@ package struct ObservedResolver: Hashable, Sendable {
   package var records: [String: ResolvConf]
   /// The servers that resolv.conf names, whichever program wrote it.
   package var effectiveServers: [IPAddress]
+  package var nameServer = ObservedNameServer.absent
 
   package init(
     facts: ResolverFacts = ResolverFacts(), links: [String: LinkResolver] = [:], touched: Set<String> = [],
@@ -52,5 +63,21 @@ package struct ObservedResolver: Hashable, Sendable {
     self.links = links
     self.touched = touched
     self.records = records
+  }
+}
+
+/// The observed state of our own name server.
+package enum ObservedNameServer: Hashable, Sendable {
+  case absent
+  /// It runs with these settings.
+  case running(NameServerSettings)
+  /// The agent's name server runs; another process does not see its settings.
+  case runningElsewhere
+}
+
+extension ObservedNameServer {
+  /// Whether it listens for the questions that are redirected so.
+  package func takes(_ capture: NameCapture) -> Bool {
+    if case .running(let settings) = self { settings.capture == capture } else { false }
   }
 }

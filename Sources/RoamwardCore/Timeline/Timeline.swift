@@ -1,4 +1,5 @@
 import KernelModel
+package import NetworkTypes
 
 /// A sequence of networks, clock steps and manual commands, for `roamward simulate`.
 package struct Timeline: Hashable, Sendable {
@@ -9,6 +10,10 @@ package struct Timeline: Hashable, Sendable {
     case resume(tunnel: String?)
     /// Whether the tunnels' peers answer from now on.
     case peers(answer: Bool)
+    /// A program sends a packet into the tunnel.
+    case packet(tunnel: String)
+    /// A program looks a name up. Whether the network's servers resolve it counts where a tunnel is started if needed.
+    case lookup(DomainName, resolves: Bool)
     /// The wall clock is set to this time, forwards or backwards, whichever is the shorter way; timers go on.
     case clock(LocalTime)
     /// The expected results of these tunnels' rules now; otherwise the simulation fails.

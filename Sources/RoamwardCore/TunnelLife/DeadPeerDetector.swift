@@ -16,6 +16,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
     package static let rejectAfterTime = Duration.seconds(180)
     /// Bytes on the wire, as the counters have them.
     package static let initiationBytes: UInt64 = 148
+    package static let responseBytes: UInt64 = 92
     package static let keepaliveBytes: UInt64 = 32
   }
 

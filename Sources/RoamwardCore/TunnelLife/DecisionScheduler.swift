@@ -16,6 +16,8 @@ package struct DecisionScheduler: Hashable, Sendable {
   }
 
   package private(set) var decisions: [String: Decision] = [:]
+  /// The last decisions that rules have made. Names stay watched by them while a fact is awaited, and between two networks.
+  package private(set) var settled: [String: Decision] = [:]
   package private(set) var overrides: [String: ManualOverride]
   private(set) var waits: [String: Moment] = [:]
   private var releases: [String: DisconnectDelay] = [:]
@@ -33,7 +35,8 @@ package struct DecisionScheduler: Hashable, Sendable {
   ) -> [TunnelVerdict] {
     settling = [:]
     let evaluator = Evaluator(networks: policies.networks)
-    let judged = policies.tunnels.map { decide($0, evaluator, snapshot, now) }
+    let prepared = evaluator.prepare(snapshot)
+    let judged = policies.tunnels.map { decide($0, evaluator, prepared, now) }
     let claims = zip(policies.tunnels, judged).map { tunnel, decision in
       Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
     }
@@ -43,6 +46,7 @@ package struct DecisionScheduler: Hashable, Sendable {
       let decision = judged.acted(by: tunnel, excludedBy: losers[tunnel.name])
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
+      if decision.isSettled { settled[tunnel.name] = decision }
       let override = overrides[tunnel.name]
       var intent = claim.intent
       let isRunning = claim.isRunning
@@ -60,7 +64,8 @@ package struct DecisionScheduler: Hashable, Sendable {
         releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
       }
       return TunnelVerdict(
-        policy: tunnel, decision: decision, intent: intent, guarding: losers[tunnel.name] != nil && claim.intent == .up ? .up : intent,
+        policy: tunnel, decision: decision, intent: intent,
+        guarding: losers[tunnel.name] != nil && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
         isNews: isNews)
     }
   }
@@ -119,6 +124,7 @@ package struct DecisionScheduler: Hashable, Sendable {
   /// Forgets all decisions about a tunnel whose policy is gone.
   package mutating func forget(_ tunnel: String) {
     decisions[tunnel] = nil
+    settled[tunnel] = nil
     overrides[tunnel] = nil
     waits[tunnel] = nil
     releases[tunnel] = nil
@@ -136,7 +142,7 @@ package struct DecisionScheduler: Hashable, Sendable {
   // MARK: Time
 
   /// Decides for one tunnel. A pending decision waits as long as its policy allows; then an unknown fact counts as the safe choice.
-  private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: NetworkSnapshot, _ now: Moment) -> Decision {
+  private mutating func decide(_ tunnel: TunnelPolicy, _ evaluator: Evaluator, _ snapshot: PreparedSnapshot, _ now: Moment) -> Decision {
     let decision = evaluator.decide(tunnel, on: snapshot, explaining: .ofDecidingRule)
     guard decision.outcome == .pending else {
       waits[tunnel.name] = nil
@@ -154,6 +160,9 @@ package struct DecisionScheduler: Hashable, Sendable {
 }
 
 extension Decision {
+  /// Whether a rule made it, or no rule matches: it waits for nothing.
+  var isSettled: Bool { outcome != .pending && !isWithoutNetwork }
+
   fileprivate func isNews(after other: Decision?) -> Bool {
     outcome != other?.outcome || rule != other?.rule || ruleReason != other?.ruleReason || inert != other?.inert
   }

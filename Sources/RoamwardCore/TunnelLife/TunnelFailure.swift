@@ -8,4 +8,7 @@ package struct TunnelFailure: Hashable, Sendable, CustomStringConvertible {
     self.code = code
     self.description = description
   }
+
+  /// Whether the network at hand is to blame, so that the failure of a session is none of the tunnel's own parts.
+  var isOfNetwork: Bool { code == .endpointUnresolved }
 }

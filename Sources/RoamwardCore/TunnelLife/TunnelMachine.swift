@@ -4,104 +4,8 @@ package import NetworkTypes
 ///
 /// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
 package struct TunnelMachine: Hashable, Sendable {
-  package enum State: Hashable, Sendable {
-    /// The tunnel is down.
-    case disconnected
-    /// The provider is being started. `attempt` counts from 1.
-    case preparing(attempt: Int, deadline: Moment)
-    /// The provider runs; the peer has not answered yet.
-    case awaitingPeer(attempt: Int, deadline: Moment)
-    /// The peer has answered; routes and DNS are being applied.
-    case applying(attempt: Int, deadline: Moment)
-    /// The tunnel is up, and everything is applied.
-    case connected
-    /// The tunnel was connected and may not be any more: another underlay, a sleep, or a silent peer. The peer has not answered since.
-    /// Without a network there is no deadline: it waits for one.
-    case reasserting(deadline: Moment?)
-    /// The attempt failed; the next one is at `until`.
-    case backingOff(attempt: Int, until: Moment)
-    /// The tunnel is going down.
-    case disconnecting
-  }
-
-  package enum Event: Hashable, Sendable {
-    /// The rules or the operator want the tunnel up (true) or down.
-    case want(Bool)
-    /// The provider has started.
-    case prepared
-    /// The peer has answered.
-    case peerAnswered
-    /// The kernel has everything that the level requires.
-    case applied
-    /// The attempt, or the connected tunnel, has failed.
-    case failed(TunnelFailure)
-    /// The underlay has changed to another network.
-    case underlayChanged
-    /// The underlay has no network.
-    case underlayLost
-    /// The machine has slept: the network is the same, but sessions may be dead.
-    case slept
-    /// Nothing was received from the peer for this long, though it was sent packets that require an answer (`DeadPeerDetector`).
-    case peerSilent(for: Duration)
-    /// The tunnel's device is gone from the kernel, or replaced: its engine died, or another program removed it.
-    case deviceGone
-    /// The tunnel is gone from the kernel, and its provider has ended.
-    case removed
-    /// The policy's tunnel settings have changed: an attempt that failed before may succeed now.
-    case settingsChanged
-    /// A deadline may have passed.
-    case tick
-  }
-
-  package enum Effect: Hashable, Sendable {
-    /// Start the provider: resolve names, run `up`.
-    case prepare
-    /// Make the peer answer: resolve names again on another network, and send a packet.
-    case probePeer
-    /// Make the peer of a connected tunnel answer: earlier answers prove nothing, so start new sessions.
-    case reassert
-    /// Start new sessions with the known endpoints, and resolve names again meanwhile.
-    case renewSessions
-    /// Stop the provider: run `down`.
-    case release
-  }
-
-  /// The part of the tunnel that should be in the kernel.
-  package enum Level: Int, Hashable, Sendable, Comparable {
-    /// Nothing of the tunnel.
-    case nothing
-    /// The link, configured and up, with addresses; no route leads into it.
-    case link
-    /// The link with routes, rules and DNS.
-    case full
-
-    package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-  }
-
-  package struct Timing: Hashable, Sendable {
-    /// The time limit of an attempt, from the start of the provider until everything is applied.
-    package var connect: Duration
-    /// The time without an answer on a new network after which the tunnel restarts.
-    package var reassert: Duration
-    /// The time without an answer on an unchanged network after which the tunnel restarts.
-    package var silence: Duration
-    package var firstRetry: Duration
-    package var longestRetry: Duration
-
-    package init(
-      connect: Duration = .seconds(15), reassert: Duration = .seconds(15), silence: Duration = .seconds(34),
-      firstRetry: Duration = .seconds(1), longestRetry: Duration = .seconds(60)
-    ) {
-      self.connect = connect
-      self.reassert = reassert
-      self.silence = silence
-      self.firstRetry = firstRetry
-      self.longestRetry = longestRetry
-    }
-  }
-
   package private(set) var state = State.disconnected
-  package private(set) var isWanted = false
+  package private(set) var wish = Wish.down
   /// The reason why the last attempt failed; cleared by success.
   package private(set) var failure: TunnelFailure?
   /// The reason to doubt that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
@@ -115,13 +19,34 @@ package struct TunnelMachine: Hashable, Sendable {
 
   package init(timing: Timing = Timing()) { self.timing = timing }
 
+  /// Whether the tunnel is wanted up or armed.
+  package var isWanted: Bool { wish != .down }
+
+  /// Whether the device must send nothing by itself.
+  package var isSilent: Bool {
+    switch state {
+    case .arming, .armed: true
+    case .called: wish == .armed
+    default: false
+    }
+  }
+
+  /// Whether the tunnel has a session that ends after the idle time.
+  package var endsWhenIdle: Bool {
+    switch state {
+    case .connected, .reasserting: wish == .armed
+    default: false
+    }
+  }
+
   /// Whether the tunnel is in any state but down.
   package var isRunning: Bool { state != .disconnected }
 
   package var level: Level {
     switch state {
     case .disconnected, .preparing, .backingOff, .disconnecting: .nothing
-    case .awaitingPeer: .link
+    case .awaitingPeer, .arming(_, _, hasLink: false): .link
+    case .arming, .armed, .called: .armed
     case .applying, .connected, .reasserting: .full
     }
   }
@@ -129,10 +54,11 @@ package struct TunnelMachine: Hashable, Sendable {
   /// When to send `tick`; `nil`: never.
   package var nextDeadline: Moment? {
     switch state {
-    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline): deadline
+    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .arming(_, let deadline, _): deadline
+    case .called(let deadline): deadline
     case .reasserting(let deadline): deadline
     case .backingOff(_, let until): until
-    case .disconnected, .connected, .disconnecting: nil
+    case .disconnected, .armed, .connected, .disconnecting: nil
     }
   }
 
@@ -147,14 +73,23 @@ package struct TunnelMachine: Hashable, Sendable {
     switch state {
     case .reasserting(nil): .noNetwork
     case .reasserting: doubt?.code ?? failure?.code ?? .networkChanged
-    case .backingOff: failure?.code
-    case .preparing, .awaitingPeer, .applying, .connected, .disconnecting, .disconnected: nil
+    case .backingOff, .armed: failure?.code
+    case .preparing, .awaitingPeer, .applying, .arming, .called, .connected, .disconnecting, .disconnected: nil
     }
   }
 
   private mutating func move(_ event: Event, at now: Moment) -> [Effect] {
     switch (state, event) {
-    case (_, .want(let wanted)): return want(wanted, at: now)
+    case (_, .want(let wish)): return want(wish, at: now)
+    case (.arming, _), (.armed, _), (.called, _): return moveArmed(event, at: now)
+    case (.connected, .idle) where wish == .armed, (.reasserting, .idle) where wish == .armed: return rearm()
+    case (.connected, .deviceGone) where wish == .armed: return armAgain(at: now)
+    case (.connected, .failed(let reason)) where wish == .armed && reason.isOfNetwork,
+      (.reasserting, .failed(let reason)) where wish == .armed && reason.isOfNetwork:
+      return rearm(after: reason)
+    case (.preparing(let attempt, let deadline), .prepared) where wish == .armed:
+      state = .arming(attempt: attempt, deadline: deadline, hasLink: false)
+      return []
     case (.preparing(let attempt, let deadline), .prepared):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
@@ -212,22 +147,105 @@ package struct TunnelMachine: Hashable, Sendable {
     }
   }
 
-  private mutating func want(_ wanted: Bool, at now: Moment) -> [Effect] {
-    guard wanted != isWanted else { return [] }
-    isWanted = wanted
+  private mutating func want(_ wish: Wish, at now: Moment) -> [Effect] {
+    guard wish != self.wish else { return [] }
+    self.wish = wish
     switch state {
-    case .disconnected where wanted: return start(attempt: 1, at: now)
+    case .disconnected where isWanted: return start(attempt: 1, at: now)
     // A tunnel that is still going down starts once it is down.
     case .disconnected, .disconnecting: return []
-    case .backingOff where !wanted:
+    case .backingOff where !isWanted:
       state = .disconnecting
       return [.release]
-    case _ where !wanted:
+    case _ where !isWanted:
       failure = nil
       state = .disconnecting
       return [.release]
+    case .arming(_, _, hasLink: false):
+      guard wish == .up else { return rearm() }
+      return awaitPeer(1, at: now, [.renewSessions])
+    // Wanted up, an armed tunnel keeps its routes while it connects.
+    case .arming, .armed, .called:
+      if wish == .up { return call(at: now, [.renewSessions]) }
+      return rearm()
+    case .awaitingPeer where wish == .armed, .applying where wish == .armed:
+      state = .arming(attempt: 1, deadline: now + timing.connect, hasLink: level.hasRoutes)
+      return [.rearm]
+    // An attempt for the other wish is over.
+    case .preparing, .backingOff:
+      failure = nil
+      return [.release] + start(attempt: 1, at: now)
     default: return []
     }
+  }
+
+  // MARK: Armed
+
+  private mutating func moveArmed(_ event: Event, at now: Moment) -> [Effect] {
+    switch (state, event) {
+    case (.arming(let attempt, let deadline, hasLink: false), .applied):
+      state = .arming(attempt: attempt, deadline: deadline, hasLink: true)
+      return []
+    case (.arming, .applied):
+      state = .armed
+      failure = nil
+      return []
+    case (.arming(let attempt, _, let hasLink), .underlayChanged):
+      state = .arming(attempt: attempt, deadline: now + timing.connect, hasLink: hasLink)
+      return [.rearm]
+    case (.arming, .settingsChanged):
+      failure = nil
+      return []
+    case (.armed, .called):
+      isOffline = false
+      state = .called(deadline: now + timing.connect)
+      return []
+    case (.called, .peerAnswered) where !isOffline:
+      state = .applying(attempt: 1, deadline: now + timing.connect)
+      return []
+    case (.armed, .underlayChanged):
+      failure = nil
+      return [.rearm]
+    // Armed, it asks no network whether the peer is there: the next packet does.
+    case (.called, .underlayChanged), (.called, .slept): return wish == .up ? call(at: now, [.reassert]) : rearm()
+    case (.called, .underlayLost):
+      if wish == .armed { return rearm() }
+      isOffline = true
+      return []
+    case (_, .deviceGone): return armAgain(at: now)
+    case (.called, .failed(let reason)) where wish == .armed && reason.isOfNetwork: return rearm(after: reason)
+    case (.arming(let attempt, _, _), .failed(let reason)): return backOff(after: attempt, reason: reason, at: now)
+    case (_, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
+    case (_, .tick): return tick(at: now)
+    default: return []
+    }
+  }
+
+  /// Wipes the sessions; the next packet begins one.
+  private mutating func rearm(after reason: TunnelFailure? = nil) -> [Effect] {
+    failure = reason
+    isOffline = false
+    state = .armed
+    return [.rearm]
+  }
+
+  private mutating func call(at now: Moment, _ effects: [Effect]) -> [Effect] {
+    isOffline = false
+    state = .called(deadline: now + timing.connect)
+    return effects
+  }
+
+  /// Handles the loss of the device of a tunnel that is to be armed: it is created again. A second loss within a minute waits.
+  private mutating func armAgain(at now: Moment) -> [Effect] {
+    if case .arming = state { return [] }
+    if isLostAgain(at: now) { return backOff(after: losses, reason: Self.loss, at: now) }
+    failure = Self.loss
+    if wish == .up {
+      state = .awaitingPeer(attempt: 1, deadline: now + timing.connect)
+      return [.probePeer]
+    }
+    state = .arming(attempt: 1, deadline: now + timing.connect, hasLink: false)
+    return [.rearm]
   }
 
   private mutating func tick(at now: Moment) -> [Effect] {
@@ -236,6 +254,17 @@ package struct TunnelMachine: Hashable, Sendable {
     case .preparing(let attempt, _):
       return backOff(
         after: attempt, reason: .init(.startTimeout, "the provider did not start within \(text(for: timing.connect))"), at: now)
+    case .arming(let attempt, _, _):
+      return backOff(
+        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(text(for: timing.connect))"), at: now)
+    case .called where wish == .armed:
+      return rearm(
+        after: .init(.peerTimeout, "a packet asked for it, and the peer did not answer within \(text(for: timing.connect)); armed again"))
+    case .called:
+      let reason: TunnelFailure =
+        isOffline
+        ? .init(.noNetwork, "there is no network") : .init(.peerTimeout, "the peer did not answer within \(text(for: timing.connect))")
+      return backOff(after: 1, reason: reason, at: now)
     case .awaitingPeer(let attempt, _) where isOffline:
       return backOff(after: attempt, reason: .init(.noNetwork, "there is no network"), at: now)
     case .awaitingPeer(let attempt, _):
@@ -246,9 +275,10 @@ package struct TunnelMachine: Hashable, Sendable {
     case .reasserting:
       let reason =
         doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(text(for: timing.reassert))"
+      if wish == .armed { return rearm(after: .init(.peerTimeout, reason + "; armed again")) }
       return backOff(after: 1, reason: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
-    case .disconnected, .connected, .disconnecting: return []
+    case .disconnected, .armed, .connected, .disconnecting: return []
     }
   }
 
@@ -269,19 +299,24 @@ package struct TunnelMachine: Hashable, Sendable {
 
   /// Restarts at once, and waits for the peer to answer again; a second loss within a minute restarts after a delay, which grows.
   private mutating func loseDevice(at now: Moment) -> [Effect] {
-    let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
-    losses = isAgain ? losses + 1 : 0
-    lostAt = now
-    if isAgain { return backOff(after: losses, reason: Self.loss, at: now) }
+    if isLostAgain(at: now) { return backOff(after: losses, reason: Self.loss, at: now) }
     failure = Self.loss
     state = .reasserting(deadline: now + timing.reassert)
     return [.probePeer]
   }
 
+  /// Counts a loss of the device; returns whether it is the second one within a minute.
+  private mutating func isLostAgain(at now: Moment) -> Bool {
+    let isAgain = lostAt.map { now < $0 + .seconds(60) } ?? false
+    losses = isAgain ? losses + 1 : 0
+    lostAt = now
+    return isAgain
+  }
+
   private mutating func start(attempt: Int, at now: Moment) -> [Effect] {
     isOffline = false
     state = .preparing(attempt: attempt, deadline: now + timing.connect)
-    return [.prepare]
+    return [wish == .armed ? .arm : .prepare]
   }
 
   /// Doubles the delay from attempt to attempt. No jitter: a laptop is one client, and tests need exact times.
@@ -290,57 +325,5 @@ package struct TunnelMachine: Hashable, Sendable {
     let delay = Backoff(first: timing.firstRetry, longest: timing.longestRetry).pause(after: attempt)
     state = .backingOff(attempt: attempt, until: now + delay)
     return [.release]
-  }
-}
-
-extension TunnelMachine {
-  /// The reason to doubt that a tunnel is still connected though the network is the same.
-  package enum Doubt: Hashable, Sendable, CustomStringConvertible {
-    case slept
-    /// Nothing was received for this long, though packets that require an answer were sent.
-    case peerSilent(for: Duration)
-
-    package var description: String {
-      switch self {
-      case .slept: "the machine has slept, and the peer has not answered since"
-      case .peerSilent(let time): "the peer has not answered for \(text(for: time)), though data was sent to it"
-      }
-    }
-
-    package var code: ReasonCode {
-      switch self {
-      case .slept: .slept
-      case .peerSilent: .peerSilent
-      }
-    }
-
-    /// The reason for giving up the tunnel after this time without an answered handshake.
-    fileprivate func failure(after time: Duration) -> String {
-      switch self {
-      case .slept: "the peer has not answered within \(text(for: time)) since the machine woke"
-      case .peerSilent(let before): "the peer stopped answering: nothing was received for \(text(for: before + time))"
-      }
-    }
-  }
-}
-
-extension TunnelMachine.State {
-  /// Whether the peer is being probed and has not answered yet.
-  package var isAwaitingAnswer: Bool {
-    switch self {
-    case .awaitingPeer, .reasserting(.some): true
-    default: false
-    }
-  }
-
-  /// The word for people and for JSON, in the terms of `NEVPNStatus`.
-  package var status: String {
-    switch self {
-    case .disconnected: "disconnected"
-    case .preparing, .awaitingPeer, .applying, .backingOff: "connecting"
-    case .connected: "connected"
-    case .reasserting: "reasserting"
-    case .disconnecting: "disconnecting"
-    }
   }
 }

@@ -56,10 +56,12 @@ extension TunnelMachine {
   /// The next timer of the tunnel; `nil`: none.
   package var timer: TunnelTimer? {
     switch state {
-    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline): TunnelTimer(.giveUp, at: deadline)
+    case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .arming(_, let deadline, _):
+      TunnelTimer(.giveUp, at: deadline)
+    case .called(let deadline): TunnelTimer(.giveUp, at: deadline)
     case .reasserting(let deadline): deadline.map { TunnelTimer(.restart, at: $0) }
     case .backingOff(_, let until): TunnelTimer(.retry, at: until)
-    case .disconnected, .connected, .disconnecting: nil
+    case .disconnected, .armed, .connected, .disconnecting: nil
     }
   }
 }

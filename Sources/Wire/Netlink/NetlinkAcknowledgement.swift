@@ -9,16 +9,14 @@ package struct NetlinkAcknowledgement: Hashable, Sendable {
 
   /// `nil` for any other message. One too short for a code counts as success, as at the end of old kernels' dumps.
   package init?(_ message: NetlinkMessage) {
+    guard message.type == NetlinkMessage.doneType || message.type == NetlinkMessage.errorType else { return nil }
     let payload = message.payload
     var attributes = payload.dropFirst(4)
-    switch message.type {
-    case NetlinkMessage.doneType: break
-    case NetlinkMessage.errorType:
+    if message.type == NetlinkMessage.errorType {
       // struct nlmsgerr: the code, then the request's header, or all of the request if it was not capped.
       let length = max(Int(attributes.host32() ?? 0), NetlinkMessage.headerSize)
       let isCapped = message.flags & NetlinkMessage.Flag.capped != 0
       attributes = attributes.dropFirst(isCapped ? NetlinkMessage.headerSize : netlinkAligned(length))
-    default: return nil
     }
     sequence = message.sequence
     let raw = Int32(bitPattern: payload.host32() ?? 0)

@@ -30,6 +30,32 @@ package struct NetlinkAttributes: Sequence, IteratorProtocol {
   package func first(_ type: UInt16) -> NetlinkAttribute? { first { $0.type == type } }
 }
 
+/// The place of an attribute in the bytes of a message. Reading at a place copies no reference: for 100,000 routes of a table this is half
+/// of the time.
+struct NetlinkAttributePlace {
+  /// Without its flag bits.
+  let type: UInt16
+  /// The first byte of the value, and its length.
+  let start: Int
+  let count: Int
+
+  /// The attribute whose header is at this offset; `nil` if its length is impossible, as at the end.
+  init?(in bytes: ArraySlice<UInt8>, at offset: Int) {
+    guard let length = bytes.host16(at: offset), let type = bytes.host16(at: offset + 2), length >= 4,
+      offset + Int(length) <= bytes.count
+    else { return nil }
+    self.type = type & 0x3fff
+    start = offset + 4
+    count = Int(length) - 4
+  }
+
+  /// The offset of the next attribute's header.
+  var next: Int { start + netlinkAligned(count) }
+
+  /// The value as a number in host order; `nil` if it is too short.
+  func host32(in bytes: ArraySlice<UInt8>) -> UInt32? { count >= 4 ? bytes.host32(at: start) : nil }
+}
+
 extension IPAddress.Family {
   /// `AF_INET` or `AF_INET6` of sys/socket.h.
   package init?(addressFamily: some BinaryInteger) {
@@ -58,5 +84,16 @@ extension IPAddress {
   init?(network bytes: ArraySlice<UInt8>, _ family: Family) {
     self.init(network: bytes)
     guard self.family == family else { return nil }
+  }
+
+  /// The address that a part of the bytes contains; `nil` for a length other than 4 or 16.
+  init?(network bytes: ArraySlice<UInt8>, at offset: Int, count: Int) {
+    if count == 4, let value = bytes.network32(at: offset) {
+      self.init(v4: value)
+    } else if count == 16, let high = bytes.network64(at: offset), let low = bytes.network64(at: offset + 8) {
+      self.init(family: .v6, high: high, low: low)
+    } else {
+      return nil
+    }
   }
 }

@@ -50,16 +50,20 @@ extension Route {
     var metric: UInt32 = 0
     var source: IPAddress?
     var hop = NextHop(flags: flags)
-    for attribute in NetlinkAttributes(payload, after: RouteMessage.headerSize) {
+    var offset = RouteMessage.headerSize
+    while let attribute = NetlinkAttributePlace(in: payload, at: offset) {
+      offset = attribute.next
+      let address = { IPAddress(network: payload, at: attribute.start, count: attribute.count) }
       switch attribute.type {
       case RouteMessage.Attribute.destination:
-        guard let address = IPAddress(network: attribute.payload, family) else { return nil }
+        guard let address = address(), address.family == family else { return nil }
         destination = address
-      case RouteMessage.Attribute.table: number = attribute.payload.host32() ?? number
-      case RouteMessage.Attribute.priority: metric = attribute.payload.host32() ?? 0
-      case RouteMessage.Attribute.preferredSource: source = IPAddress(network: attribute.payload, family)
-      case RouteMessage.Attribute.multipath: hop = NextHop(ofSeveral: attribute.payload) ?? hop
-      default: hop.read(attribute)
+      case RouteMessage.Attribute.table: number = attribute.host32(in: payload) ?? number
+      case RouteMessage.Attribute.priority: metric = attribute.host32(in: payload) ?? 0
+      case RouteMessage.Attribute.preferredSource: source = address().flatMap { $0.family == family ? $0 : nil }
+      case RouteMessage.Attribute.multipath:
+        hop = NextHop(ofSeveral: payload.dropFirst(attribute.start).prefix(attribute.count)) ?? hop
+      default: hop.read(attribute, in: payload)
       }
     }
     guard let prefix = IPPrefix(destination, length: Int(length)) else { return nil }
@@ -88,7 +92,12 @@ private struct NextHop {
     {
       var hop = NextHop(flags: UInt32(flags))
       hop.link = link
-      for attribute in NetlinkAttributes(rest.prefix(Int(length)), after: 8) { hop.read(attribute) }
+      let own = rest.prefix(Int(length))
+      var offset = 8
+      while let attribute = NetlinkAttributePlace(in: own, at: offset) {
+        hop.read(attribute, in: own)
+        offset = attribute.next
+      }
       if !hop.isDead {
         self = hop
         return
@@ -100,12 +109,12 @@ private struct NextHop {
     self = first
   }
 
-  mutating func read(_ attribute: NetlinkAttribute) {
+  mutating func read(_ attribute: NetlinkAttributePlace, in bytes: ArraySlice<UInt8>) {
     switch attribute.type {
-    case RouteMessage.Attribute.gateway: gateway = IPAddress(network: attribute.payload)
+    case RouteMessage.Attribute.gateway: gateway = IPAddress(network: bytes, at: attribute.start, count: attribute.count)
     // struct rtvia: an address family u16 and the address, for an IPv4 route over an IPv6 gateway.
-    case RouteMessage.Attribute.via: gateway = IPAddress(network: attribute.payload.dropFirst(2))
-    case RouteMessage.Attribute.outgoingLink: link = attribute.payload.host32()
+    case RouteMessage.Attribute.via: gateway = IPAddress(network: bytes, at: attribute.start + 2, count: attribute.count - 2)
+    case RouteMessage.Attribute.outgoingLink: link = attribute.host32(in: bytes)
     default: return
     }
   }

@@ -1,0 +1,80 @@
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// Why a tunnel whose look-ups are watched is up, and when that ends.
+///
+/// A look-up wants the tunnel up while the rules only watch for one. This ends when the tunnel is idle, when its start has failed for a
+/// while, and when rules or a person want something else.
+struct LookupStart {
+  /// A start that has not succeeded for so long is given up: the next look-up begins another one.
+  static let patience = Duration.seconds(60)
+
+  /// The look-up that brought it up.
+  private(set) var latest: NameLookup?
+  /// The intent of rules and person, regardless of look-ups.
+  private(set) var standing = Intent.unchanged
+  /// Whether a rule that watches look-ups found the tunnel up, by another rule or by hand.
+  private var wasUp = false
+  private var giveUpAt: Moment?
+
+  /// Takes the intent of rules and person; returns the one that is acted on. `isWanted`: whether the tunnel is wanted up now.
+  mutating func take(_ intent: Intent, isWanted: Bool, at now: Moment) -> Intent {
+    let before = standing
+    standing = intent
+    switch intent {
+    case .up, .down:
+      (latest, wasUp, giveUpAt) = (nil, false, nil)
+      return intent
+    case .watched:
+      if before != .watched, latest == nil { wasUp = isWanted }
+      return latest != nil || wasUp ? .up : .down
+    case .armed: return latest != nil ? .up : .armed
+    case .unchanged: return intent
+    }
+  }
+
+  /// Notes a look-up. Returns whether it is the start of the tunnel.
+  mutating func note(_ lookup: NameLookup, isUp: Bool, at now: Moment) -> Bool {
+    guard [.watched, .armed].contains(standing), latest == nil, !isUp else { return false }
+    latest = lookup
+    giveUpAt = now + Self.patience
+    return true
+  }
+
+  /// The end of a start that has not succeeded.
+  func end(in state: TunnelMachine.State) -> Moment? { state.isUp || latest == nil ? nil : giveUpAt }
+
+  /// Whether idleness ends it.
+  func endsWhenIdle(_ policy: TunnelPolicy) -> Bool {
+    standing == .armed ? latest != nil : policy.onDemand.timing.idle != nil && (latest != nil || standing == .watched)
+  }
+
+  /// Idleness, or the end of patience, ends what the look-up began: the machine is told what is wanted now.
+  mutating func turn(_ event: TunnelMachine.Event, in state: TunnelMachine.State, at now: Moment) -> TunnelMachine.Event {
+    if state.isUp, latest != nil { giveUpAt = now + Self.patience }
+    guard event == .idle, latest != nil || standing == .watched else { return event }
+    (latest, wasUp, giveUpAt) = (nil, false, nil)
+    return .want(standing == .armed ? .armed : .down)
+  }
+}
+
+extension TunnelMachine.State {
+  /// Whether it is connected, or was and may still be.
+  var isUp: Bool {
+    switch self {
+    case .connected, .reasserting: true
+    default: false
+    }
+  }
+
+  /// The state as it matters for a look-up of the tunnel's names.
+  var progress: NameWatch.Progress {
+    switch self {
+    case .connected, .reasserting: .connected
+    case .preparing, .awaitingPeer, .applying, .called: .starting
+    case .backingOff: .failed
+    case .disconnected, .disconnecting, .arming, .armed: .down
+    }
+  }
+}

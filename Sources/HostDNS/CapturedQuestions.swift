@@ -1,0 +1,92 @@
+internal import KernelModel
+internal import LinuxIO
+internal import NameProtocol
+package import NetworkTypes
+
+/// A redirected question, by the addresses that our name server sees.
+package struct RedirectedFlow: Hashable, Sendable {
+  package let client: IPAddress
+  package let clientPort: UInt16
+  package let listener: IPAddress
+  package let listenerPort: UInt16
+  /// TCP; otherwise UDP.
+  package let isStream: Bool
+
+  package init(client: IPAddress, clientPort: UInt16, listener: IPAddress, listenerPort: UInt16, isStream: Bool) {
+    self.client = client
+    self.clientPort = clientPort
+    self.listener = listener
+    self.listenerPort = listenerPort
+    self.isStream = isStream
+  }
+}
+
+/// The sockets of our name server for captured questions (`names: capture`), and the servers that those were sent to.
+struct CapturedQuestions {
+  private struct Place: Hashable {
+    let address: IPAddress
+    /// The link that the socket is bound to; `nil` for programs of this host.
+    let link: String?
+    let device: DeviceIdentity?
+    let isStream: Bool
+  }
+
+  /// Numbers that other sockets do not have.
+  private static let firstNumber: UInt16 = 1000
+  private static let mostServers = 64
+
+  private var places: [UInt16: Place] = [:]
+  private var next = firstNumber
+  /// The servers that were found last; questions to them may have to be asked over TCP.
+  private(set) var servers: [IPAddress] = []
+
+  /// The messages that open the sockets for these settings, and close all others.
+  mutating func change(to capture: NameCapture?) throws(SystemError) -> [(NameOrder, FileDescriptor?)] {
+    var orders: [(NameOrder, FileDescriptor?)] = []
+    let wanted = capture.map(Self.places) ?? []
+    for (number, place) in places.sorted(by: { $0.key < $1.key }) where !wanted.contains(place) {
+      orders.append((.close(number: number), nil))
+      places[number] = nil
+    }
+    if capture == nil { servers = [] }
+    let present = Set(places.values)
+    for place in wanted where !present.contains(place) {
+      let socket: FileDescriptor
+      do throws(SystemError) {
+        socket = try NameServerSockets.listener(place.address, port: NameCapture.port, isStream: place.isStream, link: place.link)
+      } catch {
+        // Without IPv6 there is no `::1`, and a bridge may be gone. Nothing is redirected there then, or the next plan corrects it.
+        if place.link == nil, place.address.family == .v4 { throw error }
+        continue
+      }
+      places[next] = place
+      orders.append((.listener(number: next, address: AddressText(place.address), isStream: place.isStream, isCapturing: true), socket))
+      next = next == .max ? Self.firstNumber : next + 1
+    }
+    return orders
+  }
+
+  private static func places(_ capture: NameCapture) -> [Place] {
+    let own = NameCapture.ownAddresses.map { (address: $0, guest: NameCapture.Guest?.none) }
+    let guests = capture.guests.flatMap { guest in guest.addresses.map { (address: $0, guest: NameCapture.Guest?.some(guest)) } }
+    // The process takes a limited number of sockets.
+    return (own + guests).prefix((NameLimits.listeners - 2) / 2).flatMap { place in
+      [false, true].map { Place(address: place.address, link: place.guest?.link, device: place.guest?.device, isStream: $0) }
+    }
+  }
+
+  /// The server that a question at one of these sockets was sent to, by `find`; `nil`: it cannot be found out.
+  mutating func origin(
+    at listener: UInt16, from client: IPAddress, port: UInt16, by find: (RedirectedFlow) -> (IPAddress, UInt16)?
+  ) -> IPAddress? {
+    guard let place = places[listener] else { return nil }
+    let flow = RedirectedFlow(
+      client: client, clientPort: port, listener: place.address, listenerPort: NameCapture.port, isStream: place.isStream)
+    // A link-local server would need its link; our own addresses would be a loop.
+    guard let (server, port) = find(flow), port == 53, !server.isLoopback, !server.isLinkLocal, server != place.address else { return nil }
+    servers.removeAll { $0 == server }
+    servers.append(server)
+    if servers.count > Self.mostServers { servers.removeFirst() }
+    return server
+  }
+}

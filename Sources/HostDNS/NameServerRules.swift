@@ -1,0 +1,98 @@
+internal import KernelModel
+internal import NameServer
+internal import NetworkTypes
+
+extension NameServerSettings {
+  /// The process's form, and the domains of each disposition. Triggers are in the order of `watches`.
+  ///
+  /// Groups of tunnels that look-ups start come first, whether they are up or not, so that the groups stay the same when one comes up.
+  func rules(place: UInt64) -> (NameServerConfiguration, [(disposition: UInt16, names: [DomainName])]) {
+    let isSplit = !watches.isEmpty || !refused.isEmpty || shares.contains { !$0.domains.isEmpty }
+    var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit))
+    let pool = (asksNetworkInside ? QuestionPool.inside : .outside).rawValue
+    let inside = QuestionPool.inside.rawValue
+    let outside = rules.add(UpstreamGroup(servers: network.map { Upstream($0) }, pool: pool, blocked: blocked))
+    // Captured questions go on as programs sent them: through a tunnel, or not at all, if that is the way.
+    let asked = rules.add(UpstreamGroup(servers: [], pool: inside, blocked: blocked))
+    rules.configuration.passing = Passing(from: outside, by: asked)
+    var groups: [String: Int] = [:]
+    for watch in watches {
+      // Its addresses are valid only while the tunnel is up.
+      let servers = watch.servers.isEmpty ? network : watch.servers
+      groups[watch.tunnel] = rules.add(UpstreamGroup(servers: servers.map { Upstream($0) }, pool: inside, longestTTL: 60))
+      rules.configuration.triggers.append(Trigger(name: watch.tunnel, group: groups[watch.tunnel] ?? outside))
+    }
+    rules.configuration.rest = .forward(group: outside)
+    var others: Disposition?
+    for (trigger, watch) in watches.enumerated() {
+      for entry in watch.entries {
+        let disposition: Disposition =
+          switch entry.fate {
+          case .always: .connectAlways(trigger: trigger)
+          case .never: .forward(group: outside)
+          case .ifNeeded(let servers):
+            .connectIfNeeded(
+              trigger: trigger,
+              first: rules.add(
+                UpstreamGroup(
+                  servers: (servers.isEmpty ? network : servers).map { Upstream($0) }, pool: pool,
+                  blocked: (blocked + watch.blocked).uniqued())))
+          }
+        rules.add(disposition, for: entry.domains)
+        if entry.holdsOthers { others = disposition }
+      }
+    }
+    rules.add(.refuse, for: refused)
+    for share in shares {
+      let group =
+        groups[share.tunnel] ?? rules.add(UpstreamGroup(servers: share.servers.map { Upstream($0) }, pool: inside, longestTTL: 60))
+      if share.domains.isEmpty {
+        rules.configuration.rest = .forward(group: group)
+      } else {
+        rules.add(.forward(group: group), for: share.domains)
+      }
+    }
+    if let others { rules.configuration.rest = others }
+    return (rules.configuration, rules.domains)
+  }
+
+  /// Every server that it may ask.
+  var allServers: [IPAddress] {
+    let first = watches.flatMap(\.entries).flatMap { entry -> [IPAddress] in
+      if case .ifNeeded(let servers) = entry.fate { servers } else { [] }
+    }
+    return network + shares.flatMap(\.servers) + watches.flatMap(\.servers) + first
+  }
+}
+
+/// A configuration that grows. A domain that is added again keeps its first disposition.
+private struct RuleBuilder {
+  var configuration: NameServerConfiguration
+  private(set) var domains: [(disposition: UInt16, names: [DomainName])] = []
+
+  init(_ configuration: NameServerConfiguration) { self.configuration = configuration }
+
+  /// Returns the group's number.
+  mutating func add(_ group: UpstreamGroup) -> Int {
+    configuration.groups.append(group)
+    return configuration.groups.count - 1
+  }
+
+  mutating func add(_ disposition: Disposition, for names: [DomainName]) {
+    if names.isEmpty { return }
+    domains.append((UInt16(truncatingIfNeeded: configuration.dispositions.count), names))
+    configuration.dispositions.append(disposition)
+  }
+}
+
+extension TriggerState {
+  init(_ progress: NameWatch.Progress) {
+    self =
+      switch progress {
+      case .down: .down
+      case .starting: .starting
+      case .connected: .connected
+      case .failed: .failed
+      }
+  }
+}

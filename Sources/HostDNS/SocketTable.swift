@@ -1,0 +1,43 @@
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import Wire
+
+/// The sockets of this network namespace that receive at a port, from the kernel (sock_diag(7)): every user may ask for them.
+enum SocketTable {
+  /// `NETLINK_SOCK_DIAG` of linux/netlink.h.
+  private static let family: Int32 = 4
+
+  /// The sockets of UDP and TCP, of both families; empty if the kernel does not answer.
+  static func sockets(at port: UInt16) -> [ListeningSocket] {
+    let number = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), family)
+    guard number >= 0 else { return [] }
+    let socket = FileDescriptor(owning: number)
+    var limit = timeval(tv_sec: 1, tv_usec: 0)
+    setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var found: [ListeningSocket] = []
+    var sequence: UInt32 = 0
+    for isStream in [false, true] {
+      for family in IPAddress.Family.allCases {
+        sequence += 1
+        var request = NetlinkWriter()
+        request.dumpListeningSockets(family, isStream: isStream, port: port, sequence: sequence)
+        guard (try? socket.write(request.bytes[...])) == request.bytes.count else { continue }
+        found += answer(sequence, of: socket)
+      }
+    }
+    return found.filter { $0.port == port }
+  }
+
+  /// The rest of one dump.
+  private static func answer(_ sequence: UInt32, of socket: FileDescriptor) -> [ListeningSocket] {
+    var found: [ListeningSocket] = []
+    while let datagram = try? socket.read(), !datagram.isEmpty {
+      for message in NetlinkMessages(datagram) where message.sequence == sequence {
+        if message.type == NetlinkMessage.doneType || message.type == NetlinkMessage.errorType { return found }
+        if let socket = ListeningSocket(message) { found.append(socket) }
+      }
+    }
+    return found
+  }
+}

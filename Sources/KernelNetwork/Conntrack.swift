@@ -1,0 +1,46 @@
+internal import Glibc
+package import NetworkTypes
+import Wire
+
+/// The connection tracking of the network namespace in which this was created: finds the destination that a redirected packet had, and
+/// makes a new redirection count for connections from before it.
+package struct Conntrack: Sendable {
+  private let socket: NetlinkSocket
+
+  package init() throws(NetlinkError) { socket = try NetlinkSocket(.netfilter, receiveBuffer: 1 << 20) }
+
+  /// The destination of what `client` has sent and `listener` has received; `nil`: the kernel does not know that connection.
+  package func originalDestination(
+    client: IPAddress, port: UInt16, listener: IPAddress, listenerPort: UInt16, isStream: Bool
+  ) -> (IPAddress, UInt16)? {
+    let reply = ConntrackMessage.Tuple(
+      source: listener, sourcePort: listenerPort, destination: client, destinationPort: port,
+      transport: UInt8(isStream ? IPPROTO_TCP : IPPROTO_UDP))
+    var found: ConntrackMessage.Tuple?
+    // A connection that is not there is an error of the request.
+    try? socket.dump("find a redirected connection", { $0.getConnection(reply: reply, sequence: $1) }) { message in
+      found = found ?? ConntrackMessage.originalTuple(in: message)
+    }
+    return found.map { ($0.destination, $0.destinationPort) }
+  }
+
+  /// Forgets all connections to a port, by UDP and TCP: the kernel applies a redirection only to the first packet that it knows of. What
+  /// cannot be forgotten stays as it was.
+  package func forgetConnections(toPort port: UInt16) {
+    for family in IPAddress.Family.allCases {
+      var found: [ConntrackMessage.Tuple] = []
+      try? socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }) { message in
+        guard let tuple = ConntrackMessage.originalTuple(in: message), tuple.destinationPort == port,
+          [UInt8(IPPROTO_UDP), UInt8(IPPROTO_TCP)].contains(tuple.transport)
+        else { return }
+        found.append(tuple)
+      }
+      for start in stride(from: 0, to: found.count, by: socket.batchLimit) {
+        let batch = found[start..<min(found.count, start + socket.batchLimit)]
+        _ = try? socket.batch("forget connections", count: batch.count) { writer, i, sequence, flags in
+          writer.deleteConnection(original: batch[batch.startIndex + i], sequence: sequence, flags: flags)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import NetworkTypes
+
+/// The look-ups that start a tunnel which no packet starts: one that cannot be armed, and names of an armed one that are not its own
+/// (docs/decisions/0034-look-ups-that-start-a-tunnel.md).
+extension TunnelPolicy {
+  /// The entries of this rule that the name server has to watch, in order; empty: it watches nothing.
+  package func watchedEntries(of rule: Rule) -> [ConnectionRule] {
+    guard rule.action == .evaluateConnection else { return [] }
+    let own = armingObstacle(of: rule) == nil ? dnsInForce.ownDomains : []
+    let watched = rule.connections.compactMap { entry -> ConnectionRule? in
+      var entry = entry
+      // The look-ups of these names are packets into the tunnel.
+      if entry.action != .neverConnect { entry.domains = DomainList(entry.domains.filter { !$0.isWithin(anyOf: own) }) }
+      return entry.domains.isEmpty ? nil : entry
+    }
+    return watched.contains { $0.action != .neverConnect } ? watched : []
+  }
+
+  /// Whether any rule may need our name server.
+  package var mayWatch: Bool { onDemand.rules.contains { !watchedEntries(of: $0).isEmpty } }
+}

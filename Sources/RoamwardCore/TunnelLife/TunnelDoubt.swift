@@ -1,0 +1,30 @@
+extension TunnelMachine {
+  /// The reason to doubt that a tunnel is still connected though the network is the same.
+  package enum Doubt: Hashable, Sendable, CustomStringConvertible {
+    case slept
+    /// Nothing was received for this long, though packets that require an answer were sent.
+    case peerSilent(for: Duration)
+
+    package var description: String {
+      switch self {
+      case .slept: "the machine has slept, and the peer has not answered since"
+      case .peerSilent(let time): "the peer has not answered for \(text(for: time)), though data was sent to it"
+      }
+    }
+
+    package var code: ReasonCode {
+      switch self {
+      case .slept: .slept
+      case .peerSilent: .peerSilent
+      }
+    }
+
+    /// The reason for giving up the tunnel after this time without an answered handshake.
+    func failure(after time: Duration) -> String {
+      switch self {
+      case .slept: "the peer has not answered within \(text(for: time)) since the machine woke"
+      case .peerSilent(let before): "the peer stopped answering: nothing was received for \(text(for: before + time))"
+      }
+    }
+  }
+}

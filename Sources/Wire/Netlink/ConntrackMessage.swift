@@ -1,0 +1,85 @@
+package import NetworkTypes
+
+/// Requests to the kernel's connection tracking, and its answer (linux/netfilter/nfnetlink_conntrack.h).
+package enum ConntrackMessage {
+  /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW`, which answers have, and `…_CT_GET` and `…_CT_DELETE`.
+  private static let new: UInt16 = 0x100
+  fileprivate static let get: UInt16 = 0x101
+  fileprivate static let delete: UInt16 = 0x102
+  /// `CTA_TUPLE_ORIG` and `CTA_TUPLE_REPLY`; inside of them `CTA_TUPLE_IP` and `CTA_TUPLE_PROTO`.
+  fileprivate static let original: UInt16 = 1
+  fileprivate static let reply: UInt16 = 2
+  private static let ip: UInt16 = 1
+  private static let proto: UInt16 = 2
+
+  /// One direction of a connection.
+  package struct Tuple: Hashable, Sendable {
+    package var source: IPAddress
+    package var sourcePort: UInt16
+    package var destination: IPAddress
+    package var destinationPort: UInt16
+    /// `IPPROTO_UDP` or `IPPROTO_TCP`.
+    package var transport: UInt8
+
+    package init(source: IPAddress, sourcePort: UInt16, destination: IPAddress, destinationPort: UInt16, transport: UInt8) {
+      self.source = source
+      self.sourcePort = sourcePort
+      self.destination = destination
+      self.destinationPort = destinationPort
+      self.transport = transport
+    }
+  }
+
+  /// The original direction of the connection in an answer; `nil`: it is no such answer.
+  package static func originalTuple(in message: NetlinkMessage) -> Tuple? {
+    // struct nfgenmsg: family, version, resource; 4 bytes.
+    guard message.type == new, let attributes = NetlinkAttributes(message.payload, after: 4).first(original)?.nested,
+      let addresses = attributes.first(ip)?.nested, let ends = attributes.first(proto)?.nested,
+      // CTA_IP_V4_SRC … CTA_IP_V6_DST: 1 to 4.
+      let source = (addresses.first(1) ?? addresses.first(3)).flatMap({ IPAddress(network: $0.payload) }),
+      let destination = (addresses.first(2) ?? addresses.first(4)).flatMap({ IPAddress(network: $0.payload) }),
+      source.family == destination.family,
+      // CTA_PROTO_NUM, CTA_PROTO_SRC_PORT and CTA_PROTO_DST_PORT.
+      let transport = ends.first(1)?.payload.first, let sourcePort = ends.first(2)?.payload.network16(),
+      let destinationPort = ends.first(3)?.payload.network16()
+    else { return nil }
+    return Tuple(
+      source: source, sourcePort: sourcePort, destination: destination, destinationPort: destinationPort, transport: transport)
+  }
+}
+
+extension NetlinkWriter {
+  /// Asks for the connection whose answers have this direction. The answer, if there is one, is followed by an acknowledgement.
+  package mutating func getConnection(reply tuple: ConntrackMessage.Tuple, sequence: UInt32) {
+    message(ConntrackMessage.get, flags: NetlinkMessage.Flag.acknowledge, sequence: sequence) {
+      $0.connection(ConntrackMessage.reply, tuple)
+    }
+  }
+
+  /// Asks for all connections of a family.
+  package mutating func dumpConnections(_ family: IPAddress.Family, sequence: UInt32) {
+    message(ConntrackMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { $0.raw([family.addressFamily, 0, 0, 0]) }
+  }
+
+  /// Has a connection forgotten, by its original direction: the next packet of it counts as the first.
+  package mutating func deleteConnection(original tuple: ConntrackMessage.Tuple, sequence: UInt32, flags: UInt16) {
+    message(ConntrackMessage.delete, flags: flags, sequence: sequence) { $0.connection(ConntrackMessage.original, tuple) }
+  }
+
+  /// struct nfgenmsg, and one direction.
+  private mutating func connection(_ direction: UInt16, _ tuple: ConntrackMessage.Tuple) {
+    raw([tuple.source.family.addressFamily, 0, 0, 0])
+    nested(direction) { writer in
+      let isV4 = tuple.source.family == .v4
+      writer.nested(1) { writer in
+        writer.attribute(isV4 ? 1 : 3, tuple.source)
+        writer.attribute(isV4 ? 2 : 4, tuple.destination)
+      }
+      writer.nested(2) { writer in
+        writer.attribute(1, byte: tuple.transport)
+        writer.attribute(2, [UInt8(tuple.sourcePort >> 8), UInt8(truncatingIfNeeded: tuple.sourcePort)])
+        writer.attribute(3, [UInt8(tuple.destinationPort >> 8), UInt8(truncatingIfNeeded: tuple.destinationPort)])
+      }
+    }
+  }
+}
