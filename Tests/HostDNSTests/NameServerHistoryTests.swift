@@ -10,7 +10,8 @@ import Testing
     var history = NameServerHistory()
     history.begin(at: start)
     let end = start + .seconds(60)
-    #expect(!history.fail("it has ended", isRunning: true, hasWorked: true, at: end))
+    let hasToWait = history.fail("it has ended", isRunning: true, hasWorked: true, at: end)
+    #expect(!hasToWait)
     #expect(history.obstacle(at: end) == nil && history.mayStart == nil)
     #expect(history.isReturning(at: end + .seconds(9)) && !history.isReturning(at: end + .seconds(10)))
   }
@@ -21,7 +22,8 @@ import Testing
     var now = start
     for _ in 0..<3 {
       history.begin(at: now)
-      #expect(history.fail("the port is taken", isRunning: false, hasWorked: false, at: now))
+      let hasToWait = history.fail("the port is taken", isRunning: false, hasWorked: false, at: now)
+      #expect(hasToWait)
       #expect(history.obstacle(at: now) == "the port is taken" && !history.isReturning(at: now))
       guard let next = history.mayStart else { break }
       waits.append(next - now)
@@ -35,7 +37,8 @@ import Testing
     var history = NameServerHistory()
     history.begin(at: start)
     let end = start + .seconds(2)
-    #expect(history.fail("it has ended", isRunning: true, hasWorked: true, at: end))
+    let hasToWait = history.fail("it has ended", isRunning: true, hasWorked: true, at: end)
+    #expect(hasToWait)
     #expect(history.obstacle(at: end) == "it has ended" && history.isReturning(at: end))
   }
 }
