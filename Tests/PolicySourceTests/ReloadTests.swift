@@ -133,11 +133,11 @@ private struct RandomFolders {
       return "link \(path) to \(target)"
     case 9:
       let mode = random.pick([0o600, 0o644, 0o666] as [mode_t])
-      chmod(path, mode)
+      setMode(mode, of: path)
       return "mode \(mode) of \(path)"
     case 10:
       var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: Int(random.next() % 2), tv_usec: 0)]
-      utimes(path, &times)
+      if isRegular(path) { utimes(path, &times) }
       return "touch \(path)"
     case 11:
       // As an editor: a new file with the old name, and here even with the old times.
@@ -217,8 +217,18 @@ private func write(_ text: String, to path: String, mode: mode_t = 0o644) {
   guard descriptor >= 0 else { return }
   let bytes = Array(text.utf8)
   _ = Glibc.write(descriptor, bytes, bytes.count)
-  fchmod(descriptor, mode)
   close(descriptor)
+  setMode(mode, of: path)
+}
+
+/// Sets the mode of a regular file. The machine's `/dev/null`, to which some names lead, keeps its own.
+private func setMode(_ mode: mode_t, of path: String) {
+  if isRegular(path) { chmod(path, mode) }
+}
+
+private func isRegular(_ path: String) -> Bool {
+  var status = stat()
+  return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
 }
 
 private func removeFolder(_ path: String) {
