@@ -121,6 +121,7 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	swift build --build-tests
 	Benchmarks/run
 	Benchmarks/promises
+	Benchmarks/names
 	Benchmarks/tunnel --all
 	.build/release/wireguard-bench processors
 	Benchmarks/processors

@@ -11,16 +11,20 @@ private let usage = """
   usage: names-bench answer ADDRESS
          names-bench load ADDRESS SECONDS NAMES WINDOW
          names-bench names PROGRAM ADDRESS SERVER [DOMAINS]
+         names-bench ask ADDRESS NAME REPEAT
+         names-bench relay ADDRESS PORT SERVER DELAY
 
   answer  answers each question at port 53 with an A record of an hour.
   load    asks NAMES different names again and again (0: never one twice), WINDOW at a time; prints answers a second.
   names   starts roamward-names on an address, forwarding to a server, with rules for so many domains, and prints its process.
+  ask     asks for the A records of a name until there are some, again after so many milliseconds; prints how many the answer took.
+  relay   passes datagrams on to the same port of a server and back, each after so many microseconds; for one client.
 
   """
 
-private struct Failure: Error, CustomStringConvertible { let description: String }
+struct Failure: Error, CustomStringConvertible { let description: String }
 
-private func bound(_ type: __socket_type, _ address: IPAddress, _ port: UInt16) throws -> FileDescriptor {
+func bound(_ type: __socket_type, _ address: IPAddress, _ port: UInt16) throws -> FileDescriptor {
   let number = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
   guard number >= 0 else { throw SystemError.last("socket") }
   var one: Int32 = 1
@@ -174,6 +178,10 @@ private func run(_ arguments: [String]) throws {
   case ("names", 4...5):
     let domains = arguments.count > 4 ? Int(arguments[4]) ?? 0 : 0
     try names(arguments[1], address(arguments[2]), address(arguments[3]), domains: domains)
+  case ("ask", 4): try ask(address(arguments[1]), name: arguments[2], repeating: Int32(arguments[3]) ?? 5000)
+  case ("relay", 5):
+    try relay(
+      address(arguments[1]), port: UInt16(arguments[2]) ?? 0, to: address(arguments[3]), after: .microseconds(Int64(arguments[4]) ?? 0))
   default: throw Failure(description: usage)
   }
 }
