@@ -9,6 +9,7 @@ package struct NameServerMachine: Sendable {
   private var configuration = NameServerConfiguration()
   private var pools: [UInt16: SocketPool] = [:]
   private var filters: [PrefixFilter] = []
+  private var redirects: [RedirectCheck] = []
   /// The group of the cache that a group's answers are in; a new one forgets them.
   private var partitions: [UInt32] = []
   private var lastPartition: UInt32 = 0
@@ -21,11 +22,13 @@ package struct NameServerMachine: Sendable {
   private var askedPartitions: [Upstream: UInt32] = [:]
   private static let mostAskedPartitions = 256
   private let seed: UInt64
+  private let random: @Sendable () -> UInt64
 
   /// - Parameter random: unpredictable values, of all 64 bits.
   package init(random: @escaping @Sendable () -> UInt64) {
     forwarder = ForwardMachine(random: random)
     seed = random()
+    self.random = random
   }
 
   /// The moment at which `expire` is to be called; `nil`: nothing is open.
@@ -54,6 +57,7 @@ extension NameServerMachine {
       cache.removeAll()
       partitions = new.groups.map { _ in newPartition() }
       filters = new.groups.map { PrefixFilter($0.blocked) }
+      redirects = new.groups.map { _ in RedirectCheck() }
       askedPartitions = [:]
     }
     configuration = new
@@ -64,7 +68,7 @@ extension NameServerMachine {
 
   /// Replaces the sockets of a pool. Open questions of the former ones are asked again.
   package mutating func setPool(_ number: UInt16, _ pool: SocketPool, at now: Moment, _ out: inout Outbox) {
-    let questions = forwarder.takeBack(where: { _ in true }, &out)
+    let questions = forwarder.takeBack(where: { _ in true }, &out) + giveUpChecks()
     pools[number] = pool
     forwarder.set(configuration.groups, pools)
     for question in questions { dispatch(question, at: now, &out) }
@@ -85,13 +89,16 @@ extension NameServerMachine {
       fallthrough
     case .down, .starting:
       guard wasConnected else { return }
-      for question in forwarder.takeBack(where: { $0.group == group }, &out) { dispatch(question, at: now, &out) }
+      for question in forwarder.takeBack(where: { $0.group == group && !$0.isCheck }, &out) { dispatch(question, at: now, &out) }
     }
   }
 
   private mutating func takeBackAll(_ out: inout Outbox) -> [Question] {
-    (forwarder.takeBack(where: { _ in true }, &out) + holdTable.releaseAll() + origins.takeAll()).sorted { $0.arrival < $1.arrival }
+    (forwarder.takeBack(where: { _ in true }, &out) + giveUpChecks() + holdTable.releaseAll() + origins.takeAll())
+      .sorted { $0.arrival < $1.arrival }
   }
+
+  private mutating func giveUpChecks() -> [Question] { redirects.indices.flatMap { redirects[$0].giveUp() } }
 
   private mutating func newPartition() -> UInt32 {
     lastPartition &+= 1
@@ -179,6 +186,7 @@ extension NameServerMachine {
       ask(question, key, ForwardedQuery.Purpose(group: configuration.triggers[trigger].group), at: now, &out)
     case .connectAlways(let trigger): hold(question, for: trigger, at: now, &out)
     case .connectIfNeeded(let trigger, let first):
+      check(first, at: now, &out)
       ask(question, key, ForwardedQuery.Purpose(group: first, fallback: trigger), at: now, &out)
     case .refuse:
       counters.refused += 1
@@ -197,6 +205,19 @@ extension NameServerMachine {
       counters.overflowed += 1
       fail(question, .noReachableAuthority, nil, &out)
     }
+  }
+
+  /// Asks the servers of a group for a random name, if they were not asked on this network yet.
+  private mutating func check(_ group: Int, at now: Moment, _ out: inout Outbox) {
+    guard redirects[group].begin() else { return }
+    let question = Question(ofOurOwn: RedirectCheck.question(random: random), at: now)
+    let purpose = ForwardedQuery.Purpose(group: group, isCheck: true)
+    let (acceptance, finished) = forwarder.ask(question, QuestionKey(question, seed: seed), for: purpose, at: now, &out, &counters)
+    if let finished { finish(finished, at: now, &out) } else if acceptance == .full { endCheck(of: group, [], at: now, &out) }
+  }
+
+  private mutating func endCheck(of group: Int, _ addresses: [IPAddress], at now: Moment, _ out: inout Outbox) {
+    for answer in redirects[group].end(addresses) { finish(answer, at: now, &out) }
   }
 
   /// Passes on a question that belongs to no tunnel: to the network's servers, or to the one that the program asked.
@@ -326,14 +347,19 @@ extension NameServerMachine {
     let query = finished.query
     let group = query.purpose.group
     switch finished.result {
+    case .failure where query.purpose.isCheck: endCheck(of: group, [], at: now, &out)
     case .failure(let reason):
       if let trigger = query.purpose.fallback { return goOn(query, with: trigger, at: now, &out) }
       counters.unanswered += UInt64(query.askers.count)
       for question in query.askers { fail(question, reason, nil, &out) }
     case .answer(var answer):
-      guard let outline = AnswerOutline(answer.span) else { return }
-      let filter = filters[group]
-      let isBlocked = !filter.isEmpty && AnswerAddresses.contains(answer.span, outline) { filter.contains($0) }
+      let outlined = AnswerOutline(answer.span)
+      if query.purpose.isCheck {
+        return endCheck(of: group, outlined.map { AnswerAddresses.all(answer.span, $0) } ?? [], at: now, &out)
+      }
+      guard let outline = outlined else { return }
+      if query.purpose.fallback != nil, outline.code == ResponseCode.noError, redirects[group].keeps(finished) { return }
+      let isBlocked = isBlocked(answer.span, outline, query.purpose)
       if isBlocked { counters.blocked += 1 }
       if let trigger = query.purpose.fallback, isBlocked || outline.code != ResponseCode.noError {
         return goOn(query, with: trigger, at: now, &out)
@@ -356,6 +382,12 @@ extension NameServerMachine {
         }
       }
     }
+  }
+
+  private func isBlocked(_ answer: Span<UInt8>, _ outline: AnswerOutline, _ purpose: ForwardedQuery.Purpose) -> Bool {
+    let (filter, redirect) = (filters[purpose.group], redirects[purpose.group])
+    guard !filter.isEmpty || purpose.fallback != nil else { return false }
+    return AnswerAddresses.contains(answer, outline) { filter.contains($0) || purpose.fallback != nil && redirect.contains($0) }
   }
 
   /// The first group does not know the name: its tunnel does, once it is connected.

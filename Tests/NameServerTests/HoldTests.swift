@@ -118,19 +118,83 @@ import Testing
   @Test("connect-if-needed: the first group's answer counts") func notNeeded() {
     let lab = Lab(corp: .connectIfNeeded(trigger: 0, first: 0))
     lab.ask("www.corp.example")
-    #expect(lab.datagrams.map(\.datagram.address) == [Lab.underlay.address])
+    // A random name is asked for too, once, and the answer waits for it.
+    #expect(lab.datagrams.map(\.datagram.address) == [Lab.underlay.address, Lab.underlay.address])
     lab.answer()
+    #expect(lab.replies.isEmpty && lab.requests.isEmpty)
+    lab.answer([], code: 3, to: 0)
     #expect(lab.readings.map(\.code) == [0] && lab.requests.isEmpty)
+    lab.clear()
     // No address of this type is an answer too.
     lab.ask("www.corp.example", type: 28)
+    #expect(lab.datagrams.count == 1)
     lab.answer([])
-    #expect(lab.readings.map(\.code) == [0, 0] && lab.requests.isEmpty)
+    #expect(lab.readings.map(\.code) == [0] && lab.requests.isEmpty)
+  }
+
+  @Test("connect-if-needed: an address that names which do not exist have too resolves nothing, on that network") func redirected() {
+    let lab = Lab(corp: .connectIfNeeded(trigger: 0, first: 0))
+    lab.ask("www.corp.example")
+    let name = Messages.name(of: lab.datagrams[0].message)
+    let labels = name.utf8.split(separator: UInt8(ascii: "."))
+    #expect(labels.count == 3 && name.hasSuffix(".com") && labels.dropLast().allSatisfy { (8...27).contains($0.count) }, "\(name)")
+    lab.answer([Messages.a("198.51.100.80"), Messages.a("198.51.100.81")])
+    lab.answer([Messages.a("198.51.100.81")], to: 0)
+    #expect(lab.replies.isEmpty && lab.requests.count == 1 && lab.machine.held == 1)
+    lab.set(.failed)
+    lab.set(.down)
+    lab.pass(.seconds(60))
+    // Another address is an answer; for names of others both are.
+    for (asked, address) in [("git.corp.example", "198.51.100.7"), ("www.other.example", "198.51.100.81")] {
+      lab.clear()
+      lab.ask(asked)
+      #expect(lab.datagrams.count == 1)
+      lab.answer([Messages.a(address)])
+      #expect(lab.readings.map(\.addresses) == [[address]] && lab.requests.isEmpty)
+    }
+    // Another network is asked again.
+    lab.clear()
+    var configuration = Lab.configuration(corp: .connectIfNeeded(trigger: 0, first: 0))
+    configuration.network = 2
+    lab.configure(configuration)
+    lab.ask("wiki.corp.example")
+    #expect(lab.datagrams.count == 2)
+  }
+
+  @Test("connect-if-needed: servers that say nothing to a random name delay an answer by two seconds at most, and once") func uncheckable()
+  {
+    let lab = Lab(corp: .connectIfNeeded(trigger: 0, first: 0))
+    lab.ask("www.corp.example")
+    lab.answer()
+    lab.pass(.milliseconds(1999))
+    #expect(lab.replies.isEmpty)
+    lab.pass(.milliseconds(1))
+    #expect(lab.readings.map(\.code) == [0] && lab.requests.isEmpty)
+    lab.clear()
+    lab.ask("git.corp.example")
+    lab.answer()
+    #expect(lab.readings.map(\.code) == [0])
+  }
+
+  @Test("connect-if-needed: new sockets while a random name is asked for: everything is asked again, and answered once") func recheck() {
+    let lab = Lab(corp: .connectIfNeeded(trigger: 0, first: 0))
+    lab.ask("www.corp.example")
+    lab.answer()
+    lab.clear()
+    lab.setPool(0, SocketPool(v4: Array(200..<232)))
+    #expect(lab.datagrams.count == 2 && lab.replies.isEmpty)
+    lab.answer()
+    lab.answer([], code: 3, to: 0)
+    #expect(lab.readings.map(\.code) == [0])
+    lab.pass(.seconds(10))
+    #expect(lab.replies.count == 1)
   }
 
   @Test("connect-if-needed: a name that does not exist, fails, is not answered for or leads inside starts the tunnel", arguments: 0..<5)
   func needed(kind: Int) {
     let lab = Lab(corp: .connectIfNeeded(trigger: 0, first: 0), blocked: true)
     lab.ask("www.corp.example")
+    if kind != 4 { lab.answer([], code: 3, to: 0) }
     switch kind {
     case 0: lab.answer([], code: 3)
     case 1: lab.answer([], code: 2)

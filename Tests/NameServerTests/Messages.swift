@@ -34,6 +34,17 @@ enum Messages {
     return offset + 5
   }
 
+  /// The name that a message asks for.
+  static func name(of message: [UInt8]) -> String {
+    var labels: [String] = []
+    var offset = 12
+    while message[offset] > 0 {
+      labels.append(String(decoding: message[(offset + 1)...(offset + Int(message[offset]))], as: UTF8.self))
+      offset += 1 + Int(message[offset])
+    }
+    return labels.joined(separator: ".")
+  }
+
   /// The answer of a server to a question that it got.
   static func answer(
     to question: [UInt8], _ records: [[UInt8]] = [], code: Int = 0, isTruncated: Bool = false, echoesEDNS: Bool = true,

@@ -79,6 +79,25 @@ struct LookupScenes {
     #expect(seen.lines.contains { $0 == "a look-up of wiki.corp.example by user 0 started it" }, "\(seen.lines)")
   }
 
+  @Test("where the network gives every name the same address, a name that is asked there first starts the tunnel all the same")
+  func redirected() throws {
+    let scene = try Scene(["corp.yaml": corpByLookups], words: ["names.bash"])
+    let seen = try scene.run(
+      words.with("witness_names\n", "witness_names cafe\n") + """
+        go cafe
+        start_agent
+        within 5 led
+        say "$(answer www.example) $(field corp state)"
+        say "$(answer box.lab.example)"
+        tunnel_is corp connected
+        (($(asked_at cafe box.lab.example) > 0 && $(asked_at cafe '\\.com ') > 0)) && say "asked there, with a random name"
+        """, limit: 120)
+    #expect(
+      seen.lines.filter { $0.hasPrefix("[") } == [
+        "[198.51.100.77 disconnected]", "[10.77.0.77]", "[asked there, with a random name]",
+      ], "\(seen.lines)")
+  }
+
   /// Roams, kills, starts and stops: twelve of them, or as many as CHANGES says.
   @Test(
     "while everything changes and dies under two hundred questions a second, no name of the tunnel is asked outside, and each is answered")

@@ -4,7 +4,8 @@
 declare -A answers=([home]=192.0.2.77 [cafe]=198.51.100.77 [mobile]=203.0.113.207 [gateway]=10.77.0.77)
 declare -A server=([home]=192.0.2.1 [cafe]=198.51.100.1 [mobile]=203.0.113.129 [gateway]=10.77.0.1)
 
-# Takes the place of every name server of the lab: each answers every name with an address of its own, to be kept for five minutes.
+# Takes the place of every name server of the lab: each answers every name with an address of its own, to be kept for five minutes; none
+# has names in com, except where $1 names the place: there they get the same address.
 # Those of places serve their own network alone, as such servers do: a question that comes through the tunnel, to an address from the
 # last resolv.conf, is not taken.
 witness_names() {
@@ -13,7 +14,8 @@ witness_names() {
     for process in $(on "$place" ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
     within 5 eval "! on $place ss -Hlun 'sport = :53' | grep -q ."
     on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address="${server[$place]}" --pid-file= \
-      --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}"
+      --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}" \
+      "--address=/com/$([[ $place != "${1:-}" ]] || echo "${answers[$place]}")"
     within 5 test -e "$scene/names-$place"
     [[ $place == gateway ]] || on "$place" nft 'table inet own { chain in { type filter hook input priority 0; ip saddr 10.77.0.2 udp dport 53 drop; }; }'
   done

@@ -69,7 +69,8 @@ struct ForwardMachine: Sendable {
     var questions: [Question] = []
     for slot in slots.indices {
       guard let query = slots[slot], isMatch(query.purpose) else { continue }
-      questions += finish(slot, &out)?.askers ?? []
+      let askers = finish(slot, &out)?.askers ?? []
+      if !query.purpose.isCheck { questions += askers }
     }
     return questions.sorted { $0.arrival < $1.arrival }
   }
@@ -120,7 +121,7 @@ struct ForwardMachine: Sendable {
   private func servers(of purpose: ForwardedQuery.Purpose) -> [Upstream] { purpose.server.map { [$0] } ?? groups[purpose.group].servers }
 
   private func time(of purpose: ForwardedQuery.Purpose) -> Duration {
-    purpose.fallback == nil ? limits.time : limits.timeWithFallback
+    purpose.fallback == nil && !purpose.isCheck ? limits.time : limits.timeWithFallback
   }
 
   private static func identity(_ key: QuestionKey, _ purpose: ForwardedQuery.Purpose) -> UInt64 {

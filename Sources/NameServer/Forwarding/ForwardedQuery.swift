@@ -15,6 +15,8 @@ struct ForwardedQuery: Sendable {
     var fallback: Int?
     /// The server to ask instead of those of the group: the one that the program asked.
     var server: Upstream?
+    /// A question of our own, for a random name (`RedirectCheck`).
+    var isCheck = false
   }
 
   static let mostAttempts = 4

@@ -23,6 +23,16 @@ enum AnswerAddresses {
     return isFound
   }
 
+  /// All of them, each as often as it is there.
+  static func all(_ message: Span<UInt8>, _ outline: AnswerOutline) -> [IPAddress] {
+    var addresses: [IPAddress] = []
+    _ = contains(message, outline) {
+      addresses.append($0)
+      return false
+    }
+    return addresses
+  }
+
   /// SvcPriority, TargetName, then parameters: key, length, value.
   private static func hints(_ message: Span<UInt8>, _ data: Range<Int>, _ isMatch: (IPAddress) -> Bool) -> Bool {
     guard data.count > 2, var offset = NameCoding.end(of: message, at: data.lowerBound + 2) else { return false }

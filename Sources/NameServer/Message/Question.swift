@@ -24,6 +24,16 @@ package struct Question: Hashable, Sendable {
     edns = outline.edns
   }
 
+  /// A question of our own, which has no client.
+  init(ofOurOwn wire: [UInt8], at now: Moment) {
+    client = Client(listener: 0, address: .unspecified(.v4), port: 0, isLocal: true)
+    arrival = now
+    id = 0
+    flags = HeaderFlags.recursionDesired
+    self.wire = wire
+    edns = nil
+  }
+
   var type: UInt16 { wire.span.word16(wire.count - 4) }
 
   /// The longest answer in bytes that its client takes.
