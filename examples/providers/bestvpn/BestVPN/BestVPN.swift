@@ -107,7 +107,7 @@ public final class BestVPN: TunnelProvider {
       switch try? codec.open(datagram) {
       case .authenticated(let isOK): answered(isOK)
       case .data(let packet): packets.append(packet)
-      // A client's question that somebody sent back is no answer.
+      // A client's question that comes back is no answer.
       case .authenticate, nil: refusedDatagrams += 1
       }
     }

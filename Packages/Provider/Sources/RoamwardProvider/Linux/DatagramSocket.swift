@@ -10,60 +10,36 @@ final class DatagramSocket: OutsideSocket {
   let remote: Endpoint
   let unsentBytes = 0
 
-  /// `nil` when closed.
-  private var file: FileDescriptor?
-  private let loop: DescriptorLoop
-  private var source: DescriptorLoop.Source?
-  private var handler: ((SocketInput) -> Void)?
-  private var isPaused = false
+  private let socket: ReadableFile<SocketInput>
   private var batch = Batch(size: 65_536, count: 32)
 
   init(_ file: FileDescriptor, remote: Endpoint, on loop: DescriptorLoop) {
-    self.file = file
+    socket = ReadableFile(file, on: loop)
     self.remote = remote
-    self.loop = loop
   }
 
-  func receive(_ handler: @escaping (SocketInput) -> Void) {
-    self.handler = handler
-    watch()
-  }
+  func receive(_ handler: @escaping (SocketInput) -> Void) { socket.receive(handler) { [weak self] in self?.read() } }
 
-  func pauseReceiving() {
-    isPaused = true
-    watch()
-  }
+  func pauseReceiving() { socket.pause() }
 
-  func resumeReceiving() {
-    isPaused = false
-    watch()
-  }
+  func resumeReceiving() { socket.resume() }
 
   func whenDrained(_ handler: @escaping () -> Void) { handler() }
 
-  func close() {
-    file = nil
-    handler = nil
-    source = nil
-  }
-
-  private func watch() {
-    guard handler != nil, !isPaused, let file else { return source = nil }
-    if source == nil { source = try? loop.whenReadable(file.number) { [weak self] in self?.read() } }
-  }
+  func close() { socket.close() }
 
   private func read() {
-    guard let file else { return }
+    guard let file = socket.file else { return }
     if let datagrams = batch.fill({ cproviderio_receive(file.number, $0, $1, $2, $3) }) {
-      handler?(.data(datagrams))
+      socket.handler?(.data(datagrams))
     } else if errno != EAGAIN {
       // An ICMP error of a datagram before; reading has taken it.
-      handler?(.ended(reason: SystemError.words(errno)))
+      socket.handler?(.ended(reason: SystemError.words(errno)))
     }
   }
 
   func send(_ data: [[UInt8]]) {
-    guard let file else { return }
+    guard let file = socket.file else { return }
     for start in stride(from: 0, to: data.count, by: Int(CPROVIDERIO_BATCH)) {
       var part = data[start..<min(data.count, start + Int(CPROVIDERIO_BATCH))]
       while !part.isEmpty {

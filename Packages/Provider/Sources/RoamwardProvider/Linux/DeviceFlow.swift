@@ -9,61 +9,37 @@ final class DeviceFlow: ClosableFlow {
   let mtu: Int
   private(set) var droppedPackets = 0
 
-  /// `nil` when closed.
-  private var file: FileDescriptor?
-  private let loop: DescriptorLoop
-  private var source: DescriptorLoop.Source?
-  private var handler: (([Packet]) -> Void)?
-  private var isPaused = false
+  private let device: ReadableFile<[Packet]>
   private var batch: Batch
 
   init?(_ file: FileDescriptor, interface: String, mtu: Int, on loop: DescriptorLoop) {
     guard cproviderio_set_nonblocking(file.number) == 0 else { return nil }
-    self.file = file
+    device = ReadableFile(file, on: loop)
     self.interface = interface
     self.mtu = mtu
-    self.loop = loop
     // The policy may raise the MTU later: a place takes any packet.
     batch = Batch(size: 65_536, count: 32)
   }
 
-  func readPackets(_ handler: @escaping ([Packet]) -> Void) {
-    self.handler = handler
-    watch()
-  }
+  func readPackets(_ handler: @escaping ([Packet]) -> Void) { device.receive(handler) { [weak self] in self?.read() } }
 
-  func pauseReading() {
-    isPaused = true
-    watch()
-  }
+  func pauseReading() { device.pause() }
 
-  func resumeReading() {
-    isPaused = false
-    watch()
-  }
+  func resumeReading() { device.resume() }
 
-  func close() {
-    file = nil
-    handler = nil
-    source = nil
-  }
-
-  private func watch() {
-    guard handler != nil, !isPaused, let file else { return source = nil }
-    if source == nil { source = try? loop.whenReadable(file.number) { [weak self] in self?.read() } }
-  }
+  func close() { device.close() }
 
   private func read() {
-    guard let file else { return }
+    guard let file = device.file else { return }
     let found = batch.fill { cproviderio_read_packets(file.number, $0, $1, $2, $3) }
     guard let found, !found.isEmpty else {
       // An error that stays, or the end, would wake the loop for ever.
-      if found != nil || errno != EAGAIN { source = nil }
+      if found != nil || errno != EAGAIN { device.stopWatching() }
       return
     }
     let packets = found.compactMap { Packet($0) }
     droppedPackets += found.count - packets.count
-    if !packets.isEmpty { handler?(packets) }
+    if !packets.isEmpty { device.handler?(packets) }
   }
 
   func writePackets(_ packets: [Packet]) {
@@ -77,7 +53,7 @@ final class DeviceFlow: ClosableFlow {
   }
 
   private func write(_ bytes: [UInt8]) {
-    guard let file else { return }
+    guard let file = device.file else { return }
     var count = 0
     bytes.withUnsafeBytes { buffer in
       repeat { count = Glibc.write(file.number, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
