@@ -63,6 +63,9 @@ extension NameWatch {
 
   /// The domains whose look-ups may start the tunnel.
   package var startingDomains: [DomainName] { entries.filter { $0.fate != .never }.flatMap(\.domains) }
+
+  /// The domains whose names are resolved as if there were no tunnel.
+  package var exceptions: [DomainName] { entries.filter { $0.fate == .never }.flatMap(\.domains) }
 }
 
 extension NameWatch: CustomStringConvertible {

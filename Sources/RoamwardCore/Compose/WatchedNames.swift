@@ -21,7 +21,9 @@ extension DesiredState {
     nameServer = settings
     if !links.contains(where: { $0.name == Ownership.refusalLink }) { links.append(.refusal) }
     let claimed = Set(resolvedLinks.filter { $0.key != Ownership.refusalLink }.values.flatMap(\.domains).map(\.name))
-    let watched = settings.watches.flatMap(\.startingDomains).map { LinkResolver.Domain($0, isRoutingOnly: true) }
+    // An exception below a domain that a tunnel's link has by now is still one: its longer domain leads to us.
+    let exceptions = settings.watches.flatMap(\.exceptions).filter { exception in claimed.contains { $0.map(exception.isWithin) ?? true } }
+    let watched = (settings.watches.flatMap(\.startingDomains) + exceptions).map { LinkResolver.Domain($0, isRoutingOnly: true) }
     let root = settings.watches.contains { $0.entries.contains(where: \.holdsOthers) } ? [LinkResolver.Domain.root] : []
     let domains = (settings.refused.map { LinkResolver.Domain($0, isRoutingOnly: true) } + watched + root).uniqued()
     resolvedLinks[Ownership.refusalLink] = LinkResolver(
