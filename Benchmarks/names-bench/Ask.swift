@@ -6,8 +6,11 @@ import NetworkTypes
 /// Asks for the A records of a name until an answer has some. Prints the milliseconds from the first question to that answer.
 ///
 /// - Parameter repeating: the milliseconds after which the question is asked again.
-func ask(_ server: IPAddress, name: String, repeating: Int32) throws {
+/// - Parameter mark: the mark of its packets (SO_MARK); 0: none.
+func ask(_ server: IPAddress, name: String, repeating: Int32, mark: UInt32) throws {
   let socket = try bound(SOCK_DGRAM, IPAddress(v4: 0), 0)
+  var mark = mark
+  guard mark == 0 || setsockopt(socket.number, SOL_SOCKET, SO_MARK, &mark, 4) == 0 else { throw SystemError.last("set a mark") }
   let id = UInt16.random(in: .min ... .max)
   var question: [UInt8] = [UInt8(id >> 8), UInt8(id & 0xff), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
   for label in name.split(separator: ".") { question += [UInt8(label.utf8.count)] + Array(label.utf8) }

@@ -11,7 +11,7 @@ private let usage = """
   usage: names-bench answer ADDRESS
          names-bench load ADDRESS SECONDS NAMES WINDOW
          names-bench names PROGRAM ADDRESS SERVER [DOMAINS]
-         names-bench ask ADDRESS NAME REPEAT
+         names-bench ask ADDRESS NAME REPEAT [MARK]
          names-bench relay ADDRESS PORT SERVER DELAY
 
   answer  answers each question at port 53 with an A record of an hour.
@@ -178,7 +178,9 @@ private func run(_ arguments: [String]) throws {
   case ("names", 4...5):
     let domains = arguments.count > 4 ? Int(arguments[4]) ?? 0 : 0
     try names(arguments[1], address(arguments[2]), address(arguments[3]), domains: domains)
-  case ("ask", 4): try ask(address(arguments[1]), name: arguments[2], repeating: Int32(arguments[3]) ?? 5000)
+  case ("ask", 4...5):
+    let mark = arguments.count > 4 ? UInt32(arguments[4]) ?? 0 : 0
+    try ask(address(arguments[1]), name: arguments[2], repeating: Int32(arguments[3]) ?? 5000, mark: mark)
   case ("relay", 5):
     try relay(
       address(arguments[1]), port: UInt16(arguments[2]) ?? 0, to: address(arguments[3]), after: .microseconds(Int64(arguments[4]) ?? 0))
