@@ -131,6 +131,9 @@ extension NameServerMachine {
         )
       }
     }
+    if let own = configuration.dispositionBeforeSearch(of: name) {
+      return refuse(Question(message, outline, from: client, at: now), searchedFor: own, &out)
+    }
     let disposition = configuration.disposition(of: name)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
     if let group = group(of: disposition), group != configuration.passing?.from || client.asked == .system {
@@ -163,7 +166,9 @@ extension NameServerMachine {
   /// Treats a question that was open before the state changed.
   private mutating func dispatch(_ question: Question, at now: Moment, _ out: inout Outbox) {
     let text = NameText(question.wire.span, at: 0)
-    let disposition = configuration.disposition(of: text.bytes.span.extracting(0..<text.count))
+    let name = text.bytes.span.extracting(0..<text.count)
+    if let own = configuration.dispositionBeforeSearch(of: name) { return refuse(question, searchedFor: own, &out) }
+    let disposition = configuration.disposition(of: name)
     treat(question, QuestionKey(question, seed: seed), by: disposition, at: now, &out)
   }
 
@@ -272,6 +277,25 @@ extension NameServerMachine {
     counters.held += 1
     guard progress[trigger].needsRequest(at: now) else { return }
     out.request(.start(trigger: trigger, name: question.nameText, type: question.type, client: question.client))
+  }
+
+  /// Answers a question for a name with a search domain behind it, whose own fate is `own`: it fails like the name itself as long as that
+  /// cannot be resolved, and does not exist otherwise.
+  private mutating func refuse(_ question: Question, searchedFor own: Disposition, _ out: inout Outbox) {
+    counters.refused += 1
+    switch own {
+    case .connectAlways(let trigger) where !progress[trigger].isConnected,
+      .connectIfNeeded(let trigger, _) where !progress[trigger].isConnected:
+      fail(question, .noReachableAuthority, trigger, &out)
+    case .refuse: fail(question, .noReachableAuthority, nil, &out)
+    case .forward, .connectAlways, .connectIfNeeded:
+      counters.responses += 1
+      out.reply(to: question.client) {
+        Responses.append(
+          to: &$0, id: question.id, flags: question.flags, code: ResponseCode.noSuchName, question: question.wire.span,
+          0..<question.wire.count, edns: question.edns)
+      }
+    }
   }
 
   /// The failing response: the application may try again, and caches nothing.

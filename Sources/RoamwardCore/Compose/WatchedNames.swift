@@ -10,7 +10,7 @@ extension DesiredState {
       notes += watching.map { Remark(.dnsLimited, of: $0.policy.name, "no look-up starts it: \(reason)") }
       return
     }
-    var settings = nameServer ?? NameServerSettings(network: underlay.nameServers, place: underlay.place)
+    var settings = nameServer ?? NameServerSettings(of: underlay)
     settings.watches = watches(of: watching, beside: settings.shares, on: underlay)
     // The watch decides on names that are refused otherwise while their tunnel is down.
     settings.refused = settings.refused.filter { settings.watch(for: $0).map { $0.fate == .never } ?? true }
