@@ -285,6 +285,18 @@ private struct Missing: Error {}
     #expect(lab.datagrams.map(\.datagram.address) == [Lab.inside.address])
   }
 
+  @Test("a domain of one label may be a label of the network's names") func searchedLabel() {
+    let lab = Lab()
+    var configuration = Lab.configuration(corp: .connectAlways(trigger: 0))
+    configuration.searchDomains = [DomainName("lab.example")].compactMap { $0 }
+    for name in ["dev", "git.dev"].compactMap({ DomainName($0) }) { configuration.domains.add(name, 0) }
+    lab.configure(configuration)
+    lab.ask("www.dev.lab.example")
+    #expect(lab.datagrams.map(\.datagram.address) == [Lab.underlay.address])
+    lab.ask("www.dev")
+    #expect(lab.requests.count == 1)
+  }
+
   @Test("a question that is open when the search domain becomes known goes no further") func searchedLater() {
     let lab = Lab()
     lab.ask("git.corp.example.cafe.example")

@@ -134,14 +134,19 @@ package struct NameServerConfiguration: Sendable {
   }
 
   /// The fate of the name to which a program has appended a search domain, if it has another one than the whole: such a name would reveal
-  /// it to the wrong servers, and they could give it any address. Names of one label are meant to be searched.
+  /// it to the wrong servers, and they could give it any address.
+  ///
+  /// Names of one label are meant to be searched. A domain of one label may be a label of the network's own names: `dev` in
+  /// `www.dev.lab.example`.
   func dispositionBeforeSearch(of name: Span<UInt8>) -> Disposition? {
     for domain in searchDomains {
       let suffix = domain.text.utf8
       let end = name.count - suffix.count - 1
       guard end > 0, name[end] == UInt8(ascii: "."), zip(end + 1..<name.count, suffix).allSatisfy({ name[$0] == $1 }) else { continue }
       let head = name.extracting(0..<end)
-      guard (0..<end).contains(where: { head[$0] == UInt8(ascii: ".") }), let own = namedDisposition(of: head) else { continue }
+      guard let dot = (0..<end).last(where: { head[$0] == UInt8(ascii: ".") }), let own = namedDisposition(of: head),
+        namedDisposition(of: head.extracting(dot + 1..<end)) != own
+      else { continue }
       if own != disposition(of: name) { return own }
     }
     return nil
