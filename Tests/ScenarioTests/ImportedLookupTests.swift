@@ -14,11 +14,18 @@ private let rules = """
   ]
   """
 
+/// Names that always connect: the probe of their entry is never answered.
+private let alwaysRules = """
+  [
+    { "Action": "EvaluateConnection", "ActionParameters": [
+      { "Domains": ["corp.example"], "DomainAction": "ConnectIfNeeded", "RequiredURLStringProbe": "http://0.0.0.0/" }
+    ] }
+  ]
+  """
+
 /// A configuration profile as the WireGuard app takes it (MOBILECONFIG.md of wireguard-apple), with these rules and the lab's gateway.
-private let profile = """
-  cat >rules.json <<'JSON'
-  \(rules)
-  JSON
+private let profiles = """
+  write_profile() {
   "$lab" config | sed 's|^Endpoint.*|Endpoint = vpn.corp.example:51820|; s|^Address.*|&\\nDNS = 10.77.0.1|' >office.wg
   python3 - <<'PYTHON'
   import json, plistlib
@@ -35,6 +42,7 @@ private let profile = """
   plistlib.dump(root, open("office.mobileconfig", "wb"), sort_keys=False)
   PYTHON
   rm office.wg
+  }
   # The rules of a profile.
   rules_of() { python3 -c 'import json, plistlib, sys
   for payload in plistlib.load(open(sys.argv[1], "rb"))["PayloadContent"]: print(json.dumps(payload["VPN"]["OnDemandRules"]))' "$1" | jq -S .; }
@@ -57,7 +65,8 @@ struct ImportedLookupScenes {
     let clients = Client.present
     let scene = try Scene([:], words: ["names.bash", "clients.bash"])
     let seen = try scene.run(
-      profile + """
+      profiles + "cat >rules.json <<'JSON'\n\(rules)\nJSON\n" + """
+        write_profile
         rm -f "$policies"/*
         build_clients \(clients.map(\.rawValue).joined(separator: " "))
         roamward import office.mobileconfig --output "$policies"
@@ -89,5 +98,31 @@ struct ImportedLookupScenes {
     let byName = names.flatMap { name in [Client.glibc, .curl].map { "[\($0.rawValue) \(name) \($0.success) connected]" } }
     let byClient = clients.filter { ![.glibc, .curl].contains($0) }.map { "[\($0.rawValue) \($0.success) connected]" }
     #expect(answers == ["[home not found]", "[home disconnected]"] + byName + byClient + ["[same rules]"], "\(seen)")
+  }
+  @Test("is imported, and its tunnel is armed: look-ups of its names start it, and a browser loads their page at the first attempt")
+  func armed() throws {
+    let clients = Client.present.contains(.chromium) ? "glibc curl once" : "glibc curl"
+    let scene = try Scene([:], words: ["names.bash", "clients.bash"])
+    let seen = try scene.run(
+      profiles + "cat >rules.json <<'JSON'\n\(alwaysRules)\nJSON\n" + """
+        write_profile
+        rm -f "$policies"/*
+        roamward import office.mobileconfig --output "$policies"
+        go cafe
+        start_agent
+        within 5 led
+        tunnel_is office armed
+        for client in \(clients); do
+          say "$client $(by $client intranet.corp.example) $(field office state)"
+          let_down office armed
+        done
+        roamward export office --mobileconfig --policies "$policies" >exported.mobileconfig
+        diff <(rules_of office.mobileconfig) <(rules_of exported.mobileconfig) && say "same rules"
+        stop_agent >/dev/null
+        """, limit: 120)
+    let browser = clients.hasSuffix("once") ? ["[once Welcome to the intranet. connected]"] : []
+    #expect(
+      seen.lines.filter { $0.hasPrefix("[") } == ["[glibc 10.77.0.1 connected]", "[curl Welcome to the intranet. connected]"] + browser
+        + ["[same rules]"], "\(seen)")
   }
 }

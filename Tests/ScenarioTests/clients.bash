@@ -32,6 +32,7 @@ by() {
   raw*) raw "$2" ;;
   glibc) "$lab" on laptop getent ahosts "$2" | awk 'NR == 1 { print $1 } END { if (NR == 0) print "not found" }' ;;
   curl) "$lab" on laptop curl --silent --show-error --max-time 20 "http://$2/" ;;
+  once) "$lab" on laptop "$sources/browse" "$built/once-$2" once "http://$2/" ;;
   chromium) "$lab" on laptop "$sources/browse" "$built/chromium-$2" "${patience:-20}" "http://$2/" ;;
   *) "$lab" on laptop "$built/$1" "$2" ;;
   esac 2>&1 || true
@@ -74,12 +75,13 @@ pass=0
 # Whether programs ask our own name server.
 led() { grep -q 'nameserver 127.82.0.53' "$laptop/resolv.conf"; }
 
-# Down, as it was before a look-up. While it is down by hand its names are nothing special, and programs ask the network.
+# Down, as it was before a look-up: TUNNEL, and the state that it has then. While it is down by hand, programs ask the network for its names
+# as for all others.
 let_down() {
   local tunnel=${1:-corp}
   roamward down "$tunnel" --wait 20 >/dev/null
   within 5 not led
   roamward resume "$tunnel" >/dev/null
   within 5 led
-  tunnel_is "$tunnel" disconnected
+  tunnel_is "$tunnel" "${2:-disconnected}"
 }
