@@ -25,8 +25,9 @@ private let alwaysRules = """
 
 /// A configuration profile as the WireGuard app takes it (MOBILECONFIG.md of wireguard-apple), with these rules and the lab's gateway.
 private let profiles = """
+  # With the rules of rules.json, and this name server in the WireGuard text.
   write_profile() {
-  "$lab" config | sed 's|^Endpoint.*|Endpoint = vpn.corp.example:51820|; s|^Address.*|&\\nDNS = 10.77.0.1|' >office.wg
+    "$lab" config | sed "s|^Endpoint.*|Endpoint = vpn.corp.example:51820|; s|^Address.*|&${1:+\\nDNS = $1}|" >office.wg
   python3 - <<'PYTHON'
   import json, plistlib
   payload = {
@@ -66,7 +67,7 @@ struct ImportedLookupScenes {
     let scene = try Scene([:], words: ["names.bash", "clients.bash"])
     let seen = try scene.run(
       profiles + "cat >rules.json <<'JSON'\n\(rules)\nJSON\n" + """
-        write_profile
+        write_profile 10.77.0.1
         rm -f "$policies"/*
         build_clients \(clients.map(\.rawValue).joined(separator: " "))
         roamward import office.mobileconfig --output "$policies"
@@ -105,7 +106,7 @@ struct ImportedLookupScenes {
     let scene = try Scene([:], words: ["names.bash", "clients.bash"])
     let seen = try scene.run(
       profiles + "cat >rules.json <<'JSON'\n\(alwaysRules)\nJSON\n" + """
-        write_profile
+        write_profile 10.77.0.1
         rm -f "$policies"/*
         roamward import office.mobileconfig --output "$policies"
         go cafe
@@ -124,5 +125,25 @@ struct ImportedLookupScenes {
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == ["[glibc 10.77.0.1 connected]", "[curl Welcome to the intranet. connected]"] + browser
         + ["[same rules]"], "\(seen)")
+  }
+
+  @Test("whose WireGuard text names no DNS server: those that its names require answer for them inside the tunnel")
+  func requiredServers() throws {
+    let seen = try Scene([:], words: ["names.bash", "clients.bash"]).run(
+      profiles + "cat >rules.json <<'JSON'\n\(rules)\nJSON\n" + """
+        write_profile
+        rm -f "$policies"/*
+        roamward import office.mobileconfig --output "$policies"
+        replace_gateway_names
+        go cafe
+        start_agent
+        within 5 led
+        for name in wiki.servers.example wiki.probed.example; do
+          say "$(by glibc $name) $(field office state)"
+          let_down office
+        done
+        stop_agent >/dev/null
+        """, limit: 120)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[10.77.0.1 connected]", "[10.77.0.1 connected]"], "\(seen)")
   }
 }
