@@ -8,7 +8,7 @@ extension NameServerSettings {
   /// Groups of tunnels that look-ups start come first, whether they are up or not, so that the groups stay the same when one comes up.
   func rules(place: UInt64) -> (NameServerConfiguration, [(disposition: UInt16, names: [DomainName])]) {
     let isSplit = !watches.isEmpty || !refused.isEmpty || shares.contains { !$0.domains.isEmpty }
-    var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit))
+    var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit, searchDomains: searchDomains))
     let pool = (asksNetworkInside ? QuestionPool.inside : .outside).rawValue
     let inside = QuestionPool.inside.rawValue
     let outside = rules.add(UpstreamGroup(servers: network.map { Upstream($0) }, pool: pool, blocked: blocked))

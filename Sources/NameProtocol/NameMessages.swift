@@ -78,6 +78,7 @@ package struct NameRules: Hashable, Sendable, Codable {
   package var rest: Disposition
   package var answersCanary: Bool
   package var passing: Passing?
+  package var searchDomains: [String]
   /// The number of domains that follow; more are possible.
   package var domainCount: Int
 
@@ -94,6 +95,7 @@ package struct NameRules: Hashable, Sendable, Codable {
     rest = configuration.rest
     answersCanary = configuration.answersCanary
     passing = configuration.passing
+    searchDomains = configuration.searchDomains.map(\.text)
     domainCount = configuration.domains.count
   }
 
@@ -105,7 +107,8 @@ package struct NameRules: Hashable, Sendable, Codable {
         UpstreamGroup(
           servers: group.servers.map { Upstream($0.address.value, port: $0.port) }, pool: group.pool, longestTTL: group.longestTTL,
           blocked: group.blocked.map(\.value))
-      }, triggers: triggers, dispositions: dispositions, domains: domains, rest: rest, answersCanary: answersCanary, passing: passing)
+      }, triggers: triggers, dispositions: dispositions, domains: domains, rest: rest, answersCanary: answersCanary, passing: passing,
+      searchDomains: searchDomains.compactMap { DomainName($0) })
   }
 }
 

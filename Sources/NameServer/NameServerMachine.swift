@@ -10,17 +10,12 @@ package struct NameServerMachine: Sendable {
   private var pools: [UInt16: SocketPool] = [:]
   private var filters: [PrefixFilter] = []
   private var redirects: [RedirectCheck] = []
-  /// The group of the cache that a group's answers are in; a new one forgets them.
-  private var partitions: [UInt32] = []
-  private var lastPartition: UInt32 = 0
+  private var partitions = CachePartitions()
   private var progress: [TriggerProgress] = []
   private var holdTable = HoldTable()
   private var forwarder: ForwardMachine
   private var cache = AnswerCache()
   private var origins = OriginTable()
-  /// The cache's groups of servers that programs asked, in no group of the configuration.
-  private var askedPartitions: [Upstream: UInt32] = [:]
-  private static let mostAskedPartitions = 256
   private let seed: UInt64
   private let random: @Sendable () -> UInt64
 
@@ -55,10 +50,9 @@ extension NameServerMachine {
     progress = new.triggers.map { states[$0.name] ?? TriggerProgress() }
     if new.network != configuration.network || new.groups != configuration.groups {
       cache.removeAll()
-      partitions = new.groups.map { _ in newPartition() }
+      partitions.begin(groups: new.groups.count)
       filters = new.groups.map { PrefixFilter($0.blocked) }
       redirects = new.groups.map { _ in RedirectCheck() }
-      askedPartitions = [:]
     }
     configuration = new
     forwarder.set(new.groups, pools)
@@ -80,7 +74,7 @@ extension NameServerMachine {
     let wasConnected = progress[trigger].isConnected
     progress[trigger].become(state, at: now)
     let group = configuration.triggers[trigger].group
-    if wasConnected != (state == .connected) { partitions[group] = newPartition() }
+    if wasConnected != (state == .connected) { partitions.forget(group) }
     switch state {
     case .connected:
       for question in holdTable.release(trigger) { dispatch(question, at: now, &out) }
@@ -99,11 +93,6 @@ extension NameServerMachine {
   }
 
   private mutating func giveUpChecks() -> [Question] { redirects.indices.flatMap { redirects[$0].giveUp() } }
-
-  private mutating func newPartition() -> UInt32 {
-    lastPartition &+= 1
-    return lastPartition
-  }
 }
 
 // Questions.
@@ -121,22 +110,12 @@ extension NameServerMachine {
         Responses.append(to: &$0, id: message.word16(0), flags: flags, code: code, question: message, 0..<0, edns: nil)
       }
     }
-    if let code = outline.unsupported {
-      counters.responses += 1
-      return out.reply(to: client) {
-        Responses.append(
-          to: &$0, id: outline.id, flags: outline.flags, code: code, question: message, outline.range, edns: outline.edns)
-      }
-    }
+    if let code = outline.unsupported { return reply(code, to: message, outline, of: client, &out) }
     let text = NameText(message, at: MessageFormat.header)
     let name = text.bytes.span.extracting(0..<text.count)
-    if configuration.isCanary(name) {
-      counters.responses += 1
-      return out.reply(to: client) {
-        Responses.append(
-          to: &$0, id: outline.id, flags: outline.flags, code: ResponseCode.noSuchName, question: message, outline.range, edns: outline.edns
-        )
-      }
+    if configuration.isCanary(name) { return reply(ResponseCode.noSuchName, to: message, outline, of: client, &out) }
+    if let own = configuration.dispositionBeforeSearch(of: name) {
+      return refuse(Question(message, outline, from: client, at: now), searchedFor: own, &out)
     }
     let disposition = configuration.disposition(of: name)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
@@ -157,6 +136,16 @@ extension NameServerMachine {
     treat(Question(message, outline, from: client, at: now), key, by: disposition, at: now, &out)
   }
 
+  /// Answers at once, without records.
+  private mutating func reply(
+    _ code: UInt16, to message: Span<UInt8>, _ outline: QuestionOutline, of client: Client, _ out: inout Outbox
+  ) {
+    counters.responses += 1
+    out.reply(to: client) {
+      Responses.append(to: &$0, id: outline.id, flags: outline.flags, code: code, question: message, outline.range, edns: outline.edns)
+    }
+  }
+
   /// The group that is asked first, if any is.
   private func group(of disposition: Disposition) -> Int? {
     switch disposition {
@@ -170,7 +159,9 @@ extension NameServerMachine {
   /// Treats a question that was open before the state changed.
   private mutating func dispatch(_ question: Question, at now: Moment, _ out: inout Outbox) {
     let text = NameText(question.wire.span, at: 0)
-    let disposition = configuration.disposition(of: text.bytes.span.extracting(0..<text.count))
+    let name = text.bytes.span.extracting(0..<text.count)
+    if let own = configuration.dispositionBeforeSearch(of: name) { return refuse(question, searchedFor: own, &out) }
+    let disposition = configuration.disposition(of: name)
     treat(question, QuestionKey(question, seed: seed), by: disposition, at: now, &out)
   }
 
@@ -255,7 +246,7 @@ extension NameServerMachine {
     _ question: Question, _ key: QuestionKey, _ purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox
   ) -> Bool {
     let whole = 0..<question.wire.count
-    let isCached = cache.find(key, question.wire.span, whole, partition: partition(of: purpose), at: now) { answer, age in
+    let isCached = cache.find(key, question.wire.span, whole, partition: partitions[purpose], at: now) { answer, age in
       out.reply(to: question.client) {
         Responses.append(
           answer, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, whole, edns: question.edns,
@@ -267,15 +258,6 @@ extension NameServerMachine {
       counters.responses += 1
     }
     return isCached
-  }
-
-  private mutating func partition(of purpose: ForwardedQuery.Purpose) -> UInt32 {
-    guard let server = purpose.server else { return partitions[purpose.group] }
-    if let known = askedPartitions[server] { return known }
-    if askedPartitions.count >= Self.mostAskedPartitions { askedPartitions = [:] }
-    let new = newPartition()
-    askedPartitions[server] = new
-    return new
   }
 
   private mutating func hold(_ question: Question, for trigger: Int, at now: Moment, _ out: inout Outbox) {
@@ -293,6 +275,25 @@ extension NameServerMachine {
     counters.held += 1
     guard progress[trigger].needsRequest(at: now) else { return }
     out.request(.start(trigger: trigger, name: question.nameText, type: question.type, client: question.client))
+  }
+
+  /// Answers a question for a name with a search domain behind it, whose own fate is `own`: it fails like the name itself as long as that
+  /// cannot be resolved, and does not exist otherwise.
+  private mutating func refuse(_ question: Question, searchedFor own: Disposition, _ out: inout Outbox) {
+    counters.refused += 1
+    switch own {
+    case .connectAlways(let trigger) where !progress[trigger].isConnected,
+      .connectIfNeeded(let trigger, _) where !progress[trigger].isConnected:
+      fail(question, .noReachableAuthority, trigger, &out)
+    case .refuse: fail(question, .noReachableAuthority, nil, &out)
+    case .forward, .connectAlways, .connectIfNeeded:
+      counters.responses += 1
+      out.reply(to: question.client) {
+        Responses.append(
+          to: &$0, id: question.id, flags: question.flags, code: ResponseCode.noSuchName, question: question.wire.span,
+          0..<question.wire.count, edns: question.edns)
+      }
+    }
   }
 
   /// The failing response: the application may try again, and caches nothing.
@@ -372,7 +373,7 @@ extension NameServerMachine {
       if outline.code == ResponseCode.refused {
         answer.set(word16: answer.span.word16(2) & ~HeaderFlags.code | ResponseCode.serverFailure, at: 2)
       }
-      cache.store(answer.span, outline, query.key, partition: partition(of: query.purpose), at: now)
+      cache.store(answer.span, outline, query.key, partition: partitions[query.purpose], at: now)
       counters.responses += UInt64(query.askers.count)
       for question in query.askers {
         out.reply(to: question.client) {

@@ -13,7 +13,7 @@ import Testing
         pool: 3, longestTTL: 60, blocked: [.everything(.v6), .host(IPAddress(v4: 1))]), UpstreamGroup(servers: [], pool: 0),
     ], triggers: [Trigger(name: "corp \"one\"", group: 1)],
     dispositions: [.connectAlways(trigger: 0), .connectIfNeeded(trigger: 0, first: 1), .forward(group: 0), .refuse],
-    rest: .forward(group: 0), answersCanary: true)
+    rest: .forward(group: 0), answersCanary: true, searchDomains: [DomainName("cafe.example")].compactMap { $0 })
 
   static let orders: [NameOrder] = [
     .listener(number: 1, address: AddressText(IPAddress(v4: 0x7f52_0035)), isStream: true, isCapturing: false), .upstream(number: .max),
@@ -49,6 +49,7 @@ import Testing
     #expect(read.network == Self.configuration.network && read.groups == Self.configuration.groups)
     #expect(read.triggers == Self.configuration.triggers && read.dispositions == Self.configuration.dispositions)
     #expect(read.rest == Self.configuration.rest && read.answersCanary)
+    #expect(!read.searchDomains.isEmpty && read.searchDomains == Self.configuration.searchDomains)
   }
 
   @Test("the longest domains of one message fit in it") func longest() throws {

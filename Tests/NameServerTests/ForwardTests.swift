@@ -260,6 +260,53 @@ private struct Missing: Error {}
     #expect(lab.readings.count == 1)
   }
 
+  @Test("a name with a search domain behind it is not asked outside if the name itself belongs to a tunnel") func searched() {
+    let lab = Lab()
+    var configuration = Lab.configuration(corp: .connectAlways(trigger: 0))
+    configuration.searchDomains = ["cafe.example", "corp.example"].compactMap { DomainName($0) }
+    lab.configure(configuration)
+    // Without its tunnel it fails, as the name before: a program may try again.
+    lab.ask("git.corp.example.Cafe.Example")
+    lab.ask("git.refused.example.cafe.example")
+    lab.ask("git.refused.example.corp.example")
+    #expect(lab.readings.map(\.code) == [2, 2, 2] && lab.datagrams.isEmpty && lab.requests.isEmpty)
+    // What is not such a name is resolved as ever.
+    for name in [
+      "printer.cafe.example", "cafe.example", "example.cafe.example", "www.example.cafe.example", "a.public.corp.example.cafe.example",
+    ] {
+      lab.ask(name)
+    }
+    #expect(lab.datagrams.count == 5)
+    lab.clear()
+    lab.set(.connected)
+    lab.ask("typo.corp.example.cafe.example", type: 28)
+    #expect(lab.readings.map(\.code) == [3] && lab.datagrams.isEmpty)
+    lab.ask("git.corp.example.corp.example")
+    #expect(lab.datagrams.map(\.datagram.address) == [Lab.inside.address])
+  }
+
+  @Test("a domain of one label may be a label of the network's names") func searchedLabel() {
+    let lab = Lab()
+    var configuration = Lab.configuration(corp: .connectAlways(trigger: 0))
+    configuration.searchDomains = [DomainName("lab.example")].compactMap { $0 }
+    for name in ["dev", "git.dev"].compactMap({ DomainName($0) }) { configuration.domains.add(name, 0) }
+    lab.configure(configuration)
+    lab.ask("www.dev.lab.example")
+    #expect(lab.datagrams.map(\.datagram.address) == [Lab.underlay.address])
+    lab.ask("www.dev")
+    #expect(lab.requests.count == 1)
+  }
+
+  @Test("a question that is open when the search domain becomes known goes no further") func searchedLater() {
+    let lab = Lab()
+    lab.ask("git.corp.example.cafe.example")
+    #expect(lab.datagrams.count == 1)
+    var configuration = Lab.configuration(corp: .connectAlways(trigger: 0))
+    configuration.searchDomains = [DomainName("cafe.example")].compactMap { $0 }
+    lab.configure(configuration)
+    #expect(lab.readings.map(\.code) == [2] && lab.datagrams.count == 1)
+  }
+
   @Test("zone transfers are not implemented; other types of records pass") func types() {
     let lab = Lab()
     lab.ask("a.example", type: 252)

@@ -91,6 +91,35 @@ import Testing
     #expect(!result.report.text.contains("not a key that this importer knows") && !result.report.text.contains("do not know"))
   }
 
+  /// The DNS policy of a WireGuard tunnel without DNS of its own (or with `dns`), whose names in corp.example require servers.
+  private func requiredServers(_ servers: P, probe: String? = nil, dns: String = "") throws -> (result: ImportResult, dns: DNSPolicy?) {
+    let text = Samples.wireGuard.split(separator: "DNS = 10.77.0.1\n").joined(separator: dns)
+    var entry: P = ["Domains": ["corp.example", "*.lab.example"], "DomainAction": "ConnectIfNeeded", "RequiredDNSServers": servers]
+    if let probe { entry = entry.with(["RequiredURLStringProbe": P(stringLiteral: probe)]) }
+    let other: P = ["Domains": ["other.example"], "DomainAction": "ConnectIfNeeded"]
+    let result = try importing(
+      profile(
+        on([["Action": "EvaluateConnection", "ActionParameters": .value(Property(.array([entry.property, other.property])))]]),
+        payload: ["VPNSubType": "com.wireguard.ios", "VendorConfig": ["WgQuickConfig": P(stringLiteral: text)]]))
+    return (result, try result.tunnel().dns)
+  }
+
+  @Test("a tunnel without name servers has those that its names require, for these names, if they are inside of it")
+  func requiredServersAnswer() throws {
+    let (result, dns) = try requiredServers(["10.77.0.1", "10.77.0.2"])
+    #expect(dns?.servers.map(\.description) == ["10.77.0.1", "10.77.0.2"])
+    #expect(dns?.matchDomains.map(\.description) == ["corp.example", "lab.example"] && dns?.searchDomains == [])
+    #expect(result.says(.warning, "10.77.0.1, 10.77.0.2 answer for corp.example, lab.example inside the tunnel"))
+    let always = try requiredServers(["10.77.0.1"], probe: "http://0.0.0.0/")
+    #expect(always.dns?.servers.count == 1 && always.dns?.matchDomains.count == 2)
+    let entries = try always.result.tunnel().onDemand.rules.flatMap(\.connections)
+    #expect(entries.map(\.action) == [.connectAlways, .connectIfNeeded] && entries.allSatisfy { $0.servers.isEmpty })
+    // A public server may be asked from everywhere; the tunnel's own servers know its names.
+    #expect(try requiredServers(["192.0.2.53"]).dns == nil)
+    #expect(
+      try requiredServers(["10.77.0.1"], dns: "DNS = 10.77.0.9\n").result.tunnel().dnsInForce.servers.map(\.description) == ["10.77.0.9"])
+  }
+
   let identity: P = [
     "PayloadType": "com.apple.security.pkcs12", "PayloadUUID": "AAAA", "Password": "not-a-real-secret-7",
     "PayloadContent": .value(Property(.data([1, 2, 3]))),

@@ -14,7 +14,7 @@ witness_names() {
     for process in $(on "$place" ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
     within 5 eval "! on $place ss -Hlun 'sport = :53' | grep -q ."
     on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address="${server[$place]}" --pid-file= \
-      --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}" \
+      --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}" --local=/#/ \
       "--address=/com/$([[ $place != "${1:-}" ]] || echo "${answers[$place]}")"
     within 5 test -e "$scene/names-$place"
     [[ $place == gateway ]] || on "$place" nft 'table inet own { chain in { type filter hook input priority 0; ip saddr 10.77.0.2 udp dport 53 drop; }; }'

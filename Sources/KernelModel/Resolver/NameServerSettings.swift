@@ -37,17 +37,21 @@ package struct NameServerSettings: Hashable, Sendable {
   package var refused: [DomainName]
   /// Addresses that the network's servers must not give, because they are inside tunnels (rebinding).
   package var blocked: [IPPrefix]
+  /// The domains that programs append to names (`search` in resolv.conf).
+  package var searchDomains: [DomainName]
   /// What `names: capture` leads to it, besides the questions of programs that resolv.conf leads here.
   package var capture: NameCapture?
 
   package init(
-    shares: [Share] = [], network: [IPAddress] = [], place: String = "", refused: [DomainName] = [], blocked: [IPPrefix] = []
+    shares: [Share] = [], network: [IPAddress] = [], place: String = "", refused: [DomainName] = [], blocked: [IPPrefix] = [],
+    searchDomains: [DomainName] = []
   ) {
     self.shares = shares
     self.network = network
     self.place = place
     self.refused = refused
     self.blocked = blocked
+    self.searchDomains = searchDomains
   }
 }
 

@@ -85,10 +85,13 @@ package struct NameServerConfiguration: Sendable {
   package var answersCanary: Bool
   /// What becomes of captured questions that the network's servers would resolve; `nil`: these do.
   package var passing: Passing?
+  /// The domains that programs append to names of several labels too, once these were not resolved (`search` in resolv.conf).
+  package var searchDomains: [DomainName]
 
   package init(
     network: UInt64 = 0, groups: [UpstreamGroup] = [], triggers: [Trigger] = [], dispositions: [Disposition] = [],
-    domains: DomainMap = DomainMap(), rest: Disposition = .refuse, answersCanary: Bool = false, passing: Passing? = nil
+    domains: DomainMap = DomainMap(), rest: Disposition = .refuse, answersCanary: Bool = false, passing: Passing? = nil,
+    searchDomains: [DomainName] = []
   ) {
     self.network = network
     self.groups = groups
@@ -98,6 +101,7 @@ package struct NameServerConfiguration: Sendable {
     self.rest = rest
     self.answersCanary = answersCanary
     self.passing = passing
+    self.searchDomains = searchDomains
   }
 
   /// The reason why it cannot be used: it refers to a group, a trigger or a disposition that is missing; `nil`: it can.
@@ -121,8 +125,31 @@ package struct NameServerConfiguration: Sendable {
 
   /// The fate of a name: lower case, without a dot at its end.
   func disposition(of name: Span<UInt8>) -> Disposition {
-    guard let number = domains.number(for: name), dispositions.indices.contains(Int(number)) else { return rest }
+    namedDisposition(of: name) ?? rest
+  }
+
+  private func namedDisposition(of name: Span<UInt8>) -> Disposition? {
+    guard let number = domains.number(for: name), dispositions.indices.contains(Int(number)) else { return nil }
     return dispositions[Int(number)]
+  }
+
+  /// The fate of the name to which a program has appended a search domain, if it has another one than the whole: such a name would reveal
+  /// it to the wrong servers, and they could give it any address.
+  ///
+  /// Names of one label are meant to be searched. A domain of one label may be a label of the network's own names: `dev` in
+  /// `www.dev.lab.example`.
+  func dispositionBeforeSearch(of name: Span<UInt8>) -> Disposition? {
+    for domain in searchDomains {
+      let suffix = domain.text.utf8
+      let end = name.count - suffix.count - 1
+      guard end > 0, name[end] == UInt8(ascii: "."), zip(end + 1..<name.count, suffix).allSatisfy({ name[$0] == $1 }) else { continue }
+      let head = name.extracting(0..<end)
+      guard let dot = (0..<end).last(where: { head[$0] == UInt8(ascii: ".") }), let own = namedDisposition(of: head),
+        namedDisposition(of: head.extracting(dot + 1..<end)) != own
+      else { continue }
+      if own != disposition(of: name) { return own }
+    }
+    return nil
   }
 
   private static let canary: [UInt8] = Array("use-application-dns.net".utf8)

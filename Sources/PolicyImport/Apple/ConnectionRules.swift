@@ -60,7 +60,6 @@ private func applyProbe(_ url: (value: String, place: KeyPath), to rule: inout C
     if let note { report.changed(url.place, note) } else { report.taken(url.place) }
   case .neverAnswers(let reason):
     rule.action = .connectAlways
-    rule.servers = []
     report.changed(
       url.place, "connect-always: a probe that can never succeed (\(reason)) starts the tunnel on every look-up", weight: .warning)
   case .wrong(let reason): report.dropped(url.place, reason, weight: .error)

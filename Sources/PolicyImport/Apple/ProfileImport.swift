@@ -161,6 +161,7 @@ struct ProfileImporter {
   private mutating func finish(_ tunnel: ImportedTunnel, _ fields: inout Fields) {
     fields.finish(&result.report)
     var tunnel = tunnel
+    tunnel.dropServersOfAlways()
     for file in certificates {
       let name = tunnel.addFile("\(tunnel.name).\(file.name)", file.bytes, isSecret: file.isSecret)
       for i in identities.indices {

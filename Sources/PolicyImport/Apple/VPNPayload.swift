@@ -33,6 +33,7 @@ func readVPNPayload(
   if let type { report.changed(type.place, "the provider of the policy") }
   if let subtype { report.changed(subtype.place, "the provider of the policy") }
   readTunnelSettings(&fields, &inner, &tunnel, &report)
+  takeRequiredServers(of: &tunnel, &report)
   separateNames(of: &tunnel, &report)
   keepSecrets(&inner, &tunnel, &report)
   inner?.finish(&report)

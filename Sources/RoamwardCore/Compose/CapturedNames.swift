@@ -36,7 +36,7 @@ extension DesiredState {
     other.applyNameServer(of: up.filter { !$0.dns.servers.isEmpty }, on: underlay)
     let refused = down.filter(\.refusesNames).sorted { $0.policy.name < $1.policy.name }.flatMap(\.policy.dnsInForce.ownDomains)
     other.refuseNames(in: refused.uniqued(), on: underlay)
-    let shared = other.nameServer ?? NameServerSettings(network: underlay.nameServers, place: underlay.place)
+    let shared = other.nameServer ?? NameServerSettings(of: underlay)
     guard var settings = nameServer else { return shared }
     settings.shares = shared.shares
     settings.blocked = shared.blocked

@@ -5,7 +5,7 @@ extension DesiredState {
   /// Gives each name to the servers that it belongs to, by our own name server, and leads programs to it. `tunnels` are up, in the order in
   /// which they win conflicts.
   mutating func applyNameServer(of tunnels: [TunnelSetup], on underlay: UnderlayFit) {
-    var settings = nameServer ?? NameServerSettings(network: underlay.nameServers, place: underlay.place)
+    var settings = nameServer ?? NameServerSettings(of: underlay)
     var claims: [DomainName?: String] = [:]
     for tunnel in tunnels {
       let name = tunnel.policy.name
@@ -29,21 +29,29 @@ extension DesiredState {
   /// Has our own name server refuse these names.
   mutating func refuseNames(in domains: [DomainName], on underlay: UnderlayFit) {
     if domains.isEmpty, nameServer == nil { return }
-    var settings = nameServer ?? NameServerSettings(network: underlay.nameServers, place: underlay.place)
+    var settings = nameServer ?? NameServerSettings(of: underlay)
     let claimed = Set(settings.shares.flatMap(\.domains))
     settings.refused = domains.filter { !claimed.contains($0) }
     lead(to: settings, by: underlay, searching: [])
   }
 
   mutating func lead(to settings: NameServerSettings, by underlay: UnderlayFit, searching domains: [DomainName]) {
-    nameServer = settings
     let present = (resolvConf ?? record?.content)?.searchDomains ?? []
     let content = ResolvConf(
       nameServers: [NameServerSettings.address], searchDomains: (domains + present + underlay.searchDomains).uniqued())
+    nameServer = settings
+    nameServer?.searchDomains = content.searchDomains
     switch underlay.resolver.backend {
     case .resolvconf(let program): record = ResolverRecord(content, program: program)
     default: resolvConf = content
     }
+  }
+}
+
+extension NameServerSettings {
+  /// Those of this network, without tunnels.
+  init(of underlay: UnderlayFit) {
+    self.init(network: underlay.nameServers, place: underlay.place, searchDomains: underlay.searchDomains)
   }
 }
 

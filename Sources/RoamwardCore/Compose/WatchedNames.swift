@@ -10,7 +10,7 @@ extension DesiredState {
       notes += watching.map { Remark(.dnsLimited, of: $0.policy.name, "no look-up starts it: \(reason)") }
       return
     }
-    var settings = nameServer ?? NameServerSettings(network: underlay.nameServers, place: underlay.place)
+    var settings = nameServer ?? NameServerSettings(of: underlay)
     settings.watches = watches(of: watching, beside: settings.shares, on: underlay)
     // The watch decides on names that are refused otherwise while their tunnel is down.
     settings.refused = settings.refused.filter { settings.watch(for: $0).map { $0.fate == .never } ?? true }
@@ -21,9 +21,12 @@ extension DesiredState {
     nameServer = settings
     if !links.contains(where: { $0.name == Ownership.refusalLink }) { links.append(.refusal) }
     let claimed = Set(resolvedLinks.filter { $0.key != Ownership.refusalLink }.values.flatMap(\.domains).map(\.name))
-    // An exception below a domain that a tunnel's link has by now is still one: its longer domain leads to us.
-    let exceptions = settings.watches.flatMap(\.exceptions).filter { exception in claimed.contains { $0.map(exception.isWithin) ?? true } }
-    let watched = (settings.watches.flatMap(\.startingDomains) + exceptions).map { LinkResolver.Domain($0, isRoutingOnly: true) }
+    // An exception is one below a domain of a tunnel's link too: its longer domain leads to us.
+    let starting = settings.watches.flatMap(\.startingDomains)
+    let exceptions = settings.watches.flatMap(\.exceptions).filter { exception in
+      starting.contains(where: exception.isWithin) || claimed.contains { $0.map(exception.isWithin) ?? true }
+    }
+    let watched = (exceptions + starting).map { LinkResolver.Domain($0, isRoutingOnly: true) }
     let root = settings.watches.contains { $0.entries.contains(where: \.holdsOthers) } ? [LinkResolver.Domain.root] : []
     let domains = (settings.refused.map { LinkResolver.Domain($0, isRoutingOnly: true) } + watched + root).uniqued()
     resolvedLinks[Ownership.refusalLink] = LinkResolver(
