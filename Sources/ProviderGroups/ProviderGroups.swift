@@ -70,6 +70,11 @@ package final class ProviderGroups {
   package func group(of tunnel: String) throws(ProviderGroupError) -> OpenControlGroup {
     prepare()
     guard let outside else { throw ProviderGroupError(failure ?? "") }
+    if let group = try? outside.makeChild(Self.name(of: tunnel)) { return group }
+    // Another program has removed the empty groups: they are made again, under other numbers.
+    (folder, self.outside) = (nil, nil)
+    prepare()
+    guard let outside = self.outside else { throw ProviderGroupError(failure ?? "") }
     do throws(SystemError) { return try outside.makeChild(Self.name(of: tunnel)) } catch { throw ProviderGroupError(error) }
   }
 

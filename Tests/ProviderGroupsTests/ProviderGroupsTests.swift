@@ -177,6 +177,21 @@ struct ProviderGroupsTests {
     }
   }
 
+  @Test("are made again, with the mark and another number, after another program has removed them")
+  func removedByOthers() throws {
+    try withGroups { groups in
+      let before = try #require(groups.state.group)
+      let name = try #require(groups.name)
+      let parent = try OpenControlGroup.root().descendant(name)
+      try parent.removeChild("outside")
+      let group = try groups.group(of: "work")
+      #expect(try python("import socket; print(hex(socket.socket().getsockopt(1, 36)))", in: group) == ["0x52000000"])
+      #expect(groups.state.group != before && groups.state.group?.level == before.level)
+      // The note and the folder are found again.
+      #expect(groups.name == name)
+    }
+  }
+
   @Test("start programs as others are started: descriptors, session, umask, and an error if there is no program")
   func programs() throws {
     try withGroups { groups in
