@@ -108,7 +108,11 @@ package final class ProviderGroups {
       guard (try? parent.removeChild(Self.folderName)) != nil else { return false }
     }
     (folder, outside) = (nil, nil)
-    if let note { try? TextFile.remove(note) }
+    if let note {
+      // That of an agent that was killed while it wrote.
+      unlink(note + TextFile.temporarySuffix)
+      if access(note, F_OK) == 0 { try? TextFile.remove(note) }
+    }
     return true
   }
 

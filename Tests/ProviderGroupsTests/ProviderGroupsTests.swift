@@ -171,8 +171,10 @@ struct ProviderGroupsTests {
       #expect(try python("import socket; print(hex(socket.socket().getsockopt(1, 36)))", in: group) == ["0x52000000"])
       group.kill()
       #expect(wait { !group.isPopulated })
+      // An agent that was killed while it wrote the note leaves an unfinished one.
+      try TextFile.replace("\(note)\(TextFile.temporarySuffix)", with: [], mode: 0o600)
       #expect(next.removeUnused())
-      #expect(access(note, F_OK) != 0)
+      #expect(names(in: folder.path) == [])
       #expect(ProviderGroups(note: note).find() == .unexamined)
     }
   }
