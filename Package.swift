@@ -97,6 +97,8 @@ let package = Package(
     .target(name: "CNftables", cSettings: strictC),
     // Gives back the code that only a start needs (docs/decisions/0033).
     .target(name: "CTextPages", cSettings: strictC),
+    // Control groups, and the program that marks their sockets.
+    .target(name: "CControlGroup", cSettings: strictC),
     // Batches of datagrams for the name server's process.
     .target(name: "CDatagrams", cSettings: strictC),
     .target(name: "CWireGuardIO", path: "Packages/WireGuard/Sources/CWireGuardIO", cSettings: strictC),
@@ -205,9 +207,10 @@ let package = Package(
       uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"],
       optimized: small),
     rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: small),
+    rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: small),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "SystemdIO", "WireGuardControl"],
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl"],
       optimized: small),
 
     // Ring 3: the agent and who talks to it.
@@ -218,14 +221,14 @@ let package = Package(
       uses: [
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
         "KeyMemory",
-        "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders",
+        "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: small),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
         "LinuxPlatform", "NetworkTypes",
-        "PolicySource", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
+        "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ], optimized: small),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
@@ -265,8 +268,8 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "LinuxPlatform", "NetworkTypes", "KernelModel", "PolicySource", "RoamwardCore",
-        "TestKit", "WireGuardEngine",
+        "ControlClient", "ControlProtocol", "KernelNetwork", "LinuxIO", "LinuxPlatform", "NetworkTypes", "KernelModel", "PolicySource",
+        "ProviderGroups", "RoamwardCore", "TestKit", "WireGuardEngine",
         argumentParser,
       ],
       path: "Benchmarks/roamward-bench", swiftSettings: strict),
@@ -309,7 +312,7 @@ let package = Package(
       ],
       resources: ["Golden"]),
     tests(
-      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "SchemaCheck", "SeededRandom"],
+      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
         "question", "roaming.bash", "sniff", "find-key", "clients.bash", "clients",
@@ -355,10 +358,12 @@ let package = Package(
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport",
+        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
+        "SystemdTestSupport",
         "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
+    tests("ProviderGroupsTests", uses: ["KernelModel", "LinuxIO", "NetworkTypes", "ProviderGroups", "TestSupport"]),
     .target(
       name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Packages/WireGuard/Tests/CFaultyCipher", cSettings: strictC),
     engineTests(

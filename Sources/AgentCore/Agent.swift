@@ -172,6 +172,7 @@ package final class Agent {
       if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
       return news
     }
+    platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard })
     announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
     for line in news.fallback { announcer.warn(Remark(.policyRefused, line)) }
     reconciler.lookAgain()

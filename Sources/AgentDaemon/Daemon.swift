@@ -11,6 +11,7 @@ internal import LinuxIO
 import LinuxPlatform
 package import Logging
 internal import NetworkTypes
+internal import ProviderGroups
 package import RoamwardCore
 internal import SystemdIO
 internal import TunnelProviders
@@ -104,6 +105,7 @@ package final class Daemon {
     agent.start()
     ServiceManager.ready(status: summary)
     let code = try runLoop()
+    machine.providerGroups.removeUnused()
     recoverResolvConf()
     return code
   }
@@ -114,6 +116,7 @@ package final class Daemon {
     agent.announcer.publish = { [weak self] in self?.logger.log($0) }
     agent.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
+    machine.providerGroups.removeUnused()
     recoverResolvConf()
     for path in ControlSocket.paths(of: settings.socket) { FileDescriptor.removeDeadSocket(path) }
     return code
@@ -127,6 +130,9 @@ package final class Daemon {
       let known = (try? machine.observe(ObservationRequest(facts: [])).state.kernel) ?? KernelState()
       MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
     }
+    _ = machine.providerGroups.find()
+    // What a `down` is still due for ends with it.
+    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil { machine.providerGroups.end(tunnel) }
     recoverResolvConf()
   }
 

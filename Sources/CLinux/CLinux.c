@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -234,6 +235,102 @@ int clinux_reap(pid_t child) {
 }
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
+
+/// struct clone_args of clone3(2), version 2.
+struct clone_arguments {
+  uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+static const uint64_t clone_into_cgroup = 0x200000000;
+enum { close_range_on_exec = 4, highest_signal = 64 };
+
+/// In the child: has its descriptors and signals as the program is to get them. 0, or -1 with errno.
+static int prepare_child(const int *descriptors, int count, int report) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  for (int number = 1; number <= highest_signal; number++) sigaction(number, &usual, NULL);
+  // The copies must not collide with the numbers in the program.
+  int high = count > 16 ? count : 16, copies[16];
+  if (count > 16) {
+    errno = EINVAL;
+    return -1;
+  }
+  for (int number = 0; number < count; number++) {
+    copies[number] = -2;
+    if (descriptors[number] == -2) continue;
+    int source = descriptors[number] == -1 ? open("/dev/null", O_RDWR | O_CLOEXEC) : descriptors[number];
+    copies[number] = source < 0 ? -1 : fcntl(source, F_DUPFD_CLOEXEC, high);
+    if (copies[number] < 0) return -1;
+  }
+  for (int number = 0; number < count; number++)
+    if (copies[number] >= 0 && dup2(copies[number], number) < 0) return -1;
+  if (syscall(SYS_close_range, count, ~0u, close_range_on_exec) < 0) {
+    // Before Linux 5.11; more are never open.
+    for (int number = count; number < 65536; number++)
+      if (number != report) fcntl(number, F_SETFD, FD_CLOEXEC);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int enter_group(int group) {
+  int processes = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (processes < 0) return -1;
+  ssize_t count = write(processes, "0", 1);
+  int error = errno;
+  close(processes);
+  errno = error;
+  return count == 1 ? 0 : -1;
+}
+
+pid_t clinux_spawn_in_group(int group, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
+                            int count, int new_session, int mask) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+  // The write end stands above the numbers of the program.
+  int report = fcntl(ends[1], F_DUPFD_CLOEXEC, 64);
+  close(ends[1]);
+  if (report < 0) {
+    close(ends[0]);
+    return -1;
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct clone_arguments clone = {.flags = clone_into_cgroup, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
+  int is_inside = 1;
+  pid_t child = (pid_t)syscall(SYS_clone3, &clone, sizeof clone);
+  if (child < 0) {
+    // ENOSYS: an old kernel, or a filter of system calls (RestrictNamespaces= of systemd).
+    is_inside = 0;
+    child = fork();
+  }
+  if (child == 0) {
+    if (mask >= 0) umask((mode_t)mask);
+    int failed = (!is_inside && enter_group(group) < 0) || (new_session ? setsid() : setpgid(0, 0)) < 0;
+    if (!failed && prepare_child(descriptors, count, report) == 0) execvpe(program, arguments, environment);
+    int error = errno;
+    if (write(report, &error, sizeof error) < 0) _exit(126);
+    _exit(127);
+  }
+  int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report);
+  if (child > 0) {
+    ssize_t length;
+    int cause = 0;
+    do length = read(ends[0], &cause, sizeof cause);
+    while (length < 0 && errno == EINTR);
+    if (length == (ssize_t)sizeof cause) {
+      while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+      error = cause;
+      child = -1;
+    }
+  }
+  close(ends[0]);
+  errno = error;
+  return child;
+}
 
 int clinux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 

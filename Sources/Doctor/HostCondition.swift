@@ -50,6 +50,8 @@ package struct KernelCondition: Hashable, Sendable {
   package var tunAbsence: String?
   /// The reason why the firewall cannot be queried.
   package var nftablesAbsence: String?
+  /// The reason why sockets of tunnels' programs cannot be marked; `nil`: they can, or it is not known.
+  package var markAbsence: String?
   package var isIPv6Disabled = false
   /// Links with strict reverse-path filtering (`rp_filter` 1).
   package var strictLinks: [String] = []

@@ -49,6 +49,26 @@ extension HostCheck {
           cure: "modprobe nf_tables, or use a kernel with CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET")
       ]
     },
+    HostCheck("mark", "the programs of command tunnels can be marked") { host, policies in
+      guard let reason = host.kernel.markAbsence else { return [] }
+      let tunnels = policies.enabled.filter { if case .command = $0.provider { true } else { false } }
+      let guarded = tunnels.filter { $0.guarding != .off }.map(\.name)
+      let full = tunnels.filter { $0.guarding == .off && $0.takesEverything }.map(\.name)
+      var findings: [HostFinding] = []
+      if !guarded.isEmpty {
+        findings.append(
+          HostFinding(
+            "mark", .problem, "\(list(guarded)) cannot be brought up: the kill switch would block the tunnel's own programs: \(reason)",
+            cure: "run the agent by its unit, on a kernel with CONFIG_CGROUP_BPF; or say kill-switch: off"))
+      }
+      if !full.isEmpty {
+        findings.append(
+          HostFinding(
+            "mark", .risk, "\(list(full)): packets of the tunnel's own programs go into the tunnel: \(reason)",
+            cure: "have the program set the mark 0x\(String(Ownership.mark, radix: 16)) itself (openvpn: mark \(Ownership.mark))"))
+      }
+      return findings
+    },
     HostCheck("ipv6", "IPv6 is enabled for tunnels with IPv6 addresses") { host, policies in
       guard host.kernel.isIPv6Disabled else { return [] }
       let names = policies.enabled.filter { tunnel in

@@ -21,6 +21,9 @@ package final class NftablesBackend {
   private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
   private var capture = Known(names: [NameCapture.name])
 
+  /// The descriptor of the folder of the providers' control group, in this process.
+  package var providerFolder: () -> Int32? = { nil }
+
   package init() throws(NftablesError) {
     var reason: UnsafePointer<CChar>?
     guard let context = cnft_new(&reason) else { throw NftablesError(reason.map { String(cString: $0) } ?? "") }
@@ -71,6 +74,9 @@ package final class NftablesBackend {
   /// Replaces the present table, if any, in one transaction.
   package func replace(_ table: FirewallTable) throws(NftablesError) {
     // Not every kernel has nftables for ARP; without it, ARP is visible, but no traffic flows.
+    var table = table
+    // libnftables looks for groups below /sys/fs/cgroup alone; the hierarchy may be mounted elsewhere, or in no folder.
+    if table.providers != nil { table.providers?.path = providerFolder().map { "../../../proc/self/fd/\($0)" } }
     try replace(&firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction)
   }
 

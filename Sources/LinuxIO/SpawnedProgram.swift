@@ -29,10 +29,14 @@ package struct SpawnedProgram {
   package var company: Company
   /// Its file mode creation mask (umask(2)); `nil`: the agent's own.
   package var umask: UInt32?
+  /// The open folder of the version 2 control group that it starts in; `nil`: the agent's own.
+  package var group: FileDescriptor?
 
   package init(
-    _ program: String, _ arguments: [String], environment: [String], descriptors: [Descriptor], company: Company, umask: UInt32? = nil
+    _ program: String, _ arguments: [String], environment: [String], descriptors: [Descriptor], company: Company, umask: UInt32? = nil,
+    group: FileDescriptor? = nil
   ) {
+    self.group = group
     self.umask = umask
     self.program = program
     self.arguments = arguments
@@ -41,8 +45,9 @@ package struct SpawnedProgram {
     self.company = company
   }
 
-  /// Starts it by posix_spawn(3); returns the process ID.
+  /// Starts it by posix_spawn(3), or in its control group; returns the process ID.
   package func start() throws(SystemError) -> Int32 {
+    if let group { return try start(in: group) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -85,6 +90,24 @@ package struct SpawnedProgram {
     if let own { _ = Glibc.umask(own) }
     withExtendedLifetime(high) {}
     guard result == 0 else { throw SystemError(code: result, operation: "start \(program)") }
+    return process
+  }
+
+  private func start(in group: FileDescriptor) throws(SystemError) -> Int32 {
+    var argv = arguments.map { strdup($0) } + [nil]
+    var envp = environment.map { strdup($0) } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    let numbers = descriptors.map { descriptor -> Int32 in
+      switch descriptor {
+      case .nothing: -1
+      case .inherited: -2
+      case .open(let file): file.number
+      }
+    }
+    let process = clinux_spawn_in_group(
+      group.number, program, &argv, &envp, numbers, Int32(numbers.count), company == .session ? 1 : 0, umask.map { Int32($0) } ?? -1)
+    if process < 0 { throw .last("start \(program)") }
+    withExtendedLifetime(descriptors) {}
     return process
   }
 }

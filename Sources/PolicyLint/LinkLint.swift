@@ -10,8 +10,23 @@ func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFindin
     return takenName(name, of: tunnel, help: "call the tunnel something else; its link is named after it")
       + peers(of: tunnel, provider, ownAddresses: ownAddresses)
   case .command(let command):
-    return command.interface.map { takenName($0, of: tunnel, help: "name the link that `up` makes") } ?? []
+    return (command.interface.map { takenName($0, of: tunnel, help: "name the link that `up` makes") } ?? [])
+      + unmarkedService(command, of: tunnel)
   }
+}
+
+/// Programs that only ask a service to start a tunnel: its sockets are not in the tunnel's control group.
+private func unmarkedService(_ command: CommandProviderConfiguration, of tunnel: TunnelPolicy) -> [LintFinding] {
+  let isFull = tunnel.includesAllNetworks || tunnel.routes?.include.contains { $0.length == 0 } ?? false
+  guard isFull || tunnel.guarding != .off, let program = command.up.first?.split(separator: "/").last.map(String.init),
+    ["systemctl", "service", "nmcli", "swanctl", "ipsec", "busctl", "tailscale", "mullvad"].contains(program)
+  else { return [] }
+  let what = tunnel.guarding == .off ? "go into the tunnel that they carry" : "are blocked by its kill switch"
+  return [
+    LintFinding(
+      .unmarkedService, "`\(program)` has another service start `\(tunnel.name)`, so its own packets have no mark and \(what)",
+      help: "start the program itself in `up`, or have it set the mark 0x\(String(Ownership.mark, radix: 16))", at: tunnel.location)
+  ]
 }
 
 private func takenName(_ name: String, of tunnel: TunnelPolicy, help: String) -> [LintFinding] {

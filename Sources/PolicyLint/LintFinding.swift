@@ -41,6 +41,8 @@ package struct LintFinding: Hashable, Sendable {
     case unroutedServer = "unrouted-server"
     /// A tunnel's link would have the name of another link.
     case takenLinkName = "taken-link-name"
+    /// A full or blocking tunnel that another service starts, whose packets have no mark.
+    case unmarkedService = "unmarked-service"
     /// A WireGuard file without a peer.
     case noPeer = "no-peer"
     /// An endpoint that cannot be a gateway.

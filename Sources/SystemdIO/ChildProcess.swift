@@ -29,10 +29,10 @@ package final class ChildProcess {
 
   /// Starts `arguments[0]`, searched on PATH unless it contains a slash. The handler is called once, when the program has ended. After
   /// `timeout` its whole group gets SIGTERM, and SIGKILL two seconds later. `input`: its standard input, at most a pipe's capacity (64
-  /// KiB).
+  /// KiB). `group`: the folder of the control group that it starts in.
   package init(
-    _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration, on loop: EventLoop,
-    then handler: @escaping (Outcome) -> Void
+    _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Duration,
+    group: FileDescriptor? = nil, on loop: EventLoop, then handler: @escaping (Outcome) -> Void
   ) throws(SystemError) {
     var ends: [Int32] = [0, 0]
     guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
@@ -44,7 +44,8 @@ package final class ChildProcess {
     let variables = ["PATH": path].merging(environment) { _, new in new }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     process = try SpawnedProgram(
       arguments.first ?? "", arguments, environment: variables,
-      descriptors: [source.map { .open($0) } ?? .nothing, .open(writeEnd), .open(writeEnd)], company: .group, umask: 0o022
+      descriptors: [source.map { .open($0) } ?? .nothing, .open(writeEnd), .open(writeEnd)], company: .group, umask: 0o022,
+      group: group
     ).start()
     FaultPoint.pass("after starting \(arguments.joined(separator: " "))")
     self.loop = loop

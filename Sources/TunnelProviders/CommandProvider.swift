@@ -1,5 +1,7 @@
 internal import Glibc
 internal import LinuxIO
+internal import NetworkTypes
+package import ProviderGroups
 package import RoamwardCore
 package import SystemdIO
 
@@ -7,12 +9,16 @@ package import SystemdIO
 ///
 /// A program gets the agent's PATH, `ROAMWARD_TUNNEL` (the tunnel's name) and `ROAMWARD_ACTION` (`up`, `down`, `status`), and nothing else:
 /// no input, no shell, its own process group. At its time-out the whole group is ended.
+///
+/// `up` and `down` run in the tunnel's control group, where their sockets are marked. What is left in it after `down` is ended. `status`
+/// runs outside of it: its questions are to go through the tunnel. Where there are no control groups, programs run all the same.
 package final class CommandProvider {
   package enum Action: String, Hashable, Sendable {
     case up, down, status
   }
 
   private let loop: EventLoop
+  private let groups: ProviderGroups?
   private var runs: [Int: Run] = [:]
   private var count = 0
 
@@ -22,7 +28,10 @@ package final class CommandProvider {
     case news(EventSource?)
   }
 
-  package init(on loop: EventLoop) { self.loop = loop }
+  package init(on loop: EventLoop, groups: ProviderGroups? = nil) {
+    self.loop = loop
+    self.groups = groups
+  }
 
   /// Runs the action's program. Calls back once, never during this call: success for status 0; otherwise the error has the exit status and
   /// the last output. An action without a program succeeds.
@@ -33,7 +42,9 @@ package final class CommandProvider {
     let id = count
     let finish: (Result<Void, ProviderError>) -> Void = { [weak self] result in
       self?.runs[id] = nil
-      then(result)
+      guard action == .down, let self, let group = groups?.existingGroup(of: tunnel) else { return then(result) }
+      group.signal(SIGTERM)
+      empty(group, of: tunnel, run: id, until: .now + .seconds(2)) { then(result) }
     }
     let arguments = configuration.arguments(for: action)
     guard let program = arguments.first else {
@@ -43,13 +54,33 @@ package final class CommandProvider {
     let environment = ["ROAMWARD_TUNNEL": tunnel, "ROAMWARD_ACTION": action.rawValue]
     do throws(SystemError) {
       runs[id] = .program(
-        try ChildProcess(arguments, environment: environment, timeout: configuration.timeout, on: loop) { outcome in
+        try ChildProcess(
+          arguments, environment: environment, timeout: configuration.timeout, group: action == .status ? nil : group(of: tunnel), on: loop
+        ) { outcome in
           finish(outcome.verdict(on: action, program))
         }, for: tunnel, action)
     } catch {
       let help = error.code == ENOENT ? "is it installed, and executable by the agent?" : nil
       runs[id] = .news(try? loop.at(.now) { finish(.failure(ProviderError("\(action.rawValue): \(error)", help: help))) })
     }
+  }
+
+  private func group(of tunnel: String) -> FileDescriptor? { (try? groups?.group(of: tunnel))?.folder }
+
+  /// Waits until nothing runs in a tunnel's group, and removes it. At the deadline everything in it is killed.
+  private func empty(_ group: OpenControlGroup, of tunnel: String, run id: Int, until deadline: Moment, then: @escaping () -> Void) {
+    let isLate = Moment.now >= deadline
+    if isLate { group.kill() }
+    // A process that even SIGKILL does not end waits for a device; it keeps the group.
+    if !group.isPopulated || Moment.now >= deadline + .seconds(1) {
+      groups?.remove(tunnel)
+      return then()
+    }
+    let next = try? loop.at(.now + .milliseconds(5)) { [weak self] in
+      self?.runs[id] = nil
+      self?.empty(group, of: tunnel, run: id, until: deadline, then: then)
+    }
+    runs[id] = .news(next)
   }
 
   /// Sends SIGTERM to a tunnel's running program, and SIGKILL two seconds later. Its call back comes all the same.
@@ -67,6 +98,7 @@ package final class CommandProvider {
       }
       program.cut()
     }
+    groups?.existingGroup(of: tunnel)?.kill()
   }
 
   /// Kills every program that still runs, without calling back.

@@ -117,6 +117,11 @@ extension StatusReport.Tunnel {
       let bytes = "received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))"
       lines.append("peer:    last handshake \(age(time - lastHandshake)) ago; \(bytes)")
     }
+    if let usage {
+      let processes = "\(usage.processes) process\(usage.processes == 1 ? "" : "es")"
+      let time = RoamwardCore.text(for: .milliseconds(usage.processorMilliseconds))
+      lines.append("uses:    \(size(usage.memoryBytes)) of memory, \(time) of processor time, \(processes)")
+    }
     if let failure { lines.append("failure: \(failure)") }
     return lines + outside.map { "outside: \($0.text)" } + notes.map { "note:    \($0)" }
   }

@@ -32,6 +32,7 @@ enum Golden {
       name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
       reason: "disabled by its policy", code: .disabled)
     lab.lookup = .init(lookup)
+    lab.usage = .init(processes: 2, memoryBytes: 9_700_000, processorMilliseconds: 160)
     return lab
   }()
 

@@ -167,6 +167,20 @@ import Testing
     #expect(kinds(TunnelPolicy(name: "vpn", provider: .command(command), location: Sample.place(1))) == [.takenLinkName])
   }
 
+  @Test("a full or blocking tunnel that another service starts has no mark") func unmarkedService() {
+    func found(_ program: String, _ include: [String], killSwitch: KillSwitch = .off) -> [LintFinding.Kind] {
+      let command = CommandProviderConfiguration(up: [program, "start", "x"], down: ["/d"], interface: "tun9")
+      var tunnel = TunnelPolicy(name: "vpn", provider: .command(command), location: Sample.place(1))
+      tunnel.routes = RoutePolicy(include: include.map(Sample.prefix))
+      tunnel.killSwitch = killSwitch
+      return kinds(tunnel)
+    }
+    #expect(found("/usr/bin/systemctl", ["0.0.0.0/0"]) == [.unmarkedService])
+    #expect(found("nmcli", ["10.0.0.0/8"], killSwitch: .on) == [.unmarkedService])
+    #expect(found("/usr/bin/systemctl", ["10.0.0.0/8"]) == [])
+    #expect(found("/usr/sbin/openvpn", ["0.0.0.0/0"], killSwitch: .on) == [])
+  }
+
   @Test("an endpoint whose name the tunnel itself would have to look up") func endpoints() {
     #expect(kinds(tunnel("a", domains: ["corp.example"], endpoint: "vpn.corp.example:51820")) == [.endpointInDomains])
     #expect(kinds(tunnel("a", domains: ["corp.example"], endpoint: "vpn.example:51820")) == [])

@@ -84,11 +84,11 @@ let languageCases: [(policy: String, said: String)] = [
   (provider + "mtu: 1400, @overhead: 80 } }", "`overhead` and `mtu` exclude one another"),
   (
     provider + "@kill-switch: on } }",
-    "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through"
+    "a kill switch needs the tunnel's link: nothing else may carry packets while it is up"
   ),
   (
     provider + "@kill-switch: always } }",
-    "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through"
+    "a kill switch needs the tunnel's link: nothing else may carry packets while it is up"
   ),
   (provider + "routes: { on-overlap: @x } } }", "expected prefer-local, prefer-tunnel or refuse, found \"x\""),
   (provider + "routes: { lan: @x } } }", "expected allow or block, found \"x\""),

@@ -115,6 +115,53 @@ import Testing
     arguments: ["", "/", "//", "a", "/a/../b", "/a\" accept #", "/a b", "/a\n", "/\u{e9}"])
   func controlGroup(_ name: String) { #expect(ControlGroup(name) == nil) }
 
+  @Test("marked packets of a command's programs pass by their control group, and not of other users") func providers() throws {
+    let command = CommandProviderConfiguration(up: ["/u"], down: ["/d"], interface: "tun0")
+    var tunnel = setup()
+    tunnel.policy.provider = .command(command)
+    func table(_ state: ProviderGroupState) throws -> FirewallTable {
+      try #require(FirewallTable(of: [tunnel], on: UnderlayFit(Sample.network(Sample.wifi("Cafe")), providers: state)))
+    }
+    let group = ProviderGroup(number: 4711, level: 3)
+    let with = try table(.ready(group))
+    var placed = with
+    placed.providers?.path = "../../../proc/self/fd/9"
+    #expect(
+      placed.transaction.components(between: "chain marked {", and: "  }\n")
+        == "\n    socket cgroupv2 level 3 \"../../../proc/self/fd/9\" accept\n    meta skuid != 0 return\n    accept\n")
+    // The kernel compares no groups there.
+    let leaving = try #require(placed.transaction.components(between: "chain postrouting {", and: "  }\n"))
+    #expect(leaving.contains("meta mark & 0xff000000 == 0x52000000 accept") && !leaving.contains("jump"))
+    // The same table in each program, another one for another group.
+    #expect(placed.digest == with.digest)
+    #expect(try table(.ready(ProviderGroup(number: 4712, level: 3))).digest != with.digest)
+    #expect(try table(.unexamined).providers == nil && table(.unavailable(reason: "no")).providers == nil)
+    tunnel = setup()
+    #expect(try table(.ready(group)).providers == nil)
+  }
+
+  @Test("a command with a kill switch is refused where sockets cannot be marked, and a full one gets a remark") func unmarked() throws {
+    var tunnel = setup()
+    tunnel.policy.provider = .command(CommandProviderConfiguration(up: ["/u"], down: ["/d"], interface: "tun0"))
+    tunnel.link = "tun0"
+    tunnel.policy.killSwitch = .on
+    func state(_ providers: ProviderGroupState) -> DesiredState {
+      DesiredState(of: [tunnel], on: UnderlayFit(Sample.network(Sample.wifi("Cafe")), providers: providers))
+    }
+    let refused = state(.unavailable(reason: "no bpf(2)"))
+    #expect(refused.refusals.values.map(\.code) == [.markUnavailable] && refused.routes.isEmpty)
+    #expect(refused.firewall != .open)
+    #expect(state(.unexamined).refusals.isEmpty && state(.ready(ProviderGroup(number: 1, level: 1))).refusals.isEmpty)
+    tunnel.policy.killSwitch = .off
+    tunnel.policy.includesAllNetworks = false
+    tunnel.policy.routes = RoutePolicy(include: [.everything(.v4)])
+    tunnel.isGuarding = false
+    #expect(state(.unavailable(reason: "no bpf(2)")).remarks.map(\.code) == [.markUnavailable])
+    #expect(state(.ready(ProviderGroup(number: 1, level: 1))).remarks.isEmpty)
+    tunnel.policy.routes = RoutePolicy(include: [Sample.prefix("10.0.0.0/8")])
+    #expect(state(.unavailable(reason: "no bpf(2)")).remarks.isEmpty)
+  }
+
   @Test("the kernel's own datagrams pass, which it says to be of whoever sent what is inside") func kernelTunnel() throws {
     var carried = setup()
     let key = try #require(WireGuardKey(bytes: Array(repeating: 7, count: 32)))

@@ -103,7 +103,8 @@ import Testing
     let home = UnderlayFit(attached("192.168.7.20/24"))
     let state = DesiredState(of: [tunnel], on: home)
     let reason = "this machine is attached to 192.168.7.0/24, which the tunnel includes, and on-overlap is refuse"
-    #expect(state.links.isEmpty && state.routes.isEmpty && state.rules.isEmpty && state.refusals == ["corp": reason])
+    #expect(
+      state.links.isEmpty && state.routes.isEmpty && state.rules.isEmpty && state.refusals.mapValues(\.description) == ["corp": reason])
     #expect(Plan(from: ObservedState(), to: state).obstacles == ["corp": TunnelFailure(.overlapRefused, reason)])
     #expect(FirewallTable(of: [tunnel], on: home)?.guards.count == 1)
     #expect(!DesiredState(of: [tunnel], on: UnderlayFit(attached("192.168.8.20/24"))).links.isEmpty)
@@ -120,7 +121,7 @@ import Testing
     let state = DesiredState(of: [tunnel], on: inside)
     #expect(state.links.isEmpty && state.rules.isEmpty)
     #expect(
-      state.refusals == [
+      state.refusals.mapValues(\.description) == [
         "corp": "this machine is attached to 10.77.3.0/24, which the tunnel includes in 10.77.0.0/16, and on-overlap is refuse"
       ])
     #expect(FirewallTable(of: [tunnel], on: inside)?.guards.count == 1)

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxIO
+import ProviderGroups
 import Testing
 
 /// Where the lab and the programs are, and whether a lab can be built here.
@@ -43,6 +44,10 @@ enum Lab {
 }
 
 extension Trait where Self == ConditionTrait {
+  static var marksSockets: Self {
+    .enabled(if: ProviderGroups.absence() == nil, Comment(rawValue: ProviderGroups.absence() ?? "sockets can be marked"))
+  }
+
   static var needsLab: Self { .enabled(if: Lab.refusal == nil, Comment(rawValue: Lab.refusal ?? "a lab can be built")) }
 }
 

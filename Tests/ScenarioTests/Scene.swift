@@ -1,6 +1,7 @@
 import Glibc
 import LinuxIO
 import NetworkTypes
+import ProviderGroups
 import Testing
 
 /// A laptop in a lab of its own (`examples/walk/lab`), with policies, and an agent where a script starts one.
@@ -39,7 +40,11 @@ final class Scene {
   }
 
   deinit {
+    // The groups of an agent that was not stopped: they have the number of the box's network namespace.
+    var status = stat()
+    let namespace = stat("/proc/\(process)/ns/net", &status) == 0 ? status.st_ino : 0
     pclose(box)
+    removeGroups("roamward-\(namespace)")
     // What is left is files alone; their names are ours.
     _ = popen("exec rm -rf '\(folder)'", "re").map { pclose($0) }
   }
@@ -81,6 +86,14 @@ final class Scene {
   func write(_ name: String, _ text: String) throws {
     try TextFile.replace("\(folder)/\(name)", with: Array(text.utf8), mode: 0o644)
   }
+}
+
+/// Removes the control groups of this name below our own, once the processes in them have ended.
+private func removeGroups(_ name: String) {
+  guard let own = controlGroup(of: getpid()), let parent = try? OpenControlGroup.root().descendant(own), let left = try? parent.child(name)
+  else { return }
+  for _ in 0..<100 where left.isPopulated { usleep(20_000) }
+  try? parent.removeChild(name)
 }
 
 /// popen(3) with no signal blocked: the threads of tests block most, and what is started would inherit that.

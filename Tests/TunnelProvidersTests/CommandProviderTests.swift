@@ -1,6 +1,7 @@
 import Glibc
 import LinuxIO
 import NetworkTypes
+import ProviderGroups
 import RoamwardCore
 import SystemdIO
 import SystemdTestSupport
@@ -33,6 +34,38 @@ struct CommandProviderTests {
     ] {
       let failure = #expect(throws: ProviderError.self) { try run(action, configuration).get() }
       #expect(failure?.message == "\(action): /bin/sh ended with status 1: ROAMWARD_ACTION=\(action) / ROAMWARD_TUNNEL=work")
+    }
+  }
+
+  @Test(
+    "up and down run in the tunnel's control group, status does not, and down ends what up has left there",
+    .enabled(if: canMakeNamespaces && ProviderGroups.absence() == nil, "marking sockets needs root and CONFIG_CGROUP_BPF"))
+  func group() throws {
+    try inNamespaces {
+      let groups = ProviderGroups(note: nil)
+      defer {
+        groups.tunnels.forEach(groups.end)
+        #expect(groups.removeUnused())
+      }
+      func run(_ action: CommandProvider.Action, _ line: String) throws -> String? {
+        let program = ["sh", "-c", "grep ^0:: /proc/self/cgroup; \(line)"]
+        let settings = configuration(up: program, down: program, status: program)
+        let result: Result<Void, ProviderError> = try onLoop { loop, done in
+          let provider = CommandProvider(on: loop, groups: groups)
+          provider.run(action, tunnel: "work", settings, then: done)
+          return provider
+        }
+        if case .failure(let error) = result { return error.message }
+        return nil
+      }
+      #expect(
+        try run(.up, "setsid sleep 600 & setsid sh -c 'trap \"\" TERM; sleep 601; sleep 602' & exit 1")?.hasSuffix("/tunnel-work") == true)
+      let group = try #require(groups.existingGroup(of: "work"))
+      #expect(group.isPopulated)
+      #expect(try run(.status, "exit 1")?.contains("tunnel-work") == false)
+      #expect(group.isPopulated)
+      #expect(try run(.down, "exit 1")?.hasSuffix("/tunnel-work") == true)
+      #expect(!group.isPopulated && groups.tunnels == [])
     }
   }
 

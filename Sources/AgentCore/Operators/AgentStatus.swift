@@ -64,6 +64,7 @@ extension Agent {
       notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     report.cipher = device?.cipher
+    report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
     report.lookup = supervisor.lookup.latest.map { .init($0) }
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds
@@ -95,6 +96,12 @@ extension Agent {
     report.refused = state.desiredState.refusedDomains.map(\.text)
     report.lookup = choice.lookup
     return report
+  }
+}
+
+extension StatusReport.Usage {
+  fileprivate init(_ usage: ProgramUsage) {
+    self.init(processes: usage.processes, memoryBytes: usage.memory, processorMilliseconds: usage.processorTime.milliseconds)
   }
 }
 

@@ -139,11 +139,18 @@ package struct CommandPlatform {
   package var end: (String) -> Void
   /// Kills the program now, with all its child processes.
   package var cut: (String) -> Void
+  /// Keeps the control group ready in which programs are started, or removes it; called at each change of the policies.
+  package var keepGroup: (Bool) -> Void
+  /// What a tunnel's programs use now; `nil`: none runs, or it is not known.
+  package var usage: (String) -> ProgramUsage?
 
   package init(
     run: @escaping (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void,
-    end: @escaping (String) -> Void, cut: @escaping (String) -> Void
+    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, keepGroup: @escaping (Bool) -> Void = { _ in },
+    usage: @escaping (String) -> ProgramUsage? = { _ in nil }
   ) {
+    self.keepGroup = keepGroup
+    self.usage = usage
     self.run = run
     self.end = end
     self.cut = cut

@@ -44,6 +44,21 @@ package enum CommandAction: String, Hashable, Sendable {
   case up, down, status
 }
 
+/// What the programs of a tunnel use.
+package struct ProgramUsage: Hashable, Sendable {
+  package var processes: Int
+  /// Bytes.
+  package var memory: Int64
+  /// Since the tunnel's start.
+  package var processorTime: Duration
+
+  package init(processes: Int, memory: Int64, processorTime: Duration) {
+    self.processes = processes
+    self.memory = memory
+    self.processorTime = processorTime
+  }
+}
+
 /// The result of a tunnel's program.
 package enum CommandOutcome: Hashable, Sendable {
   case succeeded

@@ -83,7 +83,8 @@ extension AgentState {
 
   var underlayFit: UnderlayFit {
     UnderlayFit(
-      seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice)
+      seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice,
+      providers: seen.state?.providers ?? .unexamined)
   }
 
   /// The method by which name servers are set on this host now.

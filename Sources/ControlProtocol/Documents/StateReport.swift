@@ -89,7 +89,7 @@ extension StateReport {
 
       var values: [String]? {
         switch self {
-        case .kind: ["link", "address", "route", "rule", "firewall", "resolver", "file", "process"]
+        case .kind: ["link", "address", "route", "rule", "firewall", "resolver", "file", "process", "control-group"]
         default: nil
         }
       }

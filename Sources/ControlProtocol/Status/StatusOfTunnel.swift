@@ -54,6 +54,8 @@ extension StatusReport {
     package var peerSilenceMilliseconds: Int64?
     /// The look-up that started it, and keeps it up until it is idle.
     package var lookup: Lookup?
+    /// What its programs use.
+    package var usage: Usage?
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
@@ -113,7 +115,7 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
-      case lookup
+      case lookup, usage
 
       var about: String {
         switch self {
@@ -148,6 +150,7 @@ extension StatusReport {
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
         case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
+        case .usage: "What its programs use, by their control group; null: none runs, or there is no such group."
         }
       }
 
@@ -182,6 +185,33 @@ extension StatusReport {
         case .name: "The name."
         case .user: "The user ID of the program that asked; null: another host, a container, or a program that is gone."
         case .controlGroup: "The control group of the program that asked; null: not known."
+        }
+      }
+    }
+  }
+
+  /// What the programs of a tunnel use.
+  package struct Usage: Hashable, Sendable, Codable {
+    package var processes: Int
+    package var memoryBytes: Int64
+    package var processorMilliseconds: Int64
+
+    package init(processes: Int, memoryBytes: Int64, processorMilliseconds: Int64) {
+      self.processes = processes
+      self.memoryBytes = memoryBytes
+      self.processorMilliseconds = processorMilliseconds
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case processes
+      case memoryBytes = "memory-bytes"
+      case processorMilliseconds = "processor-ms"
+
+      var about: String {
+        switch self {
+        case .processes: "The number of processes."
+        case .memoryBytes: "Memory of the control group; without its memory controller the sum of the resident sizes."
+        case .processorMilliseconds: "Processor time since the tunnel's start, also of processes that have ended."
         }
       }
     }

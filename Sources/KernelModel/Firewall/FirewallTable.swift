@@ -45,6 +45,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var gateways: [IPAddress] = []
   /// Whether the kernel's WireGuard runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner packets.
   package var hasKernelTunnel = false
+  /// The control group of providers whose marked packets may pass, whatever user they run as; `nil`: there is none.
+  package var providers: ProviderGroup?
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
   package var capture: NameCapture?
 

@@ -27,7 +27,9 @@ extension FirewallTable {
 
   /// A digest that identifies this content. The table carries it as its comment.
   package var digest: String {
-    String(FNV1a(chains.joined(separator: "\n")).value, radix: 16)
+    var table = self
+    table.providers?.path = nil
+    return String(FNV1a(table.chains.joined(separator: "\n")).value, radix: 16)
   }
 
   private var text: String {
@@ -62,13 +64,20 @@ extension FirewallTable {
   }
 
   /// 2: packets with our mark.
-  private var ownMark: String {
-    "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) jump marked"
+  private var ownMark: String { "\(Self.markMatch) jump marked" }
+
+  private static let markMatch =
+    "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16))"
+
+  /// 2: packets of sockets that root has opened, those of the kernel's own sockets, which have no user, and those of providers, by their
+  /// control group. The kernel still attributes its WireGuard packets to the sender of the inner packet.
+  private var marked: [String] {
+    (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + (providers.map { ["\($0.match) accept"] } ?? [])
+      + ["meta skuid != 0 return", "accept"]
   }
 
-  /// 2: packets of sockets that root has opened, and those of the kernel's own sockets, which have no user. The kernel still attributes its
-  /// WireGuard packets to the sender of the inner packet.
-  private var marked: [String] { (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + ["meta skuid != 0 return", "accept"] }
+  /// 2, at the hook `postrouting`, where the kernel compares no control group: those of providers were checked at the hook `output`.
+  private var ownMarkLeaving: String { providers == nil ? ownMark : "\(Self.markMatch) accept" }
 
   /// 9: packets to gateways, also without a kill switch.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
@@ -88,7 +97,7 @@ extension FirewallTable {
   private var postrouting: [String] {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
-    let rules = ["oifname \"lo\" accept", ownMark] + fromInside + intoTunnels + toGateways("counter drop")
+    let rules = ["oifname \"lo\" accept", ownMarkLeaving] + fromInside + intoTunnels + toGateways("counter drop")
     if guards.isEmpty { return rules }
     return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true)
       + refusals("counter drop")

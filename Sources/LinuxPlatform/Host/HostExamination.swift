@@ -7,6 +7,7 @@ internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
 package import PolicySource
+internal import ProviderGroups
 import RoamwardCore
 
 extension HostCondition {
@@ -50,6 +51,8 @@ extension KernelCondition {
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }
     if case .unknown(let reason) = machine.observedFirewall { nftablesAbsence = reason }
+    // Without root the answer would be that root is needed.
+    markAbsence = geteuid() == 0 ? ProviderGroups.absence() : nil
     isIPv6Disabled = text("/proc/sys/net/ipv6/conf/all/disable_ipv6") != "0\n"
     strictLinks = Folder.names(in: "/sys/class/net").filter { $0 != "lo" && checksReversePathStrictly($0) }
   }

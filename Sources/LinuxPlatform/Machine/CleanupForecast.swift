@@ -4,6 +4,7 @@ internal import Glibc
 package import KernelModel
 package import LinuxIO
 internal import NetworkTypes
+internal import ProviderGroups
 package import RoamwardCore
 internal import TunnelProviders
 
@@ -18,6 +19,12 @@ extension LinuxMachine {
     }
     for (tunnel, command) in notes.startedCommands.sorted(by: { $0.key < $1.key }) {
       lines.append("run \(command.down.joined(separator: " ")) (pending `down` of \(tunnel))")
+    }
+    if providerGroups.find().group != nil, let name = providerGroups.name {
+      for tunnel in providerGroups.tunnels where providerGroups.existingGroup(of: tunnel)?.isPopulated ?? false {
+        lines.append("kill the processes of \(escaped(tunnel)) that are left in \(escaped(name))")
+      }
+      lines += ["rmdir \(escaped(name))", "rm \(stateDirectory)/\(ProviderGroups.noteName)"]
     }
     var wanted = DesiredState()
     wanted.firewall = .asItIs

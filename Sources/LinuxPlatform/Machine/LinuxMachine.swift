@@ -8,6 +8,7 @@ internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
+package import ProviderGroups
 package import RoamwardCore
 package import SystemdIO
 package import TunnelProviders
@@ -16,6 +17,8 @@ package import TunnelProviders
 package final class LinuxMachine {
   package let resolver: HostResolver
   package let userspace: UserspaceWireGuard
+  /// The control groups of tunnels' programs.
+  package let providerGroups: ProviderGroups
   private let reader: KernelReader
   private let wifi: WiFiReader
   private let wireGuard: WireGuardKernel
@@ -41,6 +44,7 @@ package final class LinuxMachine {
   /// `settle`.
   package init(ssidFile: String?, resolvConf: String, stateDirectory: String, loop: EventLoop? = nil) throws(PlatformError) {
     self.ssidFile = ssidFile
+    providerGroups = ProviderGroups(note: "\(stateDirectory)/\(ProviderGroups.noteName)")
     do {
       self.loop = try loop ?? EventLoop()
       resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop, isAgent: loop != nil)
@@ -116,6 +120,7 @@ package final class LinuxMachine {
     state.resolver = resolver.observe(links)
     state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
     state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
+    state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
@@ -255,7 +260,7 @@ package final class LinuxMachine {
   private lazy var connections: Conntrack? = try? Conntrack()
 
   /// Opened at its first use: most machines never need it.
-  private lazy var firewall: NftablesBackend? = try? NftablesBackend()
+  private lazy var firewall: NftablesBackend? = try? openFirewall()
 
   private func observe(
     _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
@@ -276,16 +281,22 @@ package final class LinuxMachine {
   private var requiredFirewall: NftablesBackend {
     get throws(NftablesError) {
       if let firewall { return firewall }
-      let opened = try NftablesBackend()
+      let opened = try openFirewall()
       firewall = opened
       return opened
     }
   }
 
+  private func openFirewall() throws(NftablesError) -> NftablesBackend {
+    let backend = try NftablesBackend()
+    backend.providerFolder = { [providerGroups] in providerGroups.descriptor }
+    return backend
+  }
+
   /// The differences between our table and the listing of this one: missing lines and extra lines. The calling thread moves to an empty
   /// network namespace and stays there; `nil` if it may not.
   package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
-    guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? NftablesBackend(),
+    guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? openFirewall(),
       (try? scratch.replace(table)) != nil,
       let wanted = scratch.lines
     else { return nil }

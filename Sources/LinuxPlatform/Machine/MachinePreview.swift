@@ -1,7 +1,9 @@
 package import AgentCore
 internal import ControlProtocol
+internal import Glibc
 import KernelModel
 internal import NetworkTypes
+internal import ProviderGroups
 package import RoamwardCore
 
 extension PlanPreview {
@@ -32,6 +34,14 @@ extension LinuxMachine {
       facts: [], everywhere: true, wireGuardLinks: policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName), firewall: .name,
       nameCapture: .name,
       resolverLinks: bringsDNS ? Set(served) : nil)
-    return try observe(need).state
+    var observed = try observe(need).state
+    if policies.tunnels.contains(where: { $0.isEnabled && !$0.provider.isWireGuard }) {
+      observed.providers = providerGroups.find()
+      // Only root can tell.
+      if observed.providers == .unexamined, geteuid() == 0, let reason = ProviderGroups.absence() {
+        observed.providers = .unavailable(reason: reason)
+      }
+    }
+    return observed
   }
 }

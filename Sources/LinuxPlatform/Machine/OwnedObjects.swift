@@ -5,6 +5,7 @@ internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
+internal import ProviderGroups
 internal import RoamwardCore
 internal import TunnelProviders
 
@@ -12,6 +13,7 @@ internal import TunnelProviders
 package struct OwnedObject: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable {
     case link, address, route, rule, firewall, resolver, file, process
+    case controlGroup = "control-group"
   }
 
   package var kind: Kind
@@ -28,7 +30,7 @@ extension LinuxMachine {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
-    return observed.ownedObjects + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+    return observed.ownedObjects + ownedGroups + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
@@ -36,6 +38,20 @@ extension LinuxMachine {
           tunnel: (process.marks["ROAMWARD_TUNNEL"] ?? link).map { escaped($0) },
           purpose: link != nil
             ? "runs the link" : process.isRun ? "the command `\(process.marks["ROAMWARD_ACTION"] ?? "")`" : "started by the command")
+      }
+  }
+
+  /// The control groups of tunnels' programs.
+  private var ownedGroups: [OwnedObject] {
+    guard providerGroups.find().group != nil, let name = providerGroups.name else { return [] }
+    let folder = OwnedObject(
+      kind: .controlGroup, what: name, tunnel: nil, purpose: "marks the sockets of tunnels' programs, so that they stay outside")
+    return [folder]
+      + providerGroups.tunnels.compactMap { tunnel in
+        guard let group = providerGroups.existingGroup(of: tunnel) else { return nil }
+        return OwnedObject(
+          kind: .controlGroup, what: escaped(group.name), tunnel: escaped(tunnel),
+          purpose: "the tunnel's programs (\(group.processes.count))")
       }
   }
 
@@ -71,6 +87,7 @@ extension LinuxMachine {
         purpose =
           switch name {
           case "lock": "prevents a second agent"
+          case ProviderGroups.noteName: "names the control group of tunnels' programs"
           case "holds.json": "manual overrides"
           case "trial", "trial.d": "policies on trial"
           case KeptPolicies.noteName, KeptPolicies.changesName: "the last known good policies"

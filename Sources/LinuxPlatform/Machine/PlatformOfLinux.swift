@@ -6,6 +6,7 @@ import KernelModel
 import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
+internal import ProviderGroups
 import RoamwardCore
 package import SystemdIO
 internal import TunnelProviders
@@ -22,7 +23,7 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop),
+      commands: .linux(loop, machine.providerGroups),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
   }
@@ -74,15 +75,20 @@ extension NetworkPlatform {
 }
 
 extension CommandPlatform {
-  fileprivate static func linux(_ loop: EventLoop) -> CommandPlatform {
-    let commands = CommandProvider(on: loop)
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> CommandPlatform {
+    let commands = CommandProvider(on: loop, groups: groups)
     return CommandPlatform(
       run: { action, tunnel, configuration, done in
         commands.run(action.providerAction, tunnel: tunnel, configuration) { result in
           if case .failure(let error) = result { done(.failed(reason: error.description)) } else { done(.succeeded) }
         }
       },
-      end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) })
+      end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) },
+      keepGroup: { isNeeded in if isNeeded { groups.prepare() } else { groups.removeUnused() } },
+      usage: { tunnel in
+        guard let group = groups.existingGroup(of: tunnel), group.isPopulated, let usage = group.usage else { return nil }
+        return ProgramUsage(processes: group.processes.count, memory: usage.memory, processorTime: usage.processorTime)
+      })
   }
 }
 

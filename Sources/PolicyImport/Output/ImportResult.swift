@@ -29,7 +29,7 @@ extension ImportResult {
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }
       report.note(
-        "\(tunnel.name): IncludeAllNetworks has become routes that include everything; what bypasses them is not blocked; that needs the provider wireguard",
+        "\(tunnel.name): IncludeAllNetworks has become routes that include everything; what bypasses them is not blocked; for that, name the link (interface) and say include-all-networks",
         weight: .warning)
     }
     let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)

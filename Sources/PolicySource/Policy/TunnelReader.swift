@@ -13,10 +13,10 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
   let mtu = chooseMTU(draft, &reading)
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
-  if let place = draft.guarding, case .command = draft.provider {
+  if let place = draft.guarding, case .command(let command) = draft.provider, command.interface == nil {
     reading.error(
-      "a kill switch is not possible with the provider `command`: its own packets carry no mark that lets them through",
-      help: "say `kill-switch: off` and `include-all-networks: false`, or use the provider `wireguard`", at: place)
+      "a kill switch needs the tunnel's link: nothing else may carry packets while it is up", help: "add `interface:` to `command`",
+      at: place)
   }
   return draft.provider.map {
     TunnelPolicy(

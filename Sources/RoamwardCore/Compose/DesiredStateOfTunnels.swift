@@ -9,9 +9,14 @@ extension DesiredState {
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level > .nothing {
       if let refusal = tunnel.refusal(on: underlay) {
-        refusals[tunnel.policy.name] = refusal
+        refusals[tunnel.policy.name] = TunnelFailure(.overlapRefused, refusal)
         continue
       }
+      if let refusal = tunnel.markRefusal(on: underlay) {
+        refusals[tunnel.policy.name] = TunnelFailure(.markUnavailable, refusal)
+        continue
+      }
+      if let remark = tunnel.markRemark(on: underlay) { remarks.append(remark) }
       if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
       guard tunnel.level.hasRoutes else { continue }
       let (routes, notes) = tunnelRoutes(tunnel, on: underlay)

@@ -16,6 +16,7 @@ extension FirewallTable {
     attached = underlay.attachedPrefixes
     gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
+    if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.group }
     hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
@@ -47,6 +48,8 @@ extension FirewallTable.Inside {
 
 extension TunnelSetup {
   fileprivate var isOfKernel: Bool { if case .wireGuard(let device) = device { device.engine == .kernel } else { false } }
+
+  fileprivate var isOfPrograms: Bool { if case .command = policy.provider { policy.isEnabled } else { false } }
 
   fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
 }

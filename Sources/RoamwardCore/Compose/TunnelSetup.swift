@@ -86,10 +86,14 @@ package struct UnderlayFit: Hashable, Sendable {
   package var others: OtherVPNs
   /// The DNS backend of this host.
   package var resolver: ResolverChoice
+  /// Whether sockets of the tunnels' programs are marked.
+  package var providers: ProviderGroupState
 
   package init(
-    _ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs(), resolver: ResolverChoice = .file
+    _ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs(), resolver: ResolverChoice = .file,
+    providers: ProviderGroupState = .unexamined
   ) {
+    self.providers = providers
     self.isReversePathStrict = isReversePathStrict
     self.others = others
     self.resolver = resolver

@@ -28,7 +28,7 @@ package struct DesiredState: Hashable, Sendable {
   /// Consequences of the desired state that people should know, and that are no problems.
   package var remarks: [Remark] = []
   /// Tunnels that may not start on this underlay, with the reason.
-  package var refusals: [String: String] = [:]
+  package var refusals: [String: TunnelFailure] = [:]
 
   package init(
     links: [DesiredLink] = [], routes: [Route] = [], rules: [RoutingRule] = [], resolvConf: ResolvConf? = nil, notes: [Remark] = []

@@ -16,6 +16,8 @@ package struct ObservedState: Hashable, Sendable {
   package var firewall = ObservedFirewall.absent
   /// The table that redirects DNS questions to our own name server.
   package var nameCapture = ObservedFirewall.absent
+  /// The control group in which sockets of providers are marked.
+  package var providers = ProviderGroupState.unexamined
 
   package init(
     kernel: KernelState = KernelState(), wireGuard: [String: WireGuardState] = [:], resolvConf: ObservedResolvConf = .absent,

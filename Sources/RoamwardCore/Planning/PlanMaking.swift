@@ -13,7 +13,7 @@ extension Plan {
     changes.make += changes.unmake
     self.init(steps: changes.make)
     conflicts = changes.conflicts
-    obstacles = changes.obstacles.merging(desired.refusals.mapValues { TunnelFailure(.overlapRefused, $0) }) { first, _ in first }
+    obstacles = changes.obstacles.merging(desired.refusals) { first, _ in first }
   }
 }
 

@@ -20,12 +20,14 @@ package struct PlanPreview: Hashable, Sendable {
   package init(of tunnels: DesiredTunnels, from observed: ObservedState, others: OtherVPNs, portal: PortalWindow? = nil) {
     let setups = tunnels.atRest.setups
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
-    let fit = UnderlayFit(tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice)
+    let fit = UnderlayFit(
+      tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
+      providers: observed.providers)
     desired = DesiredState(of: setups, on: fit, portal: portal)
     plan = Plan(from: observed, to: desired)
     remarks =
       desired.remarks + desired.notes + others.collisions.map { Remark(.conflict, $0) }
-      + desired.refusals.sorted { $0.key < $1.key }.map { Remark(.overlapRefused, of: $0.key, "\($0.value)") }
+      + desired.refusals.sorted { $0.key < $1.key }.map { Remark($0.value.code, of: $0.key, $0.value.description) }
     claims = routeClaims(on: setups.filter { $0.level.hasRoutes }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
     resolverChoice = choice

@@ -69,6 +69,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case linkTaken = "link-taken"
   /// The machine is attached to a prefix of the tunnel, and `on-overlap` is `refuse`.
   case overlapRefused = "overlap-refused"
+  /// Sockets of the tunnel's programs cannot be marked on this machine.
+  case markUnavailable = "mark-unavailable"
 
   // MARK: Limits on what a policy asks for
 

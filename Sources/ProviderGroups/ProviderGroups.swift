@@ -1,0 +1,188 @@
+internal import Glibc
+package import KernelModel
+internal import LinuxIO
+
+/// The control groups of an agent's providers, below the agent's own:
+///
+///     /system.slice/roamwardd.service/roamward-4026531840/outside/tunnel-work
+///
+/// Their folder is named after the agent's network namespace, so that agents in several do not meet. Below it is a group for each
+/// underlay, with the program that marks sockets for it, and in that a group for each tunnel.
+package final class ProviderGroups {
+  /// The file that names the folder, for the next agent: that may run in another control group.
+  private let note: String?
+  private var folder: OpenControlGroup?
+  private var outside: OpenControlGroup?
+  private var failure: String?
+
+  /// The usual name of that file.
+  package static let noteName = "provider-groups"
+
+  /// `note`: the path of a file for the folder's name.
+  package init(note: String?) { self.note = note }
+
+  /// The group for tunnels whose underlay is the network itself; `unexamined` until one was needed.
+  package var state: ProviderGroupState {
+    if let outside { return .ready(ProviderGroup(number: outside.number, level: outside.level)) }
+    return failure.map { .unavailable(reason: $0) } ?? .unexamined
+  }
+
+  /// A descriptor of the group, for as long as this value lives.
+  package var descriptor: Int32? { outside?.folder.number }
+
+  /// Creates the groups and attaches the program, unless that is done. Without success it tries again at the next call.
+  @discardableResult
+  package func prepare() -> ProviderGroupState {
+    if outside != nil { return state }
+    do throws(ProviderGroupError) {
+      let home = try home(creating: true)
+      folder = home
+      outside = try Self.makeMarked(home)
+      failure = nil
+    } catch {
+      failure = error.description
+      removeUnused()
+    }
+    return state
+  }
+
+  /// Finds the groups of an agent, and changes nothing.
+  package func find() -> ProviderGroupState {
+    if outside == nil, let home = try? home(creating: false) {
+      folder = home
+      outside = try? home.child(Self.outsideName)
+    }
+    return state
+  }
+
+  /// Whether sockets can be marked here; loads the program for that, and changes nothing. `nil`: they can.
+  package static func absence() -> String? {
+    do throws(ProviderGroupError) {
+      _ = try root()
+      _ = try marker()
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
+  /// The group of a tunnel, which is created if it is missing.
+  package func group(of tunnel: String) throws(ProviderGroupError) -> OpenControlGroup {
+    prepare()
+    guard let outside else { throw ProviderGroupError(failure ?? "") }
+    if let group = try? outside.makeChild(Self.name(of: tunnel)) { return group }
+    // Another program has removed the empty groups: they are made again, under other numbers.
+    (folder, self.outside) = (nil, nil)
+    prepare()
+    guard let outside = self.outside else { throw ProviderGroupError(failure ?? "") }
+    do throws(SystemError) { return try outside.makeChild(Self.name(of: tunnel)) } catch { throw ProviderGroupError(error) }
+  }
+
+  /// The group of a tunnel; `nil`: there is none.
+  package func existingGroup(of tunnel: String) -> OpenControlGroup? { try? outside?.child(Self.name(of: tunnel)) }
+
+  /// The tunnels that have a group.
+  package var tunnels: [String] {
+    outside?.children.compactMap { $0.hasPrefix(Self.tunnelPrefix) ? String($0.dropFirst(Self.tunnelPrefix.count)) : nil } ?? []
+  }
+
+  /// The folder's name, from the root of the hierarchy.
+  package var name: String? { folder?.name }
+
+  /// Removes the group of a tunnel; processes in it prevent that.
+  package func remove(_ tunnel: String) { try? outside?.removeChild(Self.name(of: tunnel)) }
+
+  /// Kills everything in a tunnel's group, and removes it: waits half a second at most. For use before a loop runs.
+  package func end(_ tunnel: String) {
+    guard let group = existingGroup(of: tunnel) else { return }
+    group.kill()
+    for _ in 0..<50 where group.isPopulated { usleep(10_000) }
+    remove(tunnel)
+  }
+
+  /// Removes all groups, and the note, unless a process is left in one. Returns whether nothing is left.
+  @discardableResult
+  package func removeUnused() -> Bool {
+    if let folder {
+      guard !folder.isPopulated, let parent = try? Self.root().descendant(Folder.parent(of: folder.name)) else { return false }
+      guard (try? parent.removeChild(Self.folderName)) != nil else { return false }
+    }
+    (folder, outside) = (nil, nil)
+    if let note {
+      // That of an agent that was killed while it wrote.
+      unlink(note + TextFile.temporarySuffix)
+      if access(note, F_OK) == 0 { try? TextFile.remove(note) }
+    }
+    return true
+  }
+
+  // MARK: Places
+
+  private static let outsideName = "outside"
+  private static let tunnelPrefix = "tunnel-"
+  private static func name(of tunnel: String) -> String { tunnelPrefix + tunnel }
+
+  /// The folder's name: it has the number of the network namespace.
+  private static var folderName: String {
+    var status = stat()
+    return "roamward-\(stat("/proc/thread-self/ns/net", &status) == 0 ? UInt64(status.st_ino) : 0)"
+  }
+
+  /// The folder: the one that an earlier agent has noted, or else one below the group of this process.
+  private func home(creating: Bool) throws(ProviderGroupError) -> OpenControlGroup {
+    let root = try Self.root()
+    if let note, let text = try? TextFile.read(note, limit: 4096) {
+      let path = String(decoding: text.prefix { $0 != 10 }, as: UTF8.self)
+      if path.split(separator: "/").last.map(String.init) == Self.folderName, let found = try? root.descendant(path) { return found }
+    }
+    // The line of the version 2 hierarchy appears with its first mount.
+    guard let own = controlGroup(of: getpid()) else {
+      throw ProviderGroupError("this process is in no version 2 control group (/proc/self/cgroup)")
+    }
+    do throws(SystemError) {
+      let parent = try root.descendant(own)
+      if !creating { return try parent.child(Self.folderName) }
+      // On disk first: a crash between the two leaves a note of nothing.
+      let path = (own == "/" ? "" : own) + "/" + Self.folderName
+      if let note { try? TextFile.replace(note, with: Array("\(path)\n".utf8), mode: 0o600) }
+      return try parent.makeChild(Self.folderName)
+    } catch {
+      throw ProviderGroupError(error)
+    }
+  }
+
+  private static func root() throws(ProviderGroupError) -> OpenControlGroup {
+    do throws(SystemError) { return try OpenControlGroup.root() } catch { throw ProviderGroupError(error) }
+  }
+
+  private static func makeMarked(_ home: OpenControlGroup) throws(ProviderGroupError) -> OpenControlGroup {
+    let group: OpenControlGroup
+    do throws(SystemError) { group = try home.makeChild(outsideName) } catch { throw ProviderGroupError(error) }
+    let mark = try marker()
+    do throws(SystemError) { try mark.attach(to: group) } catch { throw ProviderGroupError(error) }
+    return group
+  }
+
+  private static func marker() throws(ProviderGroupError) -> SocketMark {
+    do throws(SystemError) { return try SocketMark(Ownership.mark) } catch { throw ProviderGroupError(error) }
+  }
+}
+
+/// The reason why sockets of providers are not marked, with the remedy.
+package struct ProviderGroupError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+
+  init(_ error: SystemError) {
+    let remedy =
+      switch error.code {
+      case EPERM, EACCES:
+        "; it needs root with CAP_BPF and CAP_NET_ADMIN (without a mounted hierarchy also CAP_SYS_ADMIN), and no lockdown of the kernel"
+      case EROFS: "; mount /sys/fs/cgroup for writing (in the unit: ReadWritePaths=)"
+      case ENOSYS, EINVAL, ENODEV: "; use a kernel with CONFIG_CGROUP_BPF and CONFIG_BPF_SYSCALL"
+      default: ""
+      }
+    description = error.description + remedy
+  }
+}
