@@ -11,7 +11,8 @@ package enum TextFile {
     guard number >= 0 else { throw .last("open \(path)") }
     let file = FileDescriptor(owning: number)
     var bytes: [UInt8] = []
-    while let part = try file.read(), !part.isEmpty {
+    // Most files are small, and freed memory is wiped: what is read at once grows with the file.
+    while let part = try file.read(atMost: bytes.count < 4096 ? 4096 : 65_536), !part.isEmpty {
       bytes += part
       if bytes.count > limit { throw SystemError(code: EFBIG, operation: "read \(path)") }
     }
