@@ -73,7 +73,7 @@ final class NameServerBackend {
   var isRunning: Bool { process != nil }
 
   func set(_ settings: NameServerSettings, then done: @escaping (String?) -> Void) {
-    if change == nil, let applied, applied.withoutProgress == settings.withoutProgress {
+    if change == nil, let applied, applied.treatsNames(as: settings) {
       send(progress: settings, since: applied)
       self.applied = settings
       return done(nil)

@@ -1,4 +1,5 @@
 internal import KernelModel
+internal import NameProtocol
 internal import NameServer
 internal import NetworkTypes
 
@@ -56,6 +57,17 @@ extension NameServerSettings {
     return (rules.configuration, rules.domains)
   }
 
+  /// Whether names are treated by both alike, apart from the states of tunnels: the process needs to know of no change.
+  func treatsNames(as other: NameServerSettings) -> Bool {
+    if withoutProgress == other.withoutProgress { return true }
+    guard listensAt == other.listensAt, place == other.place, asksNetworkInside == other.asksNetworkInside, capture == other.capture,
+      Set(allServers) == Set(other.allServers), watches.map(\.tunnel) == other.watches.map(\.tunnel)
+    else { return false }
+    let (mine, theirs) = (rules(place: 0), other.rules(place: 0))
+    return NameRules(mine.0) == NameRules(theirs.0)
+      && mine.1.elementsEqual(theirs.1) { $0.disposition == $1.disposition && $0.names == $1.names }
+  }
+
   /// Every server that it may ask.
   var allServers: [IPAddress] {
     let first = watches.flatMap(\.entries).flatMap { entry -> [IPAddress] in
@@ -69,6 +81,7 @@ extension NameServerSettings {
 private struct RuleBuilder {
   var configuration: NameServerConfiguration
   private(set) var domains: [(disposition: UInt16, names: [DomainName])] = []
+  private var known: Set<DomainName> = []
 
   init(_ configuration: NameServerConfiguration) { self.configuration = configuration }
 
@@ -79,6 +92,7 @@ private struct RuleBuilder {
   }
 
   mutating func add(_ disposition: Disposition, for names: [DomainName]) {
+    let names = names.filter { known.insert($0).inserted }
     if names.isEmpty { return }
     domains.append((UInt16(truncatingIfNeeded: configuration.dispositions.count), names))
     configuration.dispositions.append(disposition)

@@ -51,6 +51,9 @@ struct LookupScenes {
         within 5 led
         say "$(field corp state)"
         roamward monitor --json >events &
+        # A policy that is read again is an event.
+        listens() { touch $policies/corp.yaml; sleep 0.1; test -s events; }
+        within 5 listens
         say "$(answer www.example) $(answer www.public.corp.example) $(answer box.lab.example) $(field corp state)"
         say "$(answer wiki.corp.example)"
         tunnel_is corp connected

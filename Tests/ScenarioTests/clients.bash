@@ -56,6 +56,13 @@ ask_by_each() {
   for client in "${@:2}"; do cat "$scene/said-$client-$stage"; done
 }
 
+# Writes down how many milliseconds from now the tunnel is connected.
+connected_after() {
+  local began=${EPOCHREALTIME/./}
+  tunnel_is corp connected 30s >/dev/null
+  echo "$(((${EPOCHREALTIME/./} - began) / 1000))" >"$scene/connected-after"
+}
+
 # The tunnel's gateway answers by way of a line whose delay is set by `passes`.
 gateway_answers_late() {
   sed -i 's|^Endpoint.*|Endpoint = 203.0.113.80:51820|' "$policies/corp.conf"
