@@ -2,8 +2,7 @@ internal import NetworkTypes
 
 /// Sends questions to name servers, and determines which answers to accept (RFC 5452).
 ///
-/// Each attempt has a random ID and a random socket of the pool; of those that begin at the same moment a few in a row share it, because
-/// they are sent, and answered, in one system call. An answer is accepted only from the address and port that were asked, at
+/// Each attempt has a random ID and a random socket of the pool. An answer is accepted only from the address and port that were asked, at
 /// that socket, with that ID and question. Identical questions that are open are asked once. Without an answer the next server is asked
 /// after 1, 2 and 3 s. A truncated answer is asked for again over TCP.
 struct ForwardMachine: Sendable {
@@ -48,7 +47,6 @@ struct ForwardMachine: Sendable {
   private var streams: [UInt32: Int] = [:]
   private var lastStream: UInt32 = 0
   private var deadlines = DeadlineHeap()
-  private var shared = SharedSocket()
 
   init(limits: Limits = Limits(), random: @escaping @Sendable () -> UInt64) {
     self.limits = limits
@@ -64,7 +62,6 @@ struct ForwardMachine: Sendable {
     open = Array(repeating: 0, count: groups.count)
     self.groups = groups
     self.pools = pools
-    shared.forget()
   }
 
   /// Gives up open questions with their clients, because servers or tunnels have changed.
@@ -143,7 +140,7 @@ extension ForwardMachine {
   private mutating func send(_ slot: Int, at now: Moment, _ out: inout Outbox, _ counters: inout NameServerCounters) {
     guard let query = slots[slot] else { return }
     let end = query.started + time(of: query.purpose)
-    guard query.sent < ForwardedQuery.mostAttempts, query.stream == nil, let (attempt, place) = newAttempt(of: query, at: now) else {
+    guard query.sent < ForwardedQuery.mostAttempts, query.stream == nil, let (attempt, place) = newAttempt(of: query) else {
       return deadlines.set(end, for: slot)
     }
     deadlines.set(min(now + limits.retry, end), for: slot)
@@ -158,9 +155,8 @@ extension ForwardMachine {
   }
 
   /// The next server that a socket leads to, with a random socket and an ID that no open question has there.
-  private mutating func newAttempt(of query: ForwardedQuery, at now: Moment) -> (ForwardedQuery.Attempt, server: Int)? {
-    let number = groups[query.purpose.group].pool
-    guard let pool = pools[number] else { return nil }
+  private func newAttempt(of query: ForwardedQuery) -> (ForwardedQuery.Attempt, server: Int)? {
+    guard let pool = pools[groups[query.purpose.group].pool] else { return nil }
     let servers = servers(of: query.purpose)
     for i in 0..<servers.count {
       let place = (query.nextServer + i) % servers.count
@@ -169,11 +165,9 @@ extension ForwardMachine {
       guard !sockets.isEmpty else { continue }
       for _ in 0..<16 {
         let value = random()
-        let drawn = sockets[Int(truncatingIfNeeded: ((value >> 16 & 0xffff_ffff) * UInt64(sockets.count)) >> 32)]
-        let socket = shared.socket(of: number, server.address.family, at: now, orElse: drawn)
+        let socket = sockets[Int(truncatingIfNeeded: ((value >> 16 & 0xffff_ffff) * UInt64(sockets.count)) >> 32)]
         let attempt = ForwardedQuery.Attempt(socket: socket, id: UInt16(truncatingIfNeeded: value), server: server)
         if attempts[Self.place(attempt)] == nil { return (attempt, place) }
-        shared.forget()
       }
     }
     return nil
