@@ -7,7 +7,6 @@ package import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
-internal import PolicySource
 package import ProviderGroups
 package import RoamwardCore
 package import SystemdIO
@@ -393,14 +392,5 @@ extension Step {
     // Steps of resolver programs take another path; the applier refuses them.
     case .kernelInBatches, .kernel, .resolverProgram: false
     }
-  }
-}
-
-/// A missing file means no network; a file that cannot be read means unknown.
-private func ssidFact(_ path: String) -> Fact<SSID?> {
-  do throws(SystemError) {
-    return parseSSIDFact(try TextFile.read(path, limit: 4096))
-  } catch {
-    return error.code == ENOENT ? .known(nil) : .unknown(reason: "SSID file: \(error)")
   }
 }
