@@ -135,7 +135,7 @@ let package = Package(
     pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
 
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
+    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
@@ -210,18 +210,18 @@ let package = Package(
     rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: small),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl"],
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl", "ProviderProtocol", "CLinux"],
       optimized: small),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: small),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"], optimized: small),
     rim(
       "LinuxPlatform",
       uses: [
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
         "KeyMemory",
-        "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders",
+        "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: small),
     rim(
       "AgentDaemon",
@@ -261,7 +261,7 @@ let package = Package(
     .executableTarget(name: "roamward-names", dependencies: ["NameWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "NetworkTypes", "PolicySource", "KernelModel", "RoamwardCore"]),
+    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),

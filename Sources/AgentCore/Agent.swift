@@ -63,6 +63,7 @@ package final class Agent {
   /// Runs `down` for each command that a killed agent started, before anything else starts.
   private func endLeftoverCommands(then done: @escaping () -> Void) {
     let commands = platform.recoveryLog.startedCommands().sorted { $0.key < $1.key }
+    platform.installed.endLeftovers(Set(commands.map(\.key)))
     var open = commands.count
     if open == 0 { return done() }
     for (tunnel, command) in commands {
@@ -230,7 +231,7 @@ package final class Agent {
     }
     cutShort(at: now)
     // Neither a handshake nor the clock produces an event.
-    let isAwaiting = state.tunnels.ordered.contains(where: \.machine.state.isAwaitingAnswer)
+    let isAwaiting = state.tunnels.ordered.contains(where: \.isPolled)
     reconciler.change {
       if due.contains(where: { $0.reason == .retry }) { $0.schedule.retryIsDue() }
       if due.contains(where: { $0.reason == .repair }) { $0.repairs.repairIsDue() }
@@ -241,6 +242,7 @@ package final class Agent {
       reconciler.beforePass {
         for tunnel in state.tunnels.ordered {
           tunnel.askAgain()
+          tunnel.advance()
           reconciler.drive(tunnel) { $0.handle(.tick, on: $1) }
         }
       }

@@ -44,6 +44,9 @@ extension Logger {
       isLoud ? warning("firewall", metadata: metadata) : info("firewall", metadata: metadata)
     case .repair(_, _, let count): info("drift repaired", metadata: ["count": "\(count)"])
     case .snapshot: break
+    case .providerLog(_, let level, let origin, let text):
+      log(level: Level(ofProvider: level), "provider", metadata: ["origin": "\(origin)", "text": "\(text)"])
+    case .provider(_, let name, _): info("provider", metadata: ["event": "\(name)"])
     case .warning(let note): warning("attention", metadata: ["what": "\(note)"])
     }
   }
@@ -57,4 +60,17 @@ extension Logger {
 extension Logger.Metadata {
   /// Adds the name of a rule, if there is one.
   fileprivate func naming(_ rule: String?) -> Logger.Metadata { rule.map { merging(["name": "\($0)"]) { first, _ in first } } ?? self }
+}
+
+extension Logger.Level {
+  fileprivate init(ofProvider level: String) {
+    self =
+      switch level {
+      case "debug": .debug
+      case "info": .info
+      case "notice": .notice
+      case "warning": .warning
+      default: .error
+      }
+  }
 }

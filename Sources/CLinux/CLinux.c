@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -363,3 +366,25 @@ int clinux_exchange(const char *one, const char *other) { return renameat2(AT_FD
 int clinux_rename_to_new(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); }
 
 int clinux_new_network(void) { return unshare(CLONE_NEWNET); }
+
+int clinux_open_tun(const char *name) {
+  struct ifreq request;
+  memset(&request, 0, sizeof request);
+  if (strlen(name) >= sizeof request.ifr_name) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(request.ifr_name, name);
+  request.ifr_flags = IFF_TUN | IFF_NO_PI;
+  int tun = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  if (tun < 0) return -1;
+  if (ioctl(tun, TUNSETIFF, &request) == 0) return tun;
+  int code = errno;
+  close(tun);
+  errno = code;
+  return -1;
+}
+
+int clinux_keep_tun(int tun, uid_t owner) {
+  return ioctl(tun, TUNSETOWNER, (unsigned long)owner) == 0 && ioctl(tun, TUNSETPERSIST, 1UL) == 0 ? 0 : -1;
+}

@@ -1,4 +1,5 @@
 internal import Glibc
+import LinuxIO
 package import KernelModel
 package import NetworkTypes
 import Wire
@@ -50,6 +51,7 @@ package struct KernelApplier: Sendable {
   private func apply(alone step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
     switch step {
     case .addWireGuardLink(let name, .kernel): return try addLink(name, kind: "wireguard", step, &links)
+    case .addTUNLink(let name, let user): return try addTUNLink(name, user: user, step, &links)
     case .addDummyLink(let name): return try addLink(name, kind: "dummy", step, &links)
     case .configureWireGuard(let name, let device) where device.engine == .kernel:
       return try wireGuard.configure(link: name, device) ? .done : .alreadySo
@@ -79,6 +81,24 @@ package struct KernelApplier: Sendable {
       guard error.code == EEXIST, let link = try links.link(named: name, socket) else { throw error }
       if link.kind == kind, Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
       throw NetlinkError(code: EEXIST, what: error.what, kernelText: "a link of this name is there and is not ours")
+    }
+  }
+
+  /// Adds a TUN device that stays without a program; netlink cannot make one.
+  private func addTUNLink(
+    _ name: String, user: String, _ step: Step, _ links: inout LinkTable
+  ) throws(NetlinkError) -> StepResult.Outcome {
+    links.forget()
+    if let link = try links.link(named: name, socket) {
+      if link.kind == "tun", Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
+      throw NetlinkError(code: EEXIST, what: step.description, kernelText: "a link of this name is there and is not ours")
+    }
+    links.forget()
+    do throws(SystemError) {
+      try TUNDevice.make(name, user: user)
+      return .done
+    } catch {
+      throw NetlinkError(code: error.code, what: step.description, kernelText: error.operation)
     }
   }
 

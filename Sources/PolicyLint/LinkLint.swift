@@ -9,6 +9,9 @@ func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFindin
     let name = TunnelSetup.linkName(forTunnel: tunnel.name)
     return takenName(name, of: tunnel, help: "call the tunnel something else; its link is named after it")
       + peers(of: tunnel, provider, ownAddresses: ownAddresses)
+  case .installed:
+    return takenName(
+      TunnelSetup.linkName(forTunnel: tunnel.name), of: tunnel, help: "call the tunnel something else; its link is named after it")
   case .command(let command):
     return (command.interface.map { takenName($0, of: tunnel, help: "name the link that `up` makes") } ?? [])
       + unmarkedService(command, of: tunnel)

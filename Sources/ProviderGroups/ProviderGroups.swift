@@ -47,6 +47,7 @@ package final class ProviderGroups {
   }
 
   /// Finds the groups of an agent, and changes nothing.
+  @discardableResult
   package func find() -> ProviderGroupState {
     if outside == nil, let home = try? home(creating: false) {
       folder = home

@@ -50,6 +50,9 @@ package struct SimulatedState {
       }
       nextIndex += 1
       observed.wireGuard[name] = WireGuardState(engine: engine)
+    case .addTUNLink(let name, _):
+      if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "tun", mtu: 1500)) }
+      nextIndex += 1
     case .addDummyLink(let name):
       if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "dummy", mtu: 1500)) }
       nextIndex += 1

@@ -2,6 +2,7 @@ package import ControlProtocol
 internal import KernelModel
 package import NetworkTypes
 internal import PolicySource
+internal import ProviderProtocol
 internal import RoamwardCore
 
 extension Agent {
@@ -62,6 +63,7 @@ extension Agent {
       sentBytes: device.map { Int64(clamping: $0.peers.reduce(0) { $0 &+ $1.sentBytes }) },
       failure: supervisor.machine.failure?.description, failureCode: supervisor.machine.failure?.code,
       notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
+        + (supervisor.installed?.refused ?? []).map { RemarkReport(.unsupported, of: policy.name, $0.text) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }

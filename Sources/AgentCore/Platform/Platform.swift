@@ -12,19 +12,21 @@ package struct Platform {
   package var machine: MachinePlatform
   package var network: NetworkPlatform
   package var commands: CommandPlatform
+  package var installed: InstalledPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
   /// Records what the kill switch blocks, for people who log in and for `status` without an agent; `nil`: nothing.
   package var recordBlocking: (FirewallStatus?) -> Void
 
   package init(
-    clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform, policies: PolicyPlatform,
-    recoveryLog: RecoveryLog, recordBlocking: @escaping (FirewallStatus?) -> Void
+    clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
+    installed: InstalledPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog, recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
     self.clock = clock
     self.machine = machine
     self.network = network
     self.commands = commands
+    self.installed = installed
     self.policies = policies
     self.recoveryLog = recoveryLog
     self.recordBlocking = recordBlocking

@@ -57,7 +57,7 @@ struct Agenda {
 extension AgentState {
   /// All pending deadlines, as of now.
   mutating func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Timestamp) -> [Deadline] {
-    let awaiting = tunnels.ordered.filter(\.machine.state.isAwaitingAnswer)
+    let awaiting = tunnels.ordered.filter(\.isPolled)
     agenda.polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
     let moments: [(WakeReason, Moment?)] =
       schedule.deadlines + repairs.deadlines(at: now) + [
@@ -71,7 +71,7 @@ extension AgentState {
       + tunnels.ordered.flatMap { tunnel in
         [
           (WakeReason.tunnel, tunnel.machine.nextDeadline), (.nameServers, tunnel.nextQuestion), (.sample, tunnel.nextSample),
-          (.firstPacket, tunnel.packets.nextWatch),
+          (.firstPacket, tunnel.packets.nextWatch), (.tunnel, tunnel.driverDeadline),
         ]
         .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
       }

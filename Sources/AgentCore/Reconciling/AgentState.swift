@@ -130,7 +130,7 @@ extension AgentState {
 
   /// Links whose name servers the agent sets; `nil` if no tunnel has name servers: no resolver is queried.
   var resolverLinks: Set<String>? {
-    let brings = set.tunnels.contains { $0.bringsServers || $0.mayWatch } || tunnels.ordered.contains { $0.policy.bringsServers }
+    let brings = set.tunnels.contains { $0.bringsServers || $0.mayWatch } || tunnels.ordered.contains { $0.policyInForce.bringsServers }
     // Settings that are not yet removed still need the query.
     let isLeft =
       inProgress.resolver != nil || seen.state.map { $0.resolver.nameServer != .absent } ?? false

@@ -4,6 +4,13 @@ import NetworkTypes
 import RoamwardCore
 
 extension Event.Kind {
+  static func provider(_ tunnel: String, _ news: ProviderNews) -> Event.Kind {
+    switch news {
+    case .log(let level, let origin, let text): .providerLog(tunnel: tunnel, level: level, origin: origin, text: text)
+    case .event(let name, let data): .provider(tunnel: tunnel, name: name, data)
+    }
+  }
+
   /// The event that reports the machine's present network.
   static func network(of snapshot: NetworkSnapshot) -> Event.Kind {
     let primary = snapshot.primaryLink

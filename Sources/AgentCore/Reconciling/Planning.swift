@@ -92,7 +92,7 @@ extension AgentState {
     case .applying, .arming(_, _, hasLink: true): break
     default: return false
     }
-    return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policy.bringsServers
+    return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policyInForce.bringsServers
   }
 
   /// Whether nothing of ours is left, so that the agent may end. Settings that a resolver program does not revert are reported, and awaited

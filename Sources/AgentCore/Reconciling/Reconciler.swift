@@ -23,7 +23,12 @@ final class Reconciler {
     state = AgentState(tunnels: TunnelSet(platform), controlGroup: platform.machine.controlGroup)
     prober = Prober(platform, check: check)
     runner = StepRunner(platform: platform)
-    state.tunnels.changed = { [weak self] in self?.lookAgain() }
+    state.tunnels.surroundings = TunnelSurroundings(
+      changed: { [weak self] in self?.lookAgain() }, publish: { [announcer] in announcer.publish(.provider($0, $1)) },
+      cause: { [weak self] tunnel in
+        guard let self else { return .stopping }
+        return state.reason(for: tunnel, at: now, wallClock: wallClock).code
+      })
     // A probe's answer waits while the network settles.
     prober.whenAnswered = { [weak self] in if let self, state.schedule.settleUntil == nil { pass() } }
   }

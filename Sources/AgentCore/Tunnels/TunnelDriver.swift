@@ -44,6 +44,16 @@ protocol TunnelDriver: AnyObject {
   func askAgain()
   /// Whether the kernel's state of the device shows an answer of the peer.
   func isAnswered(by state: WireGuardState?) -> Bool
+  /// Whether only a read of the device shows the awaited answer.
+  var isPolled: Bool { get }
+  /// The moment at which it has something to do by itself (`advance`); `nil`: never.
+  var nextDeadline: Moment? { get }
+  /// Does what is due.
+  func advance()
+  /// The kernel and the DNS backend have everything that the tunnel's level requires.
+  func applied()
+  /// The settings that the provider has brought, beside those of the policy.
+  var brought: BroughtSettings { get }
   /// Ends everything started.
   func release()
   /// Kills what runs, and begins nothing else: the time for `release` is over.
@@ -52,6 +62,11 @@ protocol TunnelDriver: AnyObject {
 
 extension TunnelDriver {
   func cutShort() {}
+  var isPolled: Bool { true }
+  var nextDeadline: Moment? { nil }
+  func advance() {}
+  func applied() {}
+  var brought: BroughtSettings { BroughtSettings() }
   func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
   func rearm(on underlay: LinkFacts?) {}
   func packetsCame(on underlay: LinkFacts?) {}
@@ -67,14 +82,16 @@ extension TunnelDriver {
 }
 
 extension ProviderConfiguration {
-  func driver(
-    of tunnel: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void, changed: @escaping () -> Void
-  ) -> any TunnelDriver {
+  func driver(of policy: @escaping () -> TunnelPolicy, named tunnel: String, platform: Platform, outlets: DriverOutlets) -> any TunnelDriver {
     switch self {
     case .wireGuard(let provider):
       WireGuardDriver(
-        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, report: report, changed: changed)
-    case .command(let command): CommandDriver(command, tunnel: tunnel, platform: platform, report: report, changed: changed)
+        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, report: outlets.report,
+        changed: outlets.changed)
+    case .command(let command):
+      CommandDriver(command, tunnel: tunnel, platform: platform, report: outlets.report, changed: outlets.changed)
+    case .installed(let provider):
+      InstalledDriver(provider, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     }
   }
 

@@ -8,8 +8,7 @@ final class TunnelSet {
   private var byName: [String: TunnelSupervisor] = [:]
   /// The last device of each tunnel.
   private var devices: [String: DeviceIdentity] = [:]
-  /// Called when a source outside the agent has moved a tunnel: a pass is due.
-  var changed: () -> Void = {}
+  var surroundings = TunnelSurroundings()
 
   init(_ platform: Platform) { self.platform = platform }
 
@@ -28,7 +27,7 @@ final class TunnelSet {
       if let existing = byName[policy.name] {
         existing.update(policy)
       } else {
-        byName[policy.name] = TunnelSupervisor(policy: policy, platform: platform) { [weak self] in self?.changed() }
+        byName[policy.name] = TunnelSupervisor(policy: policy, platform: platform, surroundings: surroundings)
       }
     }
   }

@@ -7,12 +7,12 @@ final class TunnelSupervisor {
   private(set) var policy: TunnelPolicy
   /// The tunnel's slot in the tables, unless it is down.
   private(set) var slot: UInt32
-  private(set) var machine = TunnelMachine()
+  private(set) var machine: TunnelMachine
   /// The time at which the state, as people see it, was entered.
   private(set) var stateSince: Timestamp
   private var connectedSince: Timestamp
   private let platform: Platform
-  private let changed: () -> Void
+  private let surroundings: TunnelSurroundings
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
   /// Present while it is connected and its device shows whether the peer answers.
@@ -30,12 +30,12 @@ final class TunnelSupervisor {
   /// The intent for the tunnel while it goes down only to be replaced: one left as it is (`ignore`) comes up again.
   private var comeBack: Intent?
 
-  /// `changed` is called when a source outside the agent has moved the machine: a pass is due.
-  init(policy: TunnelPolicy, platform: Platform, changed: @escaping () -> Void) {
+  init(policy: TunnelPolicy, platform: Platform, surroundings: TunnelSurroundings) {
     self.policy = policy
+    self.surroundings = surroundings
+    machine = policy.provider.machine
     slot = TunnelSetup.slots(for: policy.precedence).lowerBound
     self.platform = platform
-    self.changed = changed
     stateSince = platform.clock.wallClock()
     connectedSince = stateSince
     makeDriver()
@@ -57,12 +57,26 @@ final class TunnelSupervisor {
   var setup: TunnelSetup {
     let device = driver?.device(whileAwaiting: machine.state.isAwaitingAnswer)
     var setup = TunnelSetup(
-      policy: policy, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
+      policy: policyInForce, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
     setup.progress = machine.state.progress
     return setup
   }
+
+  /// The policy with the settings that the provider has brought.
+  var policyInForce: TunnelPolicy { driver.map { policy.with($0.brought) } ?? policy }
+
+  /// The provider as a program of its own; `nil`: it is another kind of tunnel.
+  var installed: InstalledDriver? { driver as? InstalledDriver }
+
+  /// Whether its answer is awaited, and only a read of its device shows it.
+  var isPolled: Bool { machine.state.isAwaitingAnswer && driver?.isPolled == true }
+
+  /// When its driver has something to do by itself.
+  var driverDeadline: Moment? { driver?.nextDeadline }
+
+  func advance() { driver?.advance() }
 
   /// Whether its peers need new sessions.
   var wantsNewSessions: Bool { driver?.wantsNewSessions ?? false }
@@ -130,6 +144,7 @@ final class TunnelSupervisor {
     let event = isIdleInstead(of: event) ? .idle : event
     let effects = machine.handle(lookup.turn(event, in: machine.state, at: platform.clock.now()), at: platform.clock.now())
     noteTime(before)
+    if event == .applied { driver?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
     if machine.state != before { liveness = nil }
     if !endsWhenIdle { (idle, linkIdle) = (nil, nil) }
@@ -251,6 +266,8 @@ final class TunnelSupervisor {
   func loseDevice(on underlay: LinkFacts?) {
     if case .command(let command) = policy.provider, command.status.isEmpty {
       handle(.failed(TunnelFailure(.linkGone, "its link \(command.interface ?? "") is gone")), on: underlay)
+    } else if case .installed = policy.provider {
+      handle(.failed(TunnelFailure(.linkGone, "its link \(linkName ?? "") is gone: another program removed it")), on: underlay)
     } else {
       handle(.deviceGone, on: underlay)
     }
@@ -275,17 +292,47 @@ final class TunnelSupervisor {
     policy = next
     successor = nil
     // Failures and waits were those of the previous tunnel.
-    machine = TunnelMachine()
+    machine = policy.provider.machine
     makeDriver()
   }
 
   private func makeDriver() {
-    driver = policy.provider.driver(
-      of: policy.name, platform: platform,
+    let outlets = DriverOutlets(
       report: { [weak self] event in
         guard let self else { return }
         handle(event, on: underlay)
-      }, changed: changed)
+      }, changed: surroundings.changed,
+      publish: { [weak self] news in
+        guard let self else { return }
+        surroundings.publish(policy.name, news)
+      },
+      cause: { [weak self] in self.map { $0.cause } ?? .stopping })
+    driver = policy.provider.driver(
+      of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
+  }
+
+  /// Why it leaves its state: what failed, or the reason of rules and people.
+  private var cause: ReasonCode {
+    if case .backingOff = machine.state, let failure = machine.failure { return failure.code }
+    return successor == nil ? surroundings.cause(self) : .policyLoaded
+  }
+}
+
+/// What all tunnels have of the agent.
+struct TunnelSurroundings {
+  /// A source outside the agent has moved a tunnel: a pass is due.
+  var changed: () -> Void = {}
+  /// A tunnel's provider tells something.
+  var publish: (String, ProviderNews) -> Void = { _, _ in }
+  /// The reason of rules and people for a tunnel's state.
+  var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
+}
+
+extension ProviderConfiguration {
+  /// The machine of a tunnel that is down. A provider's own time limits come before those of the machine.
+  fileprivate var machine: TunnelMachine {
+    guard case .installed = self else { return TunnelMachine() }
+    return TunnelMachine(timing: .init(connect: .seconds(90), reassert: .seconds(120), silence: .seconds(120)))
   }
 }
 

@@ -117,4 +117,11 @@ int clinux_rename_to_new(const char *from, const char *to);
 /// unshare(2): moves the calling thread to a new, empty network namespace. 0, or -1 with errno.
 int clinux_new_network(void);
 
+/// Attaches to the TUN device of this name, which is made if it is missing (IFF_NO_PI). A descriptor, non-blocking and close-on-exec, or
+/// -1 with errno.
+int clinux_open_tun(const char *name);
+
+/// Keeps an attached TUN device when the last program leaves it, for root and this user alone. 0, or -1 with errno.
+int clinux_keep_tun(int tun, uid_t owner);
+
 #endif

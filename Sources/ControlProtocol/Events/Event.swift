@@ -27,6 +27,10 @@ package struct Event: Hashable, Sendable {
     case repair(tunnel: String?, reason: ReasonCode, count: Int)
     /// A note for people; sent once, while it lasts.
     case warning(Remark)
+    /// A line of the log of a tunnel's provider.
+    case providerLog(tunnel: String, level: String, origin: String, text: String)
+    /// An event of a tunnel's provider, in its own terms.
+    case provider(tunnel: String, name: String, JSON)
     /// The observed network, in the form of a snapshot file.
     case snapshot(JSON)
   }
@@ -55,7 +59,7 @@ extension Event.Kind {
     case .policy(_, let errors, _): errors == 0 ? .policyLoaded : .policyRefused
     case .firewall(let status): status.code
     case .warning(let note): note.code
-    case .snapshot: nil
+    case .snapshot, .providerLog, .provider: nil
     }
   }
 
@@ -63,7 +67,7 @@ extension Event.Kind {
   package var tunnel: String? {
     switch self {
     case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .override(let tunnel, _, _),
-      .timer(let tunnel, _, _, _):
+      .timer(let tunnel, _, _, _), .providerLog(let tunnel, _, _, _), .provider(let tunnel, _, _):
       tunnel
     case .repair(let tunnel, _, _): tunnel
     case .lookup(let lookup): lookup.tunnel
@@ -93,6 +97,9 @@ extension Event.Kind {
     case .repair(let tunnel, _, let count): RepairEvent(tunnel: tunnel, count: count)
     case .warning(let note): WarningEvent(tunnel: note.tunnel, message: note.description)
     case .snapshot(let network): SnapshotEvent(network: network)
+    case .providerLog(let tunnel, let level, let origin, let text):
+      ProviderLogEvent(tunnel: tunnel, level: level, origin: origin, text: text)
+    case .provider(let tunnel, let name, let data): ProviderEvent(tunnel: tunnel, name: name, data: data)
     }
   }
 }

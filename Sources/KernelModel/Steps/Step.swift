@@ -4,6 +4,8 @@ package import NetworkTypes
 package enum Step: Hashable, Sendable {
   /// Makes a WireGuard device: in the kernel, or by starting the userspace engine.
   case addWireGuardLink(String, WireGuardEngine)
+  /// Makes a TUN device, to which only root and this user may attach a program.
+  case addTUNLink(String, user: String)
   /// Makes a dummy link, for refused names.
   case addDummyLink(String)
   /// Marks the link as ours, with the tunnel's name.
@@ -92,6 +94,10 @@ extension Step {
         .links, engine == .kernel ? .kernel : .userspaceEngine, link: link, device: link,
         words: engine == .kernel ? "ip link add dev \(link) type wireguard" : "roamward-wireguard \(link)",
         undo: .deleteLink(link, engine), object: "link \(link) (\(engine == .kernel ? "wireguard" : "wireguard in user space"))")
+    case .addTUNLink(let link, let user):
+      return declared(
+        .links, .kernel, link: link, device: link, words: "ip tuntap add dev \(link) mode tun user \(user)",
+        undo: .deleteLink(link, .kernel), object: "link \(link) (tun of \(user))")
     case .addDummyLink(let link):
       return declared(
         .links, .kernel, link: link, device: link, words: "ip link add dev \(link) type dummy",

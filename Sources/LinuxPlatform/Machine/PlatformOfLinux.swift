@@ -7,6 +7,7 @@ import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 internal import ProviderGroups
+internal import ProviderProtocol
 import RoamwardCore
 package import SystemdIO
 internal import TunnelProviders
@@ -23,7 +24,7 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
   }
@@ -88,6 +89,39 @@ extension CommandPlatform {
       usage: { tunnel in
         guard let group = groups.existingGroup(of: tunnel), group.isPopulated, let usage = group.usage else { return nil }
         return ProgramUsage(processes: group.processes.count, memory: usage.memory, processorTime: usage.processorTime)
+      })
+  }
+}
+
+extension InstalledPlatform {
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> InstalledPlatform {
+    let providers = InstalledProviders(on: loop, groups: groups)
+    return InstalledPlatform(
+      start: { tunnel, configuration, events throws(PlatformError) in
+        do throws(ProviderError) {
+          try providers.start(tunnel, configuration) { event in
+            switch event {
+            case .message(let bytes, let hasDescriptor): events(.message(bytes, hasDescriptor: hasDescriptor))
+            case .closed: events(.closed)
+            case .ended: events(.ended)
+            }
+          }
+        } catch {
+          throw PlatformError(error.description)
+        }
+      },
+      send: { providers.send($0, $1, $2) },
+      openDevice: { tunnel, id, link throws(PlatformError) in
+        do throws(ProviderError) { return try providers.openDevice(tunnel, id, link: link) } catch {
+          throw PlatformError(error.description)
+        }
+      },
+      openSocket: { tunnel, id, transport, remote, done in
+        providers.openSocket(tunnel, id, transport, remote) { error in done(error.map { PlatformError($0.description) }) }
+      }, end: { providers.end($0) }, cut: { providers.cut($0) },
+      endLeftovers: { commands in
+        groups.find()
+        providers.endLeftovers(except: commands)
       })
   }
 }

@@ -65,6 +65,41 @@ struct Surroundings: Sendable {
     return configuration.map { WireGuardProviderConfiguration(path: path, configuration: $0) }
   }
 
+  /// The manifest of an installed provider, by its name or its path, and its problems.
+  mutating func manifest(named name: String) throws(FileFailure) -> (manifest: ProviderManifest?, diagnostics: [Diagnostic]) {
+    let candidates = name.contains("/") ? [absolutePath(of: name)] : ProviderManifest.folders.map { "\($0)/\(name).yaml" }
+    for path in candidates {
+      depend(on: path)
+      do throws(FileFailure) {
+        let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
+        inputs.append(FileInput(path: path, version: status.version))
+        read.append(ReadFile(path: path, bytes: bytes))
+        return ProviderManifest.read(bytes, file: path)
+      } catch {
+        inputs.append(FileInput(path: path, version: nil))
+        guard error.isMissing else { throw FileFailure("\(path): \(error.reason)", cure: error.cure) }
+      }
+    }
+    if name.contains("/") {
+      throw FileFailure("there is no \(candidates[0])", cure: "a relative path begins at the policy file's folder", isMissing: true)
+    }
+    throw FileFailure(
+      "it is not installed: there is no \(name).yaml in \(ProviderManifest.folders.joined(separator: ", "))",
+      cure: "install it, or name its manifest by a path", isMissing: true)
+  }
+
+  /// What is wrong with a file that has a secret; `nil`: nothing. Its content is not read: no copy of it is kept.
+  func troubleOfSecret(_ path: String) -> FileFailure? {
+    do throws(FileFailure) {
+      let status = try files.status(path)
+      guard status.kind == .regular else { return FileFailure("it is no regular file") }
+      if requireRootOwnership, status.owner != 0 { return FileFailure("it does not belong to root", cure: "chown root:root \(path)") }
+      return status.mode & 0o077 == 0 ? nil : FileFailure("others may read it", cure: "chmod 0600 \(path)")
+    } catch {
+      return error
+    }
+  }
+
   private mutating func depend(on path: String) {
     if !dependencies.contains(path) { dependencies.append(path) }
   }

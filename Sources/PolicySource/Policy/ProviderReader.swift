@@ -7,6 +7,7 @@ import RoamwardCore
 struct ProviderDraft {
   var wireGuard: Node.Entry?
   var command: Node.Entry?
+  var installed: Node.Entry?
 }
 
 let providerKeys = Mapping(
@@ -23,23 +24,31 @@ let providerKeys = Mapping(
       "command", expects: "a mapping", schema: commandKeys.schema, "Programs that start, stop and check a tunnel of any kind.",
       example: "{ up: [/usr/bin/systemctl, start, vpn], down: [/usr/bin/systemctl, stop, vpn] }"
     ) { entry, draft, _ in draft.command = entry },
+    Key(
+      "installed", expects: "a mapping", schema: installedKeys.schema, "A program that speaks the provider protocol.",
+      example: "{ name: plain-udp, options: { server: \"vpn.example:9999\", address: 10.9.0.2/24 }, insecure: accept }"
+    ) { entry, draft, _ in draft.installed = entry },
   ])
 
 extension ValueReader where Value == ProviderConfiguration {
-  static let provider = ValueReader(expected: "exactly one provider, `wireguard` or `command`", schema: providerKeys.schema) {
+  static let provider = ValueReader(expected: "exactly one provider, `wireguard`, `command` or `installed`", schema: providerKeys.schema) {
     node, reading in
     let before = reading.problems.errorCount
     guard let draft = providerKeys.read(node, &reading), reading.problems.errorCount == before else { return nil }
-    switch (draft.wireGuard, draft.command) {
-    case (let entry?, nil): return readWireGuard(entry.value, &reading).map { .wireGuard($0) }
-    case (nil, let entry?): return readCommand(entry.value, &reading).map { .command($0) }
-    case (nil, nil):
+    let named = [draft.wireGuard, draft.command, draft.installed].compactMap(\.self)
+    guard let entry = named.first else {
       reading.error(
-        "the provider is missing", help: "add `wireguard: { config: FILE }` or `command: { up: …, down: … }`", at: node.location)
-    case (_?, let second?):
-      reading.error("a tunnel has exactly one provider, but there are two", help: "remove one of them", at: second.keyLocation)
+        "the provider is missing", help: "add `wireguard: { config: FILE }`, `command: { up: …, down: … }` or `installed: { name: … }`",
+        at: node.location)
+      return nil
     }
-    return nil
+    if named.count > 1 {
+      reading.error("a tunnel has exactly one provider, but there are \(named.count == 2 ? "two" : "three")", help: "keep one of them", at: named[1].keyLocation)
+      return nil
+    }
+    if draft.wireGuard != nil { return readWireGuard(entry.value, &reading).map { .wireGuard($0) } }
+    if draft.command != nil { return readCommand(entry.value, &reading).map { .command($0) } }
+    return readInstalled(entry.value, &reading).map { .installed($0) }
   }
 }
 

@@ -6,6 +6,7 @@ package struct PrintableTunnel: Hashable, Sendable {
     /// The wg-quick file, as the policy names it: a relative path starts at the policy's folder.
     case wireGuard(config: String)
     case command(CommandProviderConfiguration)
+    case installed(InstalledProviderConfiguration)
   }
 
   package var name: String
@@ -46,6 +47,7 @@ package struct PrintableTunnel: Hashable, Sendable {
       switch policy.provider {
       case .wireGuard(let wireGuard): .wireGuard(config: wireGuard.path)
       case .command(let command): .command(command)
+      case .installed(let installed): .installed(installed)
       }
     self.init(
       name: policy.name, about: policy.about, isEnabled: policy.isEnabled, precedence: policy.precedence, provider: provider,

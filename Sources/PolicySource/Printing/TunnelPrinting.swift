@@ -32,7 +32,23 @@ extension PolicyPrinter {
       mapping.add("interface", command.interface.map { .text($0) })
       if command.timeout != CommandProviderConfiguration(up: [], down: []).timeout { mapping.add("timeout", duration(command.timeout)) }
       return YAMLMapping([("command", .mapping(mapping))])
+    case .installed(let provider): return YAMLMapping([("installed", .mapping(yaml(of: provider)))])
     }
+  }
+
+  private static func yaml(of provider: InstalledProviderConfiguration) -> YAMLMapping {
+    var mapping = YAMLMapping([("name", .text(provider.program.name))])
+    if case .mapping(let options) = YAMLValue(provider.options), !options.isEmpty { mapping.add("options", .mapping(options)) }
+    if !provider.credentials.isEmpty {
+      mapping.add("credentials", .mapping(YAMLMapping(provider.credentials.map { ($0.name, .text($0.path)) })))
+    }
+    let everything = SettingsAllowance.everything
+    var allowance = YAMLMapping()
+    if provider.allowance.routes != everything.routes { allowance.add("routes", destinations(provider.allowance.routes)) }
+    if provider.allowance.domains != everything.domains { allowance.add("domains", texts(provider.allowance.domains)) }
+    if !allowance.isEmpty { mapping.add("allow", .mapping(allowance)) }
+    if provider.program.isInsecure { mapping.add("insecure", .word("accept")) }
+    return mapping
   }
 
   private static func yaml(of onDemand: OnDemand) -> YAMLMapping {

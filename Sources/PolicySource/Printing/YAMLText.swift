@@ -1,3 +1,5 @@
+internal import JSON
+
 /// A mapping for output, in its order.
 struct YAMLMapping {
   private(set) var entries: [(key: String, value: YAMLValue)]
@@ -22,6 +24,21 @@ indirect enum YAMLValue {
 
   /// A single value is written as it is, several as a list.
   static func oneOrMore(_ values: [YAMLValue]) -> YAMLValue { values.count == 1 ? values[0] : .list(values) }
+}
+
+extension YAMLValue {
+  init(_ value: JSON) {
+    self =
+      switch value {
+      case .null: .word("null")
+      case .bool(let flag): .word("\(flag)")
+      case .integer(let number): .word("\(number)")
+      case .real: .word(value.text())
+      case .string(let text): .text(text)
+      case .array(let items): .list(items.map { YAMLValue($0) })
+      case .object(let members): .mapping(YAMLMapping(members.map { ($0.key, YAMLValue($0.value)) }))
+      }
+  }
 }
 
 extension YAMLMapping {

@@ -8,8 +8,8 @@ struct ManifestDraft {
   var about: String?
   var program: String?
   var user: String?
-  var needs: [ProviderManifest.Need] = []
-  var capability: ProviderManifest.Capability?
+  var needs: [ProviderProgram.Need] = []
+  var capability: ProviderProgram.Capability?
   var isInsecure = false
   var options: OptionSchema?
 }
@@ -17,7 +17,7 @@ struct ManifestDraft {
 let manifestKeys = Mapping(
   subject: "a provider's manifest", draft: ManifestDraft(),
   keys: [
-    Key(required: "name", .manifestName, "The value of `provider` in policies.", example: "plain-udp") { $0.name = $1 },
+    Key(required: "name", .manifestName, "The name by which policies call it.", example: "plain-udp") { $0.name = $1 },
     Key(required: "about", .line, "What the provider is.", example: "IP packets in UDP datagrams.") { $0.about = $1 },
     Key(required: "program", .program, "The program.", example: "/usr/lib/roamward/providers/plain-udp") { $0.program = $1 },
     Key(required: "user", .unprivilegedUser, "The user that the program runs as.", example: "roamward") { $0.user = $1 },

@@ -1,33 +1,9 @@
 package import JSON
-import RoamwardCore
+package import RoamwardCore
 
 /// The description of an installed provider: its program, its user, its needs and its options (docs/provider-protocol.md, "The manifest").
 package struct ProviderManifest: Hashable, Sendable {
-  /// A kind of request of a provider. The agent refuses those that its manifest does not name.
-  package enum Need: String, Hashable, Sendable, CaseIterable {
-    /// The TUN device.
-    case device
-    /// UDP sockets to the outside.
-    case udp
-    /// TCP sockets to the outside.
-    case tcp
-    /// Addresses of names, outside.
-    case resolve
-    /// Questions to a person.
-    case ask
-  }
-
-  /// A capability of a program that cannot do without it, as in capabilities(7). It is named in `status` and docs/security.md.
-  package enum Capability: String, Hashable, Sendable, CaseIterable {
-    /// CAP_NET_ADMIN: it configures links and IPsec itself.
-    case netAdmin = "net-admin"
-    /// CAP_NET_RAW: it opens raw sockets.
-    case netRaw = "net-raw"
-    /// CAP_NET_BIND_SERVICE: it uses ports below 1024.
-    case netBindService = "net-bind-service"
-  }
-
-  /// The value of `provider` in policies.
+  /// The name by which policies call it: `installed: { name: … }`.
   package let name: String
   /// One line: what it is.
   package let about: String
@@ -35,8 +11,8 @@ package struct ProviderManifest: Hashable, Sendable {
   package let program: String
   /// The user that it runs as, never root.
   package let user: String
-  package let needs: Set<Need>
-  package let capability: Capability?
+  package let needs: Set<ProviderProgram.Need>
+  package let capability: ProviderProgram.Capability?
   /// Whether a policy has to say `insecure: accept`.
   package let isInsecure: Bool
   /// The options of a tunnel, always of the kind `object`.
@@ -54,6 +30,9 @@ package struct ProviderManifest: Hashable, Sendable {
     let manifest = readManifest(root, &reading)
     return (reading.problems.hasErrors ? nil : manifest, reading.problems.sorted)
   }
+
+  /// The folders of installed manifests, the first one wins.
+  package static let folders = ["/etc/roamward/providers", "/usr/local/lib/roamward/providers", "/usr/lib/roamward/providers"]
 
   /// Reads a tunnel's options, YAML or JSON, by the manifest's schema. `nil` if there are errors.
   package func readOptions(_ bytes: [UInt8], file: String) -> (options: JSON?, diagnostics: [Diagnostic]) {

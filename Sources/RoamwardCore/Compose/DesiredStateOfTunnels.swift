@@ -66,6 +66,12 @@ extension DesiredLink {
         mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
         addresses: provider.configuration.addresses)
       renewsSessions = tunnel.renewsSessions
+    case (.tun, .installed(let provider)):
+      let brought = provider.settings
+      // 80 bytes, as above: enough for most protocols over UDP.
+      self.init(
+        name: link, tunnel: tunnel.policy.name, device: tunnel.device,
+        mtu: (tunnel.policy.mtu ?? brought.mtu).map(underlay.mtu) ?? underlay.mtu(afterOverhead: 80), addresses: brought.addresses)
     default:
       self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu.map(underlay.mtu))
     }

@@ -155,7 +155,7 @@ extension TunnelPolicy {
   /// The tunnel's link; `nil` for a command that names none.
   package var linkName: String? {
     switch provider {
-    case .wireGuard: TunnelSetup.linkName(forTunnel: name)
+    case .wireGuard, .installed: TunnelSetup.linkName(forTunnel: name)
     case .command(let command): command.interface
     }
   }
@@ -172,7 +172,10 @@ extension TunnelPolicy {
 extension ProviderConfiguration {
   /// Whether all settings are the same except the location of the file.
   package func isSameTunnel(as other: ProviderConfiguration) -> Bool {
-    if case (.wireGuard(let one), .wireGuard(let two)) = (self, other) { return one.configuration == two.configuration }
-    return self == other
+    switch (self, other) {
+    case (.wireGuard(let one), .wireGuard(let two)): one.configuration == two.configuration
+    case (.installed(let one), .installed(let two)): one.asConfigured == two.asConfigured
+    default: self == other
+    }
   }
 }

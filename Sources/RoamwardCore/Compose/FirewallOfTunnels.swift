@@ -35,21 +35,17 @@ extension FirewallTable.Guard {
 }
 
 extension FirewallTable.Inside {
-  /// Only the command knows the addresses of its link.
+  /// Without addresses, only the provider's programs know them.
   fileprivate init?(_ tunnel: TunnelSetup) {
     guard let link = tunnel.link else { return nil }
-    guard case .wireGuard(let provider) = tunnel.policy.provider else {
-      self.init(link: link, addresses: [])
-      return
-    }
-    self.init(link: link, addresses: provider.configuration.addresses.map(\.address))
+    self.init(link: link, addresses: tunnel.policy.provider.ownAddresses?.map(\.address) ?? [])
   }
 }
 
 extension TunnelSetup {
   fileprivate var isOfKernel: Bool { if case .wireGuard(let device) = device { device.engine == .kernel } else { false } }
 
-  fileprivate var isOfPrograms: Bool { if case .command = policy.provider { policy.isEnabled } else { false } }
+  fileprivate var isOfPrograms: Bool { policy.isEnabled && policy.provider.opensOwnSockets }
 
   fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
 }

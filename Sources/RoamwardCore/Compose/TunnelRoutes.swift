@@ -75,8 +75,9 @@ extension TunnelSetup {
 
   /// The addresses of the tunnel's peers.
   var endpoints: [IPAddress] {
-    guard case .wireGuard(let device) = device else { return [] }
-    return device.peers.compactMap { $0.endpoint?.address }.uniqued()
+    if case .wireGuard(let device) = device { return device.peers.compactMap { $0.endpoint?.address }.uniqued() }
+    if case .installed(let provider) = policy.provider { return provider.settings.gateways }
+    return []
   }
 
   /// The endpoints that all packets reach outside the tunnel. With strict reverse path filtering, the kernel would drop answers from an
@@ -89,8 +90,7 @@ extension TunnelSetup {
 
   /// Whether the tunnel has an address of the family; a command's link is assumed to have both.
   fileprivate func carries(_ family: IPAddress.Family) -> Bool {
-    guard case .wireGuard(let provider) = policy.provider else { return true }
-    return provider.configuration.addresses.contains { $0.address.family == family }
+    policy.provider.ownAddresses?.contains { $0.address.family == family } ?? true
   }
 }
 

@@ -5,13 +5,13 @@ import NetworkTypes
 extension TunnelSetup {
   /// The reason why the tunnel may not start: its kill switch would block its own packets.
   func markRefusal(on underlay: UnderlayFit) -> String? {
-    guard case .command = policy.provider, policy.guarding != .off, case .unavailable(let reason) = underlay.providers else { return nil }
+    guard policy.provider.opensOwnSockets, policy.guarding != .off, case .unavailable(let reason) = underlay.providers else { return nil }
     return "its kill switch would block its own programs, whose sockets cannot be marked here: \(reason)"
   }
 
   /// A remark on a tunnel that takes everything: also the packets that carry it.
   func markRemark(on underlay: UnderlayFit) -> Remark? {
-    guard case .command = policy.provider, includedPrefixes.contains(where: { $0.length == 0 }),
+    guard policy.provider.opensOwnSockets, includedPrefixes.contains(where: { $0.length == 0 }),
       case .unavailable(let reason) = underlay.providers
     else { return nil }
     let mark = "0x\(String(Ownership.mark, radix: 16)) (openvpn: --mark \(Ownership.mark))"

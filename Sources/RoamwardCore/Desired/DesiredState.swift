@@ -56,6 +56,8 @@ package struct DesiredLink: Hashable, Sendable {
     case wireGuard(WireGuardDevice)
     /// A link that another program (a command) makes and removes: only settings are ours.
     case foreign
+    /// A TUN device, whose packets a program of this user reads and writes.
+    case tun(user: String)
     /// A dummy link, which leads nowhere.
     case dummy
   }
@@ -82,6 +84,7 @@ extension DesiredLink {
   package var creation: Step? {
     switch device {
     case .wireGuard(let device): .addWireGuardLink(name, device.engine)
+    case .tun(let user): .addTUNLink(name, user: user)
     case .dummy: .addDummyLink(name)
     case .foreign: nil
     }

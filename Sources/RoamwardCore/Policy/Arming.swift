@@ -60,15 +60,23 @@ extension TunnelPolicy {
   package var namedPrefixes: [IPPrefix] {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = routes?.include, !include.isEmpty { return include }
-    guard case .wireGuard(let provider) = provider, provider.configuration.routesFromAllowedIPs else { return [] }
-    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+    switch provider {
+    case .wireGuard(let provider):
+      return provider.configuration.routesFromAllowedIPs ? provider.configuration.peers.flatMap(\.allowedIPs).uniqued() : []
+    case .installed(let provider): return provider.settings.included
+    case .command: return []
+    }
   }
 
   /// The policy's name servers, else those of the provider's own configuration.
   package var dnsInForce: DNSPolicy {
     if let own = dns { return own }
-    guard case .wireGuard(let provider) = provider else { return DNSPolicy() }
-    return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+    switch provider {
+    case .wireGuard(let provider):
+      return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+    case .installed(let provider): return provider.settings.dns ?? DNSPolicy()
+    case .command: return DNSPolicy()
+    }
   }
 
   /// The reason why no rule may arm the tunnel; `nil`: one may.

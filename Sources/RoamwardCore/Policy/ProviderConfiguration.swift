@@ -1,13 +1,35 @@
+package import NetworkTypes
+
 /// The provider of the tunnel. All values were read and checked when the policy was loaded.
 package enum ProviderConfiguration: Hashable, Sendable {
   case wireGuard(WireGuardProviderConfiguration)
   case command(CommandProviderConfiguration)
+  case installed(InstalledProviderConfiguration)
 
   /// The key under `provider:`.
   package var name: String {
     switch self {
     case .wireGuard: "wireguard"
     case .command: "command"
+    case .installed: "installed"
+    }
+  }
+
+  /// The addresses of the tunnel's link; `nil`: only the provider's programs know them.
+  package var ownAddresses: [InterfaceAddress]? {
+    switch self {
+    case .wireGuard(let provider): provider.configuration.addresses
+    case .installed(let provider): provider.settings.addresses
+    case .command: nil
+    }
+  }
+
+  /// Whether its programs open sockets to the outside themselves, rather than the agent.
+  package var opensOwnSockets: Bool {
+    switch self {
+    case .wireGuard: false
+    case .installed(let provider): provider.program.needs.isDisjoint(with: [.udp, .tcp])
+    case .command: true
     }
   }
 }

@@ -44,6 +44,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case slept
   /// Nothing was received from the peer though data was sent to it.
   case peerSilent = "peer-silent"
+  /// The tunnel's provider carries no packets for now.
+  case providerReasserting = "provider-reasserting"
 
   // MARK: Failures of an attempt, or of a connected tunnel
 
@@ -57,6 +59,10 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case engineFailed = "engine-failed"
   /// The tunnel's `up` or `status` has failed.
   case commandFailed = "command-failed"
+  /// The tunnel's provider has failed, or its program does not start.
+  case providerFailed = "provider-failed"
+  /// The tunnel's provider needs a person, or another policy, before it can connect.
+  case actionNeeded = "action-needed"
   /// The tunnel did not start in time.
   case startTimeout = "start-timeout"
   /// Links, addresses, routes or name servers were not in place in time.

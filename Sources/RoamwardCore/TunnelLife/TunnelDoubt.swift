@@ -4,11 +4,14 @@ extension TunnelMachine {
     case slept
     /// Nothing was received for this long, though packets that require an answer were sent.
     case peerSilent(for: Duration)
+    /// The provider carries no packets for now: why.
+    case providerReasserting(String)
 
     package var description: String {
       switch self {
       case .slept: "the machine has slept, and the peer has not answered since"
       case .peerSilent(let time): "the peer has not answered for \(text(for: time)), though data was sent to it"
+      case .providerReasserting(let reason): reason
       }
     }
 
@@ -16,6 +19,7 @@ extension TunnelMachine {
       switch self {
       case .slept: .slept
       case .peerSilent: .peerSilent
+      case .providerReasserting: .providerReasserting
       }
     }
 
@@ -24,6 +28,7 @@ extension TunnelMachine {
       switch self {
       case .slept: "the peer has not answered within \(text(for: time)) since the machine woke"
       case .peerSilent(let before): "the peer stopped answering: nothing was received for \(text(for: before + time))"
+      case .providerReasserting(let reason): "the provider has not connected again: \(reason)"
       }
     }
   }

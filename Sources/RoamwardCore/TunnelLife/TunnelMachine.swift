@@ -113,6 +113,10 @@ package struct TunnelMachine: Hashable, Sendable {
       state = .reasserting(deadline: nil)
       return []
     case (.connected, .slept), (.reasserting(.some), .slept): return reassert(reason: .slept, at: now)
+    case (.connected, .reasserting(let reason)):
+      doubt = .providerReasserting(reason)
+      state = .reasserting(deadline: now + timing.reassert)
+      return []
     case (.connected, .peerSilent(let time)): return reassert(reason: .peerSilent(for: time), at: now)
     case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
       // The endpoint was resolved on another network.
@@ -128,13 +132,13 @@ package struct TunnelMachine: Hashable, Sendable {
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
     case (.preparing, .underlayChanged): return [.release] + start(attempt: 1, at: now)
-    case (.backingOff, .settingsChanged):
+    case (.backingOff, .settingsChanged), (.backingOff, .retry):
       failure = nil
       return start(attempt: 1, at: now)
     case (.preparing, .settingsChanged), (.awaitingPeer, .settingsChanged), (.applying, .settingsChanged):
       failure = nil
       return []
-    case (.backingOff, .underlayChanged): return start(attempt: 1, at: now)
+    case (.backingOff(_, .some), .underlayChanged): return start(attempt: 1, at: now)
     case (.preparing(let attempt, _), .failed(let reason)), (.awaitingPeer(let attempt, _), .failed(let reason)),
       (.applying(let attempt, _), .failed(let reason)):
       return backOff(after: attempt, reason: reason, at: now)
@@ -323,7 +327,11 @@ package struct TunnelMachine: Hashable, Sendable {
   private mutating func backOff(after attempt: Int, reason: TunnelFailure, at now: Moment) -> [Effect] {
     failure = reason
     let delay = Backoff(first: timing.firstRetry, longest: timing.longestRetry).pause(after: attempt)
-    state = .backingOff(attempt: attempt, until: now + delay)
+    switch reason.retry {
+    case .backoff: state = .backingOff(attempt: attempt, until: now + delay)
+    case .notBefore(let time): state = .backingOff(attempt: attempt, until: now + max(delay, time))
+    case .onRequest: state = .backingOff(attempt: attempt, until: nil)
+    }
     return [.release]
   }
 }

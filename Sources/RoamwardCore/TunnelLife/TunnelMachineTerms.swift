@@ -23,8 +23,8 @@ extension TunnelMachine {
     /// The tunnel was connected and may not be any more: another underlay, a sleep, or a silent peer. The peer has not answered since.
     /// Without a network there is no deadline: it waits for one.
     case reasserting(deadline: Moment?)
-    /// The attempt failed; the next one is at `until`.
-    case backingOff(attempt: Int, until: Moment)
+    /// The attempt failed; the next one is at `until`. `nil`: when a person or another policy asks for it.
+    case backingOff(attempt: Int, until: Moment?)
     /// The tunnel is going down.
     case disconnecting
   }
@@ -52,6 +52,10 @@ extension TunnelMachine {
     case slept
     /// Nothing was received from the peer for this long, though it was sent packets that require an answer (`DeadPeerDetector`).
     case peerSilent(for: Duration)
+    /// The provider carries no packets for now, and works on it: why.
+    case reasserting(String)
+    /// A person asks for another attempt now.
+    case retry
     /// The tunnel's device is gone from the kernel, or replaced: its engine died, or another program removed it.
     case deviceGone
     /// The tunnel is gone from the kernel, and its provider has ended.

@@ -60,7 +60,7 @@ extension TunnelMachine {
       TunnelTimer(.giveUp, at: deadline)
     case .called(let deadline): TunnelTimer(.giveUp, at: deadline)
     case .reasserting(let deadline): deadline.map { TunnelTimer(.restart, at: $0) }
-    case .backingOff(_, let until): TunnelTimer(.retry, at: until)
+    case .backingOff(_, let until): until.map { TunnelTimer(.retry, at: $0) }
     case .disconnected, .armed, .connected, .disconnecting: nil
     }
   }

@@ -1,0 +1,55 @@
+package import NetworkTypes
+package import ProviderProtocol
+package import RoamwardCore
+
+/// What comes from a provider's program.
+package enum ProviderChannelEvent: Hashable, Sendable {
+  case message([UInt8], hasDescriptor: Bool)
+  /// The program has closed its end of the channel, or ended.
+  case closed
+  /// Everything that was started for it has ended.
+  case ended
+}
+
+/// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
+package struct InstalledPlatform {
+  /// Starts a tunnel's program. Its events come later, on the agent's thread; `ended` is the last one, and comes once.
+  package var start:
+    (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
+  /// Sends a message to the tunnel's program, with the descriptor of this name.
+  package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
+  /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.
+  package var openDevice: (String, UInt32, String) throws(PlatformError) -> Int
+  /// Connects a marked socket outside of every tunnel; the descriptor is `granted(id)` if it calls back without an error.
+  package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void
+  /// Closes the channel, and ends the tunnel's program with all that it has started: first by SIGTERM, two seconds later by SIGKILL.
+  package var end: (String) -> Void
+  /// Kills the same now.
+  package var cut: (String) -> Void
+  /// Kills what an earlier agent has left of providers: processes in the groups of all tunnels but those of these commands.
+  package var endLeftovers: (Set<String>) -> Void
+
+  package init(
+    start: @escaping (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void,
+    send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
+    openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
+    openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
+    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in }
+  ) {
+    self.start = start
+    self.send = send
+    self.openDevice = openDevice
+    self.openSocket = openSocket
+    self.end = end
+    self.cut = cut
+    self.endLeftovers = endLeftovers
+  }
+
+  /// No program starts.
+  package static var unsupported: InstalledPlatform {
+    InstalledPlatform(
+      start: { _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
+      openDevice: { _, _, _ throws(PlatformError) in throw PlatformError("this platform has no TUN devices") },
+      openSocket: { _, _, _, _, done in done(PlatformError("this platform has no sockets")) }, end: { _ in }, cut: { _ in })
+  }
+}

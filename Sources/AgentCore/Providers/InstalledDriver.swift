@@ -1,0 +1,347 @@
+internal import KernelModel
+internal import NetworkTypes
+internal import ProviderProtocol
+internal import RoamwardCore
+
+/// What a driver has of the agent besides the platform.
+struct DriverOutlets {
+  /// Reports an event to the tunnel's machine.
+  let report: (TunnelMachine.Event) -> Void
+  /// Requests a pass: a source outside the agent has moved the tunnel.
+  let changed: () -> Void
+  /// Publishes what the tunnel's provider tells people and programs.
+  let publish: (ProviderNews) -> Void
+  /// Why the tunnel is in its state, or leaves it.
+  let cause: () -> ReasonCode
+}
+
+/// Drives a tunnel of an installed provider: starts its program, and does for it what needs privileges. The protocol is `ProviderSession`.
+///
+/// The link exists from the first request that needs one. Routes and name servers follow when the provider is ready.
+final class InstalledDriver: TunnelDriver {
+  let tunnel: String
+  let platform: Platform
+  let outlets: DriverOutlets
+  private let configuration: InstalledProviderConfiguration
+  /// The tunnel's policy, by which settings are judged.
+  private let policy: () -> TunnelPolicy
+  /// The channel to the program that runs; `nil`: none runs.
+  private(set) var session: ProviderSession?
+  private var isEnding = false
+  /// Whether a run is wanted and has not been started.
+  private var isStartDue = false
+  private var path: NetworkPath?
+  private var underlay: LinkFacts?
+  private var pending = PendingRequests()
+  private(set) var brought = BroughtSettings()
+  private(set) var refused: [RefusedSetting] = []
+  /// Whether `prepared` was reported: the link is wanted from then on.
+  private var isPrepared = false
+  private var messages = ProviderMessages()
+
+  init(
+    _ configuration: InstalledProviderConfiguration, tunnel: String, policy: @escaping () -> TunnelPolicy, platform: Platform,
+    outlets: DriverOutlets
+  ) {
+    self.configuration = configuration
+    self.tunnel = tunnel
+    self.policy = policy
+    self.platform = platform
+    self.outlets = outlets
+  }
+
+  var engineName: String { session.map(\.program).flatMap { $0.isEmpty ? nil : $0 } ?? configuration.program.name }
+
+  var isReleased: Bool { session == nil }
+
+  let isPolled = false
+
+  func device(whileAwaiting: Bool) -> DesiredLink.Device? { isPrepared ? .tun(user: configuration.program.user) : nil }
+
+  // MARK: What the machine wants
+
+  func prepare(on underlay: LinkFacts?) {
+    forgetRun()
+    self.underlay = underlay
+    isStartDue = true
+    // The program of the run before is still ending.
+    if isEnding { return }
+    if session == nil { return startProgram() }
+    startRun()
+  }
+
+  func probePeer(on underlay: LinkFacts?) { tell(underlay) }
+
+  /// The provider is told of the new network, and says itself if it carries nothing there.
+  func reassert(on underlay: LinkFacts?) { askWhetherConnected(on: underlay) }
+
+  /// After a sleep.
+  func renewSessions(on underlay: LinkFacts?) {
+    perform { $0.wake() }
+    askWhetherConnected(on: underlay)
+  }
+
+  private func askWhetherConnected(on underlay: LinkFacts?) {
+    tell(underlay)
+    if session?.state == .connected { outlets.report(.peerAnswered) }
+  }
+
+  func learn(_ underlay: LinkFacts?) { tell(underlay) }
+
+  /// Tells the provider of another network below it.
+  private func tell(_ underlay: LinkFacts?) {
+    self.underlay = underlay
+    guard let session, session.isRunning, session.state != .stopping else { return }
+    let new = underlay.map(NetworkPath.init)
+    guard new != path else { return }
+    path = new
+    attempt { (session) throws(ProviderSession.Unsendable) in try session.networkChanged(new) }
+  }
+
+  func isAnswered(by state: WireGuardState?) -> Bool { false }
+
+  func askAgain() {}
+
+  func release() {
+    isStartDue = false
+    isPrepared = false
+    pending = PendingRequests()
+    guard let session, !isEnding else { return }
+    guard session.isRunning else { return endProgram() }
+    let reason = StopReason(outlets.cause())
+    perform { [now] in $0.stop(reason, at: now) }
+  }
+
+  func cutShort() { platform.installed.cut(tunnel) }
+
+  // MARK: Time
+
+  private var now: Moment { platform.clock.now() }
+
+  var nextDeadline: Moment? { session?.nextDeadline }
+
+  func advance() {
+    guard let due = session?.nextDeadline, due <= now else { return }
+    perform { [now] in $0.advance(to: now) }
+  }
+
+  // MARK: The link
+
+  /// The link is as the plan wants it: requests that waited for that are answered.
+  func applied() {
+    let (devices, settings) = pending.take()
+    for id in devices { openDevice(id) }
+    if let settings {
+      attempt { (session) throws(ProviderSession.Unsendable) in
+        try session.settingsApplied(id: settings, refused: self.refused)
+      }
+    }
+  }
+
+  private func openDevice(_ id: UInt32) {
+    let link = TunnelSetup.linkName(forTunnel: tunnel)
+    do throws(PlatformError) {
+      let mtu = try platform.installed.openDevice(tunnel, id, link)
+      attempt { (session) throws(ProviderSession.Unsendable) in try session.deviceOpened(id: id, interface: link, mtu: mtu) }
+    } catch {
+      refuse(id, "unavailable", error.description)
+    }
+  }
+
+  // MARK: The program
+
+  private func startProgram() {
+    do throws(PlatformError) {
+      try platform.installed.start(tunnel, configuration) { [weak self] event in self?.take(event) }
+      session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
+    } catch {
+      isStartDue = false
+      messages.fail(Refusal(code: "provider-failed", text: error.description))
+      outlets.report(.failed(TunnelFailure(.providerFailed, error.description)))
+    }
+  }
+
+  private func endProgram() {
+    guard session != nil, !isEnding else { return }
+    isEnding = true
+    platform.installed.end(tunnel)
+  }
+
+  private func take(_ event: ProviderChannelEvent) {
+    switch event {
+    case .message(let bytes, let hasDescriptor): perform { [now] in $0.receive(bytes, hasDescriptor: hasDescriptor, at: now) }
+    case .closed:
+      perform { $0.channelClosed() }
+      endProgram()
+    case .ended:
+      perform { $0.channelClosed() }
+      session = nil
+      isEnding = false
+      if isStartDue || messages.isWaiting { startProgram() }
+      outlets.changed()
+    }
+  }
+
+  private func startRun() {
+    guard isStartDue, session?.state == .idle else { return }
+    isStartDue = false
+    path = underlay.map(NetworkPath.init)
+    let request = StartRequest(options: configuration.options, network: path, mayAsk: false)
+    let names = configuration.credentials.compactMap { Word($0.name) }
+    attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.start(request, credentials: names, at: now) }
+  }
+
+  private func forgetRun() {
+    isPrepared = false
+    pending = PendingRequests()
+    brought = BroughtSettings()
+    refused = []
+  }
+
+  // MARK: Messages of applications
+
+  /// Sends an application's message; starts the program for it if none runs.
+  func message(_ content: MessageContent, then reply: @escaping (MessageReply) -> Void) {
+    messages.wait(content, reply)
+    if session == nil { return startProgram() }
+    sendMessages()
+  }
+
+  private func sendMessages() {
+    guard let state = session?.state, state != .greeting, state != .closed, !isEnding else { return }
+    for waiting in messages.takeWaiting() {
+      do throws(ProviderSession.Unsendable) {
+        guard let (id, actions) = try session?.message(waiting.content, at: now) else { continue }
+        messages.sent(id, waiting.reply)
+        carryOut(actions)
+      } catch {
+        waiting.reply(.failure(Refusal(code: "invalid", text: "the message cannot be sent: \(error)")))
+      }
+    }
+  }
+
+  // MARK: Actions
+
+  private func perform(_ body: (inout ProviderSession) -> [ProviderSession.Action]) {
+    guard var session else { return }
+    let actions = body(&session)
+    self.session = session
+    carryOut(actions)
+  }
+
+  /// The same for what the protocol may refuse: a mistake of the agent, which fails the run.
+  private func attempt(_ body: (inout ProviderSession) throws(ProviderSession.Unsendable) -> [ProviderSession.Action]) {
+    guard var session else { return }
+    do throws(ProviderSession.Unsendable) {
+      let actions = try body(&session)
+      self.session = session
+      carryOut(actions)
+    } catch {
+      outlets.report(.failed(TunnelFailure(.providerFailed, "the request to its provider cannot be sent: \(error)")))
+    }
+  }
+
+  private func refuse(_ id: UInt32, _ code: Word, _ text: String) {
+    attempt { (session) throws(ProviderSession.Unsendable) in
+      try session.refuse(id: id, Refusal(code: code, text: String(text.prefix(1000))))
+    }
+  }
+
+  private func carryOut(_ actions: [ProviderSession.Action]) { for action in actions { carryOut(action) } }
+
+  /// Reports to the tunnel's machine what has come from outside the agent.
+  private func report(_ event: TunnelMachine.Event) {
+    outlets.report(event)
+    outlets.changed()
+  }
+
+  private func carryOut(_ action: ProviderSession.Action) {
+    switch action {
+    case .send(let bytes, let attachment): platform.installed.send(tunnel, bytes, attachment)
+    case .stateChanged(let state): entered(state)
+    case .apply(let id, let settings):
+      let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance)
+      let gateways = brought.gateways
+      (brought, refused) = (judgement.brought, judgement.refused)
+      brought.gateways = gateways
+      pending.settings = id
+      wantLink()
+    case .openDevice(let id):
+      guard allows(.device, id) else { return }
+      pending.devices.append(id)
+      wantLink()
+    case .openSocket(let id, let transport, let remote):
+      guard allows(transport == .udp ? .udp : .tcp, id) else { return }
+      openSocket(id, transport, remote)
+    case .resolve(let id, let name): if allows(.resolve, id) { resolve(id, name) }
+    case .ask(let id, _):
+      attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.answer(id: id, .unavailable, at: now) }
+    case .withdraw: break
+    case .reasserting(let code, let text): report(.reasserting("\(text) (\(code))"))
+    case .replied(let id, let reply):
+      messages.replied(id, reply)
+      if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
+    case .asleep: break
+    case .event(let name, let data): outlets.publish(.event(name: name.description, data))
+    case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
+    case .dropped(let count):
+      outlets.publish(.log(level: "warning", origin: "agent", text: "\(count) events and lines came too fast and were dropped"))
+    case .runEnded(let end): ended(end)
+    case .violated(let violation): outlets.publish(.log(level: "error", origin: "agent", text: "\(violation)"))
+    case .close: endProgram()
+    }
+  }
+
+  private func entered(_ state: ProviderSession.State) {
+    switch state {
+    case .idle:
+      startRun()
+      sendMessages()
+    case .connected: report(.peerAnswered)
+    case .greeting, .starting, .reasserting, .stopping, .closed: break
+    }
+  }
+
+  private func ended(_ end: ProviderSession.RunEnd) {
+    isPrepared = false
+    if !isStartDue, !messages.isOpen { endProgram() }
+    guard case .failed(let failure) = end else { return }
+    report(.failed(TunnelFailure(failure)))
+  }
+
+  /// Makes the agent set the link up, or give it other settings; `applied` follows.
+  private func wantLink() {
+    if isPrepared { return outlets.changed() }
+    isPrepared = true
+    report(.prepared)
+  }
+
+  private func allows(_ need: ProviderProgram.Need, _ id: UInt32) -> Bool {
+    if configuration.program.needs.contains(need) { return true }
+    refuse(id, "policy", "the provider's manifest does not name `\(need.rawValue)` among its needs")
+    return false
+  }
+
+  private func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint) {
+    guard case .address(let address) = remote.host else { return refuse(id, "unreachable", "\(remote) has no address") }
+    platform.installed.openSocket(tunnel, id, transport, remote) { [weak self] error in
+      guard let self else { return }
+      if let error { return refuse(id, "unreachable", error.description) }
+      if !brought.gateways.contains(address) { brought.gateways.append(address) }
+      attempt { (session) throws(ProviderSession.Unsendable) in try session.socketOpened(id: id) }
+    }
+  }
+
+  private func resolve(_ id: UInt32, _ name: DomainName) {
+    let lookup = platform.network.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
+      guard let self else { return }
+      pending.lookups[id] = nil
+      switch resolution {
+      case .failed(let reason): refuse(id, "unresolved", "\(name): \(reason)")
+      case .addresses(let addresses):
+        attempt { (session) throws(ProviderSession.Unsendable) in try session.resolved(id: id, addresses) }
+      }
+    }
+    if let lookup { pending.lookups[id] = lookup }
+  }
+}

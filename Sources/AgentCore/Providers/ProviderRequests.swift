@@ -1,0 +1,107 @@
+internal import JSON
+internal import NetworkTypes
+internal import ProviderProtocol
+internal import RoamwardCore
+
+/// What a provider tells people and programs.
+enum ProviderNews {
+  case log(level: String, origin: String, text: String)
+  case event(name: String, JSON)
+}
+
+/// Requests of a provider that wait for the kernel or for a name server.
+struct PendingRequests {
+  /// They wait for the link.
+  var devices: [UInt32] = []
+  /// The last settings; they wait until they are in effect.
+  var settings: UInt32?
+  var lookups: [UInt32: Cancellation] = [:]
+
+  /// The requests that wait for the link, which is as wanted now.
+  mutating func take() -> (devices: [UInt32], settings: UInt32?) {
+    defer { (devices, settings) = ([], nil) }
+    return (devices, settings)
+  }
+}
+
+/// Messages of applications to a provider.
+struct ProviderMessages {
+  struct Waiting {
+    let content: MessageContent
+    let reply: (MessageReply) -> Void
+  }
+
+  private var waiting: [Waiting] = []
+  private var sent: [UInt32: (MessageReply) -> Void] = [:]
+
+  /// Whether one waits for the provider's program.
+  var isWaiting: Bool { !waiting.isEmpty }
+
+  /// Whether one has no reply yet.
+  var isOpen: Bool { !waiting.isEmpty || !sent.isEmpty }
+
+  mutating func wait(_ content: MessageContent, _ reply: @escaping (MessageReply) -> Void) {
+    guard waiting.count < ProtocolLimits.requests else {
+      return reply(.failure(Refusal(code: "busy", text: "\(waiting.count) messages wait for the provider already")))
+    }
+    waiting.append(Waiting(content: content, reply: reply))
+  }
+
+  mutating func takeWaiting() -> [Waiting] {
+    defer { waiting = [] }
+    return waiting
+  }
+
+  mutating func sent(_ id: UInt32, _ reply: @escaping (MessageReply) -> Void) { sent[id] = reply }
+
+  mutating func replied(_ id: UInt32, _ reply: MessageReply) { sent.removeValue(forKey: id)?(reply) }
+
+  mutating func fail(_ refusal: Refusal) { for one in takeWaiting() { one.reply(.failure(refusal)) } }
+}
+
+extension NetworkPath {
+  init(_ link: LinkFacts) {
+    let kind: Kind =
+      switch link.type.value {
+      case .ethernet, .usbTether, .bridge: .ethernet
+      case .wifi: .wifi
+      case .cellular: .cellular
+      case .bluetooth, .virtual, .other, nil: .other
+      }
+    self.init(interface: link.name, kind: kind, isMetered: link.metered.value, addresses: Array(link.addresses.prefix(16)))
+  }
+}
+
+extension StopReason {
+  /// The reason for a stop, by the cause that the agent gives for the tunnel's state.
+  init(_ cause: ReasonCode) {
+    self =
+      switch cause {
+      case .manualOverride: .person
+      case .ruleMatched, .noRule, .lookup, .overrideEnded, .onDemandOff: .rule
+      case .noNetwork: .noNetwork
+      case .networkChanged: .networkChanged
+      case .disabled: .disabled
+      case .excluded: .superseded
+      case .policyRemoved: .policyRemoved
+      case .policyLoaded: .policyChanged
+      case .stopping: .shutdown
+      case .startTimeout, .peerTimeout: .timeout
+      case .stepFailed, .applyTimeout, .linkTaken: .settingsFailed
+      case .providerFailed, .actionNeeded, .linkGone, .overlapRefused, .markUnavailable: .failed
+      default: .none
+      }
+  }
+}
+
+extension RoamwardCore.TunnelFailure {
+  /// The failure that a provider has reported.
+  init(_ failure: ProviderProtocol.TunnelFailure) {
+    let retry: Retry =
+      switch failure.help {
+      case .time: failure.retryAfter.map { .notBefore($0) } ?? .backoff
+      case .person, .nobody: .onRequest
+      }
+    self.init(failure.help == .time ? .providerFailed : .actionNeeded, "\(failure.text) (\(failure.code))", retry: retry)
+  }
+}

@@ -1,0 +1,97 @@
+internal import Glibc
+internal import LinuxIO
+package import NetworkTypes
+package import ProviderGroups
+package import ProviderProtocol
+package import RoamwardCore
+package import SystemdIO
+
+/// The programs of installed providers, one for a tunnel: their start without privileges, their channels and their end.
+///
+/// A program runs as its manifest's user, in its tunnel's control group, without capabilities but the one of its manifest; it cannot gain
+/// any (`no_new_privs`). Its descriptors are the channel and `/dev/null`, its environment is PATH alone.
+package final class InstalledProviders {
+  package enum Event {
+    case message([UInt8], hasDescriptor: Bool)
+    case closed
+    case ended
+  }
+
+  private let loop: EventLoop
+  private let groups: ProviderGroups?
+  private var programs: [String: ProviderProcess] = [:]
+
+  package init(on loop: EventLoop, groups: ProviderGroups? = nil) {
+    self.loop = loop
+    self.groups = groups
+  }
+
+  /// Starts a tunnel's program. `events` is called later only; `ended` comes last, and once.
+  package func start(
+    _ tunnel: String, _ configuration: InstalledProviderConfiguration, events: @escaping (Event) -> Void
+  ) throws(ProviderError) {
+    guard programs[tunnel] == nil else { throw ProviderError("the provider's last program is still ending") }
+    var secrets: [ProviderSession.Attachment: FileDescriptor] = [:]
+    for credential in configuration.credentials {
+      guard let name = Word(credential.name) else { continue }
+      secrets[.credential(name)] = try open(credential)
+    }
+    let process = try ProviderProcess(configuration.program, group: try? groups?.group(of: tunnel).folder, on: loop)
+    process.attachments = secrets
+    process.events = { [weak self] event in
+      if case .ended = event {
+        self?.programs[tunnel] = nil
+        self?.groups?.remove(tunnel)
+      }
+      events(event)
+    }
+    process.group = groups?.existingGroup(of: tunnel)
+    programs[tunnel] = process
+  }
+
+  package func send(_ tunnel: String, _ bytes: [UInt8], _ attachment: ProviderSession.Attachment?) {
+    programs[tunnel]?.send(bytes, attachment)
+  }
+
+  /// Attaches to a TUN device; returns its MTU.
+  package func openDevice(_ tunnel: String, _ id: UInt32, link: String) throws(ProviderError) -> Int {
+    guard let process = programs[tunnel] else { throw ProviderError("the provider has ended") }
+    do throws(SystemError) {
+      process.attachments[.granted(id: id)] = try TUNDevice.attach(to: link)
+    } catch {
+      throw ProviderError(error.description)
+    }
+    let text = (try? TextFile.read("/sys/class/net/\(link)/mtu", limit: 16)) ?? []
+    return Int(String(decoding: text.prefix { (48...57).contains($0) }, as: UTF8.self)) ?? 1500
+  }
+
+  /// Connects a socket with the tunnels' mark.
+  package func openSocket(
+    _ tunnel: String, _ id: UInt32, _ transport: Transport, _ remote: Endpoint, then done: @escaping (ProviderError?) -> Void
+  ) {
+    guard let process = programs[tunnel] else { return done(ProviderError("the provider has ended")) }
+    process.openSocket(id, transport, remote, then: done)
+  }
+
+  package func end(_ tunnel: String) { programs[tunnel]?.end() }
+
+  package func cut(_ tunnel: String) { programs[tunnel]?.cut() }
+
+  /// Ends what an earlier agent has left: its channels are closed, and these processes have no other task.
+  package func endLeftovers(except commands: Set<String>) {
+    for tunnel in groups?.tunnels ?? [] where programs[tunnel] == nil && !commands.contains(tunnel) { groups?.end(tunnel) }
+  }
+
+  private func open(_ credential: ProviderCredential) throws(ProviderError) -> FileDescriptor {
+    let number = Glibc.open(credential.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard number >= 0 else {
+      throw ProviderError("the credential \(credential.path) cannot be opened: \(SystemError.words(errno))")
+    }
+    let file = FileDescriptor(owning: number)
+    var status = stat()
+    guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
+      throw ProviderError("the credential \(credential.path) has to be a file that only its owner may read", help: "chmod 0600 it")
+    }
+    return file
+  }
+}

@@ -1,0 +1,193 @@
+internal import CLinux
+internal import Glibc
+internal import KernelModel
+internal import LinuxIO
+internal import NetworkTypes
+internal import ProviderGroups
+internal import ProviderProtocol
+internal import RoamwardCore
+internal import SystemdIO
+
+/// A provider's program and its channel.
+///
+/// After the channel's end, or `end`, all processes of the tunnel's control group get SIGTERM, and SIGKILL two seconds later.
+final class ProviderProcess {
+  private static let patience = Duration.seconds(2)
+
+  /// Descriptors that messages take with them.
+  var attachments: [ProviderSession.Attachment: FileDescriptor] = [:]
+  var events: (InstalledProviders.Event) -> Void = { _ in }
+  var group: OpenControlGroup?
+  private let loop: EventLoop
+  private let process: Int32
+  private var channel: MessageChannel?
+  /// Messages that the program has no room for yet.
+  private var unsent: [(bytes: [UInt8], file: FileDescriptor?)] = []
+  private var reading: EventSource?
+  private var writing: EventSource?
+  private var exit: EventSource?
+  private var waiting: EventSource?
+  private var connecting: [UInt32: EventSource] = [:]
+  private var hasExited = false
+  private var killAt: Moment?
+
+  init(_ program: ProviderProgram, group: FileDescriptor?, on loop: EventLoop) throws(ProviderError) {
+    guard let account = getpwnam(program.user) else {
+      throw ProviderError("there is no user \(program.user), as which it runs", help: "useradd --system \(program.user)")
+    }
+    guard access(program.path, X_OK) == 0 else {
+      throw ProviderError("\(program.path) cannot be started: \(SystemError.words(errno))", help: "is the provider installed?")
+    }
+    self.loop = loop
+    let arguments = Self.arguments(of: program, group: account.pointee.pw_gid)
+    do throws(SystemError) {
+      let (ours, theirs) = try MessageChannel.pair()
+      _ = fcntl(theirs.number, F_SETFL, fcntl(theirs.number, F_GETFL) & ~O_NONBLOCK)
+      process = try SpawnedProgram(
+        "setpriv", arguments, environment: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group, umask: 0o077, group: group
+      ).start()
+      channel = ours
+      reading = try loop.whenReadable(ours.descriptor.number) { [weak self] in self?.receive() }
+      exit = try loop.onExit(of: process) { [weak self] _ in self?.exited() }
+    } catch {
+      throw ProviderError("\(program.path): \(error)", help: error.code == ENOENT ? "install util-linux, which has setpriv" : nil)
+    }
+  }
+
+  /// setpriv(1) of util-linux gives up everything before the program starts.
+  private static func arguments(of program: ProviderProgram, group: gid_t) -> [String] {
+    let kept = program.capability.map { ",+\($0.rawValue.replacing("-", with: "_"))" } ?? ""
+    return [
+      "setpriv", "--reuid=\(program.user)", "--regid=\(group)", "--init-groups", "--no-new-privs", "--bounding-set=-all\(kept)",
+      "--inh-caps=-all\(kept)", "--ambient-caps=-all\(kept)", "--", program.path,
+    ]
+  }
+
+  // MARK: The channel
+
+  func send(_ bytes: [UInt8], _ attachment: ProviderSession.Attachment?) {
+    guard channel != nil else { return }
+    unsent.append((bytes, attachment.flatMap { attachments.removeValue(forKey: $0) }))
+    flush()
+  }
+
+  private func flush() {
+    guard let channel else { return }
+    while let next = unsent.first {
+      do throws(SystemError) {
+        try channel.send(next.bytes, passing: next.file)
+        unsent.removeFirst()
+      } catch {
+        // The end of the channel is read.
+        guard error.code == EAGAIN else { return unsent = [] }
+        // A provider that does not read has its time limits.
+        if unsent.count > 1000 { return close() }
+        if writing == nil { writing = try? loop.whenWritable(channel.descriptor.number) { [weak self] in self?.flush() } }
+        return
+      }
+    }
+    writing = nil
+  }
+
+  private func receive() {
+    // Other events of the loop have their turn.
+    for _ in 0..<32 {
+      guard let channel else { return }
+      let received: MessageChannel.Received
+      do throws(SystemError) { received = try channel.receive(takesDescriptors: true) } catch { return close() }
+      switch received {
+      case .message(let bytes, let file): events(.message(bytes, hasDescriptor: file != nil))
+      case .nothing: return
+      case .ended: return close()
+      }
+    }
+  }
+
+  private func close() {
+    guard channel != nil else { return }
+    closeChannel()
+    events(.closed)
+  }
+
+  private func closeChannel() {
+    (reading, writing, channel) = (nil, nil, nil)
+    (unsent, attachments, connecting) = ([], [:], [:])
+  }
+
+  // MARK: Sockets
+
+  func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint, then done: @escaping (ProviderError?) -> Void) {
+    guard case .address(let address) = remote.host else { return done(ProviderError("\(remote) has no address")) }
+    let number = socket(
+      address.family == .v4 ? AF_INET : AF_INET6,
+      (transport == .udp ? Int32(SOCK_DGRAM.rawValue) : Int32(SOCK_STREAM.rawValue)) | Int32(SOCK_CLOEXEC.rawValue)
+        | Int32(SOCK_NONBLOCK.rawValue), 0)
+    guard number >= 0 else { return done(ProviderError(SystemError.last("open a socket").description)) }
+    let file = FileDescriptor(owning: number)
+    var mark = Ownership.mark
+    guard setsockopt(number, SOL_SOCKET, SO_MARK, &mark, socklen_t(MemoryLayout.size(ofValue: mark))) == 0 else {
+      return done(ProviderError(SystemError.last("mark a socket").description))
+    }
+    let bytes = address.bytes
+    guard clinux_connect(number, bytes, Int32(bytes.count), remote.port) == 0 else {
+      guard errno == EINPROGRESS else { return done(ProviderError("\(remote): \(SystemError.words(errno))")) }
+      connecting[id] = try? loop.whenWritable(number) { [weak self] in
+        self?.connecting[id] = nil
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout.size(ofValue: code))
+        getsockopt(file.number, SOL_SOCKET, SO_ERROR, &code, &length)
+        if code != 0 { return done(ProviderError("\(remote): \(SystemError.words(code))")) }
+        self?.attachments[.granted(id: id)] = file
+        done(nil)
+      }
+      return
+    }
+    attachments[.granted(id: id)] = file
+    done(nil)
+  }
+
+  // MARK: The end
+
+  /// Closes the channel, and ends all processes.
+  func end() {
+    guard killAt == nil else { return }
+    closeChannel()
+    killAt = .now + Self.patience
+    signal(SIGTERM)
+    awaitEnd()
+  }
+
+  /// Kills all processes now.
+  func cut() {
+    closeChannel()
+    killAt = .now
+    awaitEnd()
+  }
+
+  private func signal(_ number: Int32) {
+    if let group { return group.signal(number) }
+    if !hasExited { kill(-process, number) }
+  }
+
+  private func exited() {
+    hasExited = true
+    exit = nil
+    close()
+    // Whoever is left in its group has no channel any more.
+    end()
+  }
+
+  private func awaitEnd() {
+    guard let killAt else { return }
+    let isPopulated = group?.isPopulated ?? false
+    if hasExited && !isPopulated {
+      waiting = nil
+      return events(.ended)
+    }
+    if Moment.now >= killAt {
+      if let group { group.kill() } else if !hasExited { kill(-process, SIGKILL) }
+    }
+    waiting = try? loop.at(.now + .milliseconds(5)) { [weak self] in self?.awaitEnd() }
+  }
+}
