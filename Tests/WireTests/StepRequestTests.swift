@@ -11,7 +11,8 @@ import Wire
     let route = Route(to: .everything(.v4), on: "corp", table: 21_500)
     guard let step else { return .addWireGuardLink("corp", .kernel) }
     return switch step {
-    case .addWireGuardLink: .addDummyLink("names")
+    case .addWireGuardLink: .addTUNLink("plain", user: "roamward-provider")
+    case .addTUNLink: .addDummyLink("names")
     case .addDummyLink: .setAlias(link: "corp", alias: "roamward:corp")
     case .setAlias: .configureWireGuard(link: "corp", device)
     case .configureWireGuard: .renewSessions(link: "corp", device)
