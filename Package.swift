@@ -243,7 +243,7 @@ let package = Package(
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
         "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
-        "Simulation", "CWipingHeap",
+        "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict),
 
     .executableTarget(
@@ -301,7 +301,7 @@ let package = Package(
       "AgentTests",
       uses: [
         "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
-        "PolicySource", "KernelModel", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging,
+        "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging,
         "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),

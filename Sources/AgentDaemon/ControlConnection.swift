@@ -37,6 +37,8 @@ final class ControlConnection {
   /// The event source of both directions: the loop watches a descriptor once. `nil` after the end.
   private var source: EventSource?
   private var awaitsTurn = false
+  /// Whether the answer to its last request is still being made.
+  var awaitsReply = false
 
   /// `complaint`: the reply to a request that is too long; the connection ends after it.
   init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, longestRequest: Int, complaint: String) {
@@ -88,11 +90,11 @@ final class ControlConnection {
 
   private func goOn() {
     guard source != nil else { return }
-    if output.isEmpty, input.hasLine { awaitTurn() } else { watch() }
+    if output.isEmpty, input.hasLine, !awaitsReply { awaitTurn() } else { watch() }
   }
 
   private func watch() {
-    source?.setEvents(output.isEmpty ? awaitsTurn ? 0 : Readiness.readable : Readiness.writable)
+    source?.setEvents(output.isEmpty ? awaitsTurn || awaitsReply ? 0 : Readiness.readable : Readiness.writable)
   }
 
   func send(_ text: String) {
@@ -132,7 +134,7 @@ final class ControlConnection {
       output.removeFirst(sent)
       sent = 0
     }
-    if output.isEmpty, !awaitsTurn, input.hasLine { awaitTurn() } else { watch() }
+    if output.isEmpty, !awaitsTurn, !awaitsReply, input.hasLine { awaitTurn() } else { watch() }
   }
 
   func hangUp() {

@@ -24,6 +24,7 @@ package final class ControlServer {
 
   private let loop: EventLoop
   private let answer: (Request, PeerCredentials) -> Reply
+  private let answerLater: (Request, @escaping (Reply) -> Void) -> Bool
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
@@ -34,14 +35,17 @@ package final class ControlServer {
   private var refill: EventSource?
   private let isOwner: (PeerCredentials) -> Bool
 
-  /// `isOwner`: whether a user's requests may change state, and are not counted.
+  /// `isOwner`: whether a user's requests may change state, and are not counted. `answerLater`: takes a request whose answer comes later,
+  /// or returns false; until the answer, the client's further requests wait.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
+    answerLater: @escaping (Request, @escaping (Reply) -> Void) -> Bool = { _, _ in false },
     answer: @escaping (Request, PeerCredentials) -> Reply
   ) throws(SystemError) {
     self.loop = loop
     self.isOwner = isOwner
     self.answer = answer
+    self.answerLater = answerLater
     turn = try loop.eachTurn { [weak self] in self?.serveNext() }
     turn?.setPriority(.request)
     doors = [
@@ -130,6 +134,13 @@ package final class ControlServer {
         let words = "only root and the agent's own user may do this; you are user \(client.peer.user)"
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
+        client.awaitsReply = true
+        let isTaken = answerLater(request) { [weak client] reply in
+          client?.awaitsReply = false
+          client?.send(reply.json.text() + "\n")
+        }
+        if isTaken { return }
+        client.awaitsReply = false
         reply = answer(request, client.peer)
         if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
       }

@@ -310,9 +310,16 @@ package final class Daemon {
 
   private func listen() throws(SystemError) {
     try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
-    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request, peer in
-      self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
-    }
+    server = try ControlServer(
+      path: settings.socket, loop: loop,
+      answerLater: { [weak self] request, done in
+        guard let self, case .message(let tunnel, let content) = request else { return false }
+        agent.message(tunnel, content, then: done)
+        return true
+      },
+      answer: { [weak self] request, peer in
+        self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+      })
   }
 
   private func answer(_ request: Request, from peer: PeerCredentials) -> Reply {
@@ -346,6 +353,8 @@ package final class Daemon {
           metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
         try agent.apply(request)
         watchPolicies()
+      // It is answered later.
+      case .message: break
       case .confirm:
         try agent.confirmTrial()
         watchPolicies()

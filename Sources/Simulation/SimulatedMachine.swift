@@ -19,6 +19,7 @@ package final class SimulatedMachine {
   package var probing = SimulatedProbing()
   package var neighbours = SimulatedNeighbours()
   package var programs = SimulatedPrograms()
+  package var providers = SimulatedProviders()
   package var resolver = SimulatedResolver()
   package var disk = SimulatedDisk()
   package var clock = SimulatedClock()
@@ -89,7 +90,7 @@ package final class SimulatedMachine {
       commands: CommandPlatform(
         run: { [unowned self] action, tunnel, command, done in run(action, tunnel, command, by: life, then: done) }, end: { _ in },
         cut: { _ in }),
-      policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)), recoveryLog: recoveryLog(of: life),
+      installed: installed(of: life), policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)), recoveryLog: recoveryLog(of: life),
       recordBlocking: { _ in })
   }
 
@@ -210,7 +211,7 @@ package final class SimulatedMachine {
   /// Whether the last agent was killed.
   package var isAgentDead: Bool { life.isDead }
 
-  private func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { schedule.soon.append { if !life.isDead { body() } } }
+  func soon(_ life: SimulatedLife, _ body: @escaping () -> Void) { schedule.soon.append { if !life.isDead { body() } } }
 
   private func recoveryLog(of life: SimulatedLife) -> RecoveryLog {
     RecoveryLog(

@@ -34,8 +34,13 @@ extension Substring {
   }
 }
 
-private func write(_ text: String, to descriptor: Int32) {
-  var rest = Array(text.utf8)[...]
+/// Writes bytes as they are, for programs.
+func write(bytes: [UInt8]) { write(bytes[...], to: STDOUT_FILENO) }
+
+private func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8)[...], to: descriptor) }
+
+private func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) {
+  var rest = bytes
   while !rest.isEmpty {
     let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     if count <= 0 {

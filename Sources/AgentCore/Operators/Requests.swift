@@ -1,7 +1,9 @@
 package import ControlProtocol
+package import JSON
 import KernelModel
 import NetworkTypes
 import PolicySource
+import ProviderProtocol
 package import RoamwardCore
 
 /// Requests of operators.
@@ -27,6 +29,10 @@ extension Agent {
     platform.recoveryLog.saveOverrides(state.decisions.overrides)
     for other in superseded { announcer.publish(.override(tunnel: other, nil, isSaid: false)) }
     announcer.publish(.override(tunnel: tunnel, request, isSaid: true))
+    // A person who asks again has done what the last failure asked for.
+    if request.wantsUp, let failed = state.tunnels[tunnel] {
+      reconciler.beforePass { reconciler.drive(failed) { $0.handle(.retry, on: $1) } }
+    }
     reconciler.pass()
   }
 
@@ -40,6 +46,26 @@ extension Agent {
     if !ended.isEmpty { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     for name in ended { announcer.publish(.override(tunnel: name, nil, isSaid: true)) }
     reconciler.pass()
+  }
+
+  /// Sends a message to a tunnel's provider. `content`: as in docs/provider-protocol.md, "message". A provider that does not run is started
+  /// for it, and ended after the reply.
+  package func message(_ tunnel: String, _ content: JSON, then done: @escaping (Reply) -> Void) {
+    guard state.set.tunnel(named: tunnel) != nil else { return done(.refused(noSuchTunnel(tunnel))) }
+    guard let provider = state.tunnels[tunnel]?.installed else {
+      return done(.refused(RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could read messages")))
+    }
+    let message: MessageContent
+    do throws(MessageError) { message = try MessageContent(json: content) } catch {
+      return done(.refused(RequestError(code: .badRequest, message: "the message: \(error)")))
+    }
+    provider.message(message) { reply in
+      switch reply {
+      case .success(let content): done(.done(["content": content?.json ?? .null]))
+      case .failure(let refusal): done(.refused(RequestError(code: .provider, message: refusal.description)))
+      }
+    }
+    schedule()
   }
 
   /// The network at the last pass.

@@ -19,6 +19,8 @@ package enum Request: Hashable, Sendable, Codable {
   case reload
   /// Activates policies, permanently or on trial.
   case apply(ApplyRequest)
+  /// Sends a message to a tunnel's provider; the reply is the provider's.
+  case message(tunnel: String, content: JSON)
   /// Makes the policies on trial permanent.
   case confirm
   /// Ends the trial: the previous policies are active again.
@@ -41,7 +43,7 @@ package enum Request: Hashable, Sendable, Codable {
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .override, .resume, .release, .reload, .apply, .confirm, .revert: true
+    case .override, .resume, .release, .reload, .apply, .message, .confirm, .revert: true
     }
   }
 
@@ -91,6 +93,8 @@ package struct RequestError: Error, Hashable, Sendable, Codable {
     case starting
     /// There is no trial to confirm, or a trial is active already.
     case trial
+    /// The tunnel's provider refused it, or did not answer.
+    case provider
     /// The machine could not execute it.
     case failed
   }

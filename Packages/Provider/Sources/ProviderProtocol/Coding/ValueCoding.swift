@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 internal import NetworkTypes
 
 /// The JSON of the values in messages, both ways. Each member is always present; `null` means no value.
@@ -99,7 +99,11 @@ func webAddress(_ json: JSON, _ path: String) throws(MessageError) -> String {
 }
 
 extension MessageContent {
-  var json: JSON {
+  /// Reads the form that messages have, without limits on depth. Throws `MessageError` with the member that is wrong.
+  public init(json: JSON) throws(MessageError) { self = try Self.read(json, "content") }
+
+  /// The form that messages have: `{"type": …, "value": …}` or `{"bytes": BASE64}`.
+  public var json: JSON {
     switch self {
     case .bytes(let bytes): ["bytes": .string(Base64.text(bytes))]
     case .typed(let type, let value): ["type": type.json, "value": value]

@@ -1,0 +1,87 @@
+internal import AgentCore
+internal import JSON
+internal import KernelModel
+internal import NetworkTypes
+package import ProviderProtocol
+internal import RoamwardCore
+
+/// The programs of installed providers, by the provider's side of the real protocol: each asks for its settings, and is ready where peers
+/// answer.
+package struct SimulatedProviders {
+  /// The settings that a tunnel's provider asks for; without an entry, an address alone.
+  package var settings: [String: TunnelSettings] = [:]
+  /// The failure of a tunnel's provider, instead of `ready`.
+  package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
+  /// The reasons of stops: tunnel and reason.
+  package internal(set) var stops: [String] = []
+  /// Settings that were refused: tunnel, setting and value.
+  package internal(set) var refusals: [String] = []
+  /// Networks that providers were told of: tunnel and interface.
+  package internal(set) var networks: [String] = []
+  var running: [String: SimulatedProvider] = [:]
+
+  /// The tunnels with a program.
+  package var tunnels: [String] { running.keys.sorted() }
+}
+
+/// One program: what the agent sends, and what it answers.
+struct SimulatedProvider {
+  var endpoint = ProviderEndpoint()
+  let events: (ProviderChannelEvent) -> Void
+}
+
+extension SimulatedMachine {
+  func installed(of life: SimulatedLife) -> InstalledPlatform {
+    // The channels of an agent that is gone are closed.
+    providers.running = [:]
+    return InstalledPlatform(
+      start: { [unowned self] tunnel, _, events throws(PlatformError) in
+        providers.running[tunnel] = SimulatedProvider { if !life.isDead { events($0) } }
+        guard let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") else { return }
+        tell(tunnel, hello, life)
+      },
+      send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
+      openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
+      openSocket: { _, _, _, _, done in done(nil) },
+      end: { [unowned self] tunnel in endProvider(of: tunnel, life) }, cut: { [unowned self] tunnel in endProvider(of: tunnel, life) })
+  }
+
+  private func tell(_ tunnel: String, _ bytes: [UInt8], _ life: SimulatedLife) {
+    soon(life) { [unowned self] in providers.running[tunnel]?.events(.message(bytes, hasDescriptor: false)) }
+  }
+
+  private func say(_ tunnel: String, _ message: ProviderMessage, _ life: SimulatedLife) {
+    guard let bytes = try? providers.running[tunnel]?.endpoint.send(message) else { return }
+    tell(tunnel, bytes, life)
+  }
+
+  private func endProvider(of tunnel: String, _ life: SimulatedLife) {
+    guard let provider = providers.running.removeValue(forKey: tunnel) else { return }
+    soon(life) { provider.events(.ended) }
+  }
+
+  private func receive(_ bytes: [UInt8], _ hasDescriptor: Bool, _ tunnel: String, _ life: SimulatedLife) {
+    guard let event = try? providers.running[tunnel]?.endpoint.receive(bytes, hasDescriptor: hasDescriptor),
+      let next = providers.running[tunnel]?.endpoint.nextRequest
+    else { return }
+    switch event {
+    case .start:
+      if let failure = providers.failures[tunnel] { return say(tunnel, .failed(failure), life) }
+      // It asks again and again, as a program does whose server is silent.
+      guard peersAnswer else { return }
+      let standard = TunnelSettings(addresses: [InterfaceAddress("198.18.0.2/32")].compactMap(\.self))
+      say(tunnel, .settings(id: next, providers.settings[tunnel] ?? standard), life)
+    case .applied(_, let refused):
+      providers.refusals += refused.map { "\(tunnel) \($0.setting) \($0.value)" }
+      say(tunnel, .ready, life)
+    case .stop(let reason):
+      providers.stops.append("\(tunnel) \(reason.rawValue)")
+      say(tunnel, .stopped, life)
+    case .network(let path): providers.networks.append("\(tunnel) \(path?.interface ?? "none")")
+    case .sleep: say(tunnel, .asleep, life)
+    case .message(let id, _):
+      say(tunnel, .reply(id: id, .failure(Refusal(code: "unknown-type", text: "a simulated provider knows no messages"))), life)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import AgentCore
+import ControlProtocol
+import JSON
+import KernelModel
+import NetworkTypes
+import ProviderProtocol
+import RoamwardCore
+import SeededRandom
+import Simulation
+import TestKit
+import Testing
+
+/// Tunnels of installed providers: the agent's side of the provider protocol, on the simulated machine.
+@Suite struct InstalledProviderTests {
+  let cafe = Sample.network(Sample.wifi("Cafe"))
+  let home = Sample.network(Sample.wired())
+
+  static func policy(
+    allowing allowance: SettingsAllowance = .everything, routes: RoutePolicy? = nil, dns: DNSPolicy? = nil,
+    killSwitch: KillSwitch = .off, rules: [Rule] = [Sample.rule(.always, .connect)]
+  ) -> TunnelPolicy {
+    let program = ProviderProgram(name: "plain", path: "/plain", user: "roamward-provider", needs: [.device, .udp])
+    return TunnelPolicy(
+      name: "plain", provider: .installed(InstalledProviderConfiguration(program: program, allowance: allowance)),
+      onDemand: OnDemand(rules: rules), routes: routes, dns: dns, killSwitch: killSwitch, location: Sample.place())
+  }
+
+  /// What a company's server sends.
+  static let pushed = TunnelSettings(
+    addresses: [InterfaceAddress("10.9.0.2/24")].compactMap(\.self), includedRoutes: [Sample.prefix("10.0.0.0/8"), Sample.prefix("0.0.0.0/0")],
+    excludedRoutes: [Sample.prefix("203.0.113.0/24")], mtu: 1380,
+    dns: DNSSettings(servers: [Sample.address("10.9.0.1")], searchDomains: [Sample.domain("corp.example")]))
+
+  func life(_ policy: TunnelPolicy, settings: TunnelSettings = pushed) -> WatchedAgent {
+    let life = WatchedAgent(policy, on: cafe)
+    life.machine.providers.settings = ["plain": settings]
+    return life
+  }
+
+  @Test("what the server sends is in effect when the tunnel is connected, and gone after it") func pushed() throws {
+    let life = life(Self.policy())
+    life.start()
+    #expect(life.states == ["plain connecting", "plain connected"])
+    let kernel = life.machine.state.observed.kernel
+    #expect(kernel.link(named: "plain")?.mtu == 1380 && kernel.link(named: "plain")?.alias == "roamward:plain")
+    #expect(kernel.addresses.map(\.address.description).contains("10.9.0.2/24"))
+    let routes = kernel.routes.filter { $0.link == "plain" }.map(\.destination.description)
+    #expect(Set(routes) == ["10.0.0.0/8", "0.0.0.0/0"])
+    #expect(kernel.routes.contains { $0.destination.description == "203.0.113.0/24" && $0.kind == .throw })
+    #expect(life.machine.providers.refusals.isEmpty)
+    try life.agent.override("plain", OverrideRequest(wantsUp: false))
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.state.observed.kernel.links.isEmpty && life.machine.state.observed.kernel.ownRoutes.isEmpty)
+    #expect(life.machine.providers.tunnels.isEmpty && life.machine.providers.stops == ["plain person"])
+  }
+
+  @Test("what the policy does not allow is refused, and said") func allowance() throws {
+    let allowed = SettingsAllowance(routes: [Sample.prefix("10.0.0.0/8")], domains: [.within(Sample.domain("corp.example"))])
+    let life = life(Self.policy(allowing: allowed, killSwitch: .on))
+    life.start()
+    #expect(life.states.last == "plain connected")
+    #expect(
+      life.machine.providers.refusals == ["plain included-routes 0.0.0.0/0", "plain excluded-routes ", "plain match-domains *"])
+    let routes = life.machine.state.observed.kernel.routes.filter { $0.link == "plain" }.map(\.destination.description)
+    #expect(routes == ["10.0.0.0/8"])
+    let notes = try life.tunnel("plain").notes.map(\.text)
+    #expect(notes.contains("the provider asks for included-routes 0.0.0.0/0, which the policy does not allow"))
+  }
+
+  @Test("the policy's own routes and name servers come first") func own() {
+    let policy = Self.policy(routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]), dns: DNSPolicy(servers: [Sample.address("192.0.2.53")]))
+    let life = life(policy)
+    life.start()
+    let routes = life.machine.state.observed.kernel.routes.filter { $0.link == "plain" }.map(\.destination.description)
+    #expect(life.states.last == "plain connected" && routes == ["192.0.2.0/24"])
+    #expect(life.machine.providers.refusals == ["plain included-routes ", "plain excluded-routes ", "plain dns "])
+  }
+
+  @Test("a failure that only a person can remedy is not tried again by time or another network") func person() throws {
+    let life = life(Self.policy())
+    life.machine.providers.failures = ["plain": .init(code: "auth-failed", text: "the server refused the password", help: .person)]
+    life.start()
+    #expect(life.failures == ["plain: the server refused the password (auth-failed)"])
+    life.machine.run(for: .seconds(7200))
+    life.move(to: home)
+    #expect(life.failures.count == 1 && life.machine.isIdle)
+    life.machine.providers.failures = [:]
+    try life.agent.override("plain", OverrideRequest(wantsUp: true))
+    life.machine.run(for: .seconds(1))
+    #expect(life.states.last == "plain connected")
+  }
+
+  @Test("the provider's time for the next attempt is kept") func retryAfter() {
+    let life = life(Self.policy())
+    life.machine.providers.failures = [
+      "plain": .init(code: "server-full", text: "no free address", help: .time, retryAfter: .seconds(300))
+    ]
+    life.start(for: .seconds(299))
+    #expect(life.failures.count == 1)
+    life.machine.run(for: .seconds(10))
+    #expect(life.failures.count == 2)
+  }
+
+  @Test("it is told of another network, and stays connected") func roams() {
+    let life = life(Self.policy())
+    life.start()
+    life.move(to: home)
+    #expect(life.machine.providers.networks == ["plain eth0"] && life.states.last == "plain connected")
+  }
+
+  @Test("a link that another program removes is a failure; the tunnel starts again") func linkGone() {
+    let life = life(Self.policy())
+    life.start()
+    life.machine.state.apply([.deleteLink("plain", .kernel)])
+    life.agent.networkChanged()
+    life.machine.run(for: .seconds(3))
+    #expect(life.failures.first?.contains("its link plain is gone") == true && life.states.last == "plain connected")
+  }
+
+  @Test("a message goes to a provider that runs, and wakes one that does not") func messages() {
+    let life = life(Self.policy(rules: []))
+    life.start()
+    var replies: [Reply] = []
+    life.agent.message("plain", ["type": "statistics", "value": .null]) { replies.append($0) }
+    #expect(life.machine.providers.tunnels == ["plain"])
+    life.machine.run(for: .seconds(1))
+    guard case .refused(let error) = replies.first else {
+      Issue.record("\(replies)")
+      return
+    }
+    #expect(error.message == "a simulated provider knows no messages (unknown-type)")
+    #expect(life.machine.providers.tunnels.isEmpty && life.states.isEmpty)
+    life.agent.message("plain", ["type": "?"]) { replies.append($0) }
+    life.agent.message("other", ["type": "a", "value": .null]) { replies.append($0) }
+    #expect(replies.count == 3)
+  }
+
+  @Test("the agent's end stops the provider with the reason, and leaves nothing") func end() {
+    let life = life(Self.policy())
+    life.start()
+    var isDone = false
+    life.agent.stop { isDone = true }
+    life.machine.run(for: .seconds(5))
+    #expect(isDone && life.machine.providers.stops == ["plain shutdown"] && life.machine.state.observed.kernel.links.isEmpty)
+  }
+
+  @Test("lives at random: what is wanted is connected in the end, and nothing is left where it is not", arguments: 0..<40)
+  func lives(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let life = life(Self.policy(rules: [Sample.rule(.interface([.wifi]), .connect), Sample.rule(.always, .disconnect)]))
+    life.start()
+    for _ in 0..<30 {
+      switch random.next() % 8 {
+      case 0: life.machine.network = cafe
+      case 1: life.machine.network = home
+      case 2: life.machine.network = NetworkSnapshot()
+      case 3: life.machine.peersAnswer.toggle()
+      case 4: life.machine.providers.failures = ["plain": .init(code: "server-full", text: "full", help: .time)]
+      case 5: life.machine.providers.failures = [:]
+      case 6: life.machine.state.apply([.deleteLink("plain", .kernel)])
+      default: life.agent.message("plain", ["type": "a", "value": .null]) { _ in }
+      }
+      life.agent.networkChanged()
+      life.machine.run(for: .milliseconds(Int(random.next() % 3000)))
+    }
+    life.machine.peersAnswer = true
+    life.machine.providers.failures = [:]
+    let isWanted = random.next() % 2 == 0
+    life.move(to: isWanted ? cafe : home)
+    life.machine.run(for: .seconds(300))
+    let kernel = life.machine.state.observed.kernel
+    #expect(try life.tunnel("plain").state == (isWanted ? "connected" : "disconnected"), "seed \(seed)")
+    #expect(life.machine.providers.tunnels == (isWanted ? ["plain"] : []), "seed \(seed)")
+    #expect(kernel.links.map(\.name) == (isWanted ? ["plain"] : []), "seed \(seed)")
+  }
+}
