@@ -210,12 +210,16 @@ let package = Package(
     rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: small),
     rim(
       "TunnelProviders",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl", "ProviderProtocol", "CLinux"],
+      uses: [
+        "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl",
+        "ProviderProtocol", "CLinux",
+      ],
       optimized: small),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"], optimized: small),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"],
+      optimized: small),
     rim(
       "LinuxPlatform",
       uses: [
@@ -261,7 +265,9 @@ let package = Package(
     .executableTarget(name: "roamward-names", dependencies: ["NameWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
-    rim("Simulation", uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
+    rim(
+      "Simulation",
+      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),
@@ -301,7 +307,8 @@ let package = Package(
       "AgentTests",
       uses: [
         "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
-        "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport", "TestSupport", logging,
+        "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", logging,
         "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),

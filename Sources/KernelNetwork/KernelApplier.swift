@@ -1,6 +1,6 @@
 internal import Glibc
-import LinuxIO
 package import KernelModel
+import LinuxIO
 package import NetworkTypes
 import Wire
 

@@ -16,7 +16,7 @@ struct Message: ParsableCommand {
   @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
   @Argument(help: "Type of the message: statistics.") var type: String?
   @Argument(help: "Value of the message, as JSON.") var value: String?
-  @Flag(help: "Send standard input as bytes, at most 32,768; print the reply's.") var bytes = false
+  @Flag(help: "Send standard input as bytes, 32,768 at most.") var bytes = false
 
   func validate() throws {
     if bytes, type != nil { throw ValidationError("--bytes takes its message from standard input, without a type") }

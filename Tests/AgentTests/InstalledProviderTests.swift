@@ -27,7 +27,8 @@ import Testing
 
   /// What a company's server sends.
   static let pushed = TunnelSettings(
-    addresses: [InterfaceAddress("10.9.0.2/24")].compactMap(\.self), includedRoutes: [Sample.prefix("10.0.0.0/8"), Sample.prefix("0.0.0.0/0")],
+    addresses: [InterfaceAddress("10.9.0.2/24")].compactMap(\.self),
+    includedRoutes: [Sample.prefix("10.0.0.0/8"), Sample.prefix("0.0.0.0/0")],
     excludedRoutes: [Sample.prefix("203.0.113.0/24")], mtu: 1380,
     dns: DNSSettings(servers: [Sample.address("10.9.0.1")], searchDomains: [Sample.domain("corp.example")]))
 
@@ -68,7 +69,8 @@ import Testing
   }
 
   @Test("the policy's own routes and name servers come first") func own() {
-    let policy = Self.policy(routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]), dns: DNSPolicy(servers: [Sample.address("192.0.2.53")]))
+    let policy = Self.policy(
+      routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]), dns: DNSPolicy(servers: [Sample.address("192.0.2.53")]))
     let life = life(policy)
     life.start()
     let routes = life.machine.state.observed.kernel.routes.filter { $0.link == "plain" }.map(\.destination.description)

@@ -67,7 +67,8 @@ enum Golden {
     ([
       .decision(
         tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
-      .lookup(lookup),
+      .lookup(lookup), .providerLog(tunnel: "lab", level: "warning", origin: "handshake", text: "the server's clock is 3 minutes late"),
+      .provider(tunnel: "lab", name: "peer-joined", ["name": "alpha"]),
       .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
       .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),

@@ -14,8 +14,7 @@ package enum ProviderChannelEvent: Hashable, Sendable {
 /// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
 package struct InstalledPlatform {
   /// Starts a tunnel's program. Its events come later, on the agent's thread; `ended` is the last one, and comes once.
-  package var start:
-    (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
+  package var start: (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
   /// Sends a message to the tunnel's program, with the descriptor of this name.
   package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
   /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.

@@ -20,7 +20,8 @@ package struct Platform {
 
   package init(
     clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
-    installed: InstalledPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog, recordBlocking: @escaping (FirewallStatus?) -> Void
+    installed: InstalledPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
+    recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
     self.clock = clock
     self.machine = machine

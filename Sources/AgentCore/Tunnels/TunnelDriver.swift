@@ -82,7 +82,8 @@ extension TunnelDriver {
 }
 
 extension ProviderConfiguration {
-  func driver(of policy: @escaping () -> TunnelPolicy, named tunnel: String, platform: Platform, outlets: DriverOutlets) -> any TunnelDriver {
+  func driver(of policy: @escaping () -> TunnelPolicy, named tunnel: String, platform: Platform, outlets: DriverOutlets) -> any TunnelDriver
+  {
     switch self {
     case .wireGuard(let provider):
       WireGuardDriver(

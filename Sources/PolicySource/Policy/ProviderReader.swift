@@ -43,7 +43,9 @@ extension ValueReader where Value == ProviderConfiguration {
       return nil
     }
     if named.count > 1 {
-      reading.error("a tunnel has exactly one provider, but there are \(named.count == 2 ? "two" : "three")", help: "keep one of them", at: named[1].keyLocation)
+      reading.error(
+        "a tunnel has exactly one provider, but there are \(named.count == 2 ? "two" : "three")", help: "keep one of them",
+        at: named[1].keyLocation)
       return nil
     }
     if draft.wireGuard != nil { return readWireGuard(entry.value, &reading).map { .wireGuard($0) } }

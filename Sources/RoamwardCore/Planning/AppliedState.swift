@@ -150,7 +150,8 @@ package struct AppliedState: Sendable {
   /// The subject that each step towards the last followed desired state repairs; `nil`: the step follows a change of the desired state.
   package func repair(by step: Step) -> RepairBackoff.Subject? {
     switch step {
-    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link): return links[link]?.isMade == true ? .link(link) : nil
+    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link):
+      return links[link]?.isMade == true ? .link(link) : nil
     case .setAlias(let link, let alias): return links[link]?.alias == alias ? .link(link) : nil
     case .configureWireGuard(let link, let device):
       return links[link]?.device.map(device.asksTheSame) == true ? .link(link) : nil
