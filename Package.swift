@@ -163,6 +163,8 @@ let package = Package(
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+    .executableTarget(name: "roamward-openvpn", dependencies: ["OpenVPNProvider", "RoamwardProvider"], swiftSettings: strict + small),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -310,6 +312,11 @@ let package = Package(
         "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
         "TestSupport", logging,
         "SeededRandom",
+      ]),
+    tests(
+      "OpenVPNProviderTests",
+      uses: [
+        "JSON", "NetworkTypes", "OpenVPNProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),
     tests(

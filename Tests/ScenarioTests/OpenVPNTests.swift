@@ -50,3 +50,119 @@ let openVPN = """
   } >office.ovpn
   "$bin/roamward" import office.ovpn --output "$policies"
   """
+
+@Suite(
+  "The OpenVPN provider", .needsLab,
+  .enabled(if: access("/usr/sbin/openvpn", X_OK) == 0, "openvpn is not installed (scripts/setup --vm)"), .marksSockets)
+struct OpenVPNProviderScenes {
+  private func scene() throws -> Scene {
+    let scene = try Scene([:], words: ["providers.bash"])
+    try scene.run("install_openvpn")
+    return scene
+  }
+
+  @Test("sets what the server sends, without privileges, follows the machine to another network, and leaves nothing")
+  func life() throws {
+    let seen = try scene().run(
+      """
+      go cafe
+      openvpn_server --push "route 10.98.0.0 255.255.0.0" --push "dhcp-option DNS 10.99.0.1" --push "dhcp-option DOMAIN corp.example"
+      remember
+      openvpn_policy </dev/null
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 office_answers
+      say "$(way_to 10.98.7.7) $(way_to 10.99.0.77) $(way_to 203.0.113.80)"
+      process=$(pgrep -f 'openvpn --config stdin' | head -n 1)
+      say "$(grep -E '^(Uid|CapEff):' "/proc/$process/status" | tr -s '\\t\\n' ' ')"
+      say "$(ls -d /tmp/roamward-openvpn-* 2>/dev/null | wc -l)"
+      roamward message office status | jq -c .
+      go mobile
+      within 30 office_answers
+      within 20 field_is office state connected
+      kill -KILL "$process"
+      within 5 eval '[[ $(count_in_log "openvpn ended") -gt 0 ]]'
+      within 20 field_is office state connected
+      within 10 office_answers
+      roamward down office >/dev/null
+      within 10 field_is office state disconnected
+      stop_agent
+      go cafe
+      as_before
+      """)
+    #expect(
+      seen.lines == [
+        "[dev office dev office dev wlan0]", "[Uid: 65534 65534 65534 65534 CapEff: 0000000000000000 ]", "[0]",
+        "{\"connected\":true,\"trouble\":null}", "0",
+      ])
+  }
+
+  @Test("says what only a person can remedy, once, and takes the cure")
+  func password() throws {
+    let seen = try scene().run(
+      """
+      cat >"$scene/verify" <<'END'
+      #!/bin/sh
+      [ "$(sed -n 1p "$1")" = 'al"ice' ] && [ "$(sed -n 2p "$1")" = 'pass \\ "word"' ]
+      END
+      chmod 0755 "$scene/verify"
+      go cafe
+      openvpn_server --script-security 2 --auth-user-pass-verify "$scene/verify" via-file
+      (umask 077; echo wrong >"$policies/office.password")
+      openvpn_policy "username: 'al\\"ice'" office.password </dev/null
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office code action-needed
+      field office failure
+      sleep 3
+      say "$(count_in_log ' warning failure ')"
+      printf 'pass \\ "word"\n' >"$policies/office.password"
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 office_answers
+      stop_agent
+      """)
+    #expect(
+      seen.lines == [
+        "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[1]", "0",
+      ])
+  }
+
+  @Test("a full tunnel with a kill switch: nothing of others leaves, whatever the server or its processes do")
+  func killSwitch() throws {
+    let seen = try scene().run(
+      """
+      go cafe
+      openvpn_server --push "redirect-gateway def1" --push "route 203.0.113.80 255.255.255.255 net_gateway"
+      watch_cafe
+      try_web
+      ((0 < $(clear))) && say detected
+      openvpn_policy <<<'    kill-switch: "on"'
+      printf '    routes: { include: [default] }\n' >>"$policies/office.yaml"
+      start_agent
+      babble & babbler=$!
+      trap 'kill $babbler' EXIT
+      roamward up office >/dev/null
+      within 5 eval 'nft list table inet roamward >/dev/null'
+      before=$(clear)
+      within 20 field_is office state connected
+      within 5 office_answers
+      say "$(way_to 203.0.113.80)"
+      for _ in 1 2; do
+        pkill -KILL -f 'openvpn --config stdin'
+        within 20 field_is office state connected
+        pkill -KILL -f "$scene/providers/openvpn"
+        within 20 field_is office state connected
+      done
+      kill -TERM "$(cat "$scene/pki/server.pid")"
+      within 30 eval '[[ $(field office state) != connected ]]'
+      sleep 1
+      kill $babbler
+      trap - EXIT
+      say "$(($(clear) - before)) outside"
+      stop_agent
+      """)
+    #expect(seen.lines == ["[detected]", "[dev office]", "[0 outside]", "0"])
+  }
+}

@@ -40,3 +40,65 @@ END
 plain_process() { pgrep -f "python3 $scene/providers/plain-udp" | head -n 1; }
 
 plain_answers() { busybox ping -c 1 -W 1 10.98.0.1 >/dev/null; }
+
+# Installs the provider of OpenVPN in the scene, to run as a user without privileges. TUN devices are for every user here, as udev makes
+# them on a machine.
+install_openvpn() {
+  local provider=$scene/providers
+  mkdir -p "$provider"
+  chmod 0755 "$provider"
+  install -m 0755 "$bin/roamward-openvpn" "$provider/openvpn"
+  sed -e "s|^program: .*|program: $provider/openvpn|" -e 's|^user: .*|user: nobody|' \
+    "$tests/../../packaging/providers/openvpn.yaml" >"$provider/openvpn.yaml"
+  chmod 0644 "$provider/openvpn.yaml"
+  mknod "$scene/tun" c 10 200
+  chmod 0666 "$scene/tun"
+  mount --bind "$scene/tun" /dev/net/tun
+}
+
+# An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server.
+openvpn_server() {
+  (
+    umask 077
+    mkdir -p "$scene/pki" && cd "$scene/pki"
+    if [[ ! -e ca.pem ]]; then
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 2
+      for name in server client; do
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $name.key -out $name.csr -subj /CN=$name
+        use=clientAuth
+        [[ $name == client ]] || use=serverAuth
+        printf 'extendedKeyUsage=%s\nkeyUsage=digitalSignature\n' $use >$name.ext
+        openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out $name.pem -days 2 -extfile $name.ext
+      done
+    fi
+    on gateway openvpn --cd "$PWD" --daemon --log server.log --writepid server.pid --dev tun --proto udp --lport 1194 \
+      --server 10.99.0.0 255.255.255.0 --topology subnet --ca ca.pem --cert server.pem --key server.key --dh none --keepalive 2 10 "$@"
+    {
+      printf 'client\ndev tun\nproto udp\nremote %s 1194\nnobind\nremote-cert-tls server\nuser nobody\n' 203.0.113.10
+      for part in ca:ca.pem cert:client.pem key:client.key; do
+        printf '<%s>\n%s\n</%s>\n' "${part%%:*}" "$(openssl "$([[ $part == key* ]] && echo pkey || echo x509)" -in "${part#*:}")" "${part%%:*}"
+      done
+    } >"$policies/office.ovpn"
+  ) >"$scene/pki.log" 2>&1
+  within 5 eval '[[ -n $(on gateway ss -Hlun "sport = :1194") ]]'
+}
+
+# Writes the policy of a tunnel `office` by that provider; further lines of the tunnel come from standard input.
+openvpn_policy() {
+  {
+    cat <<END
+version: 1
+tunnels:
+  office:
+    provider:
+      installed:
+        name: $scene/providers/openvpn.yaml
+        options: { ${1:-} }
+        credentials: { config: office.ovpn${2:+, password: $2} }
+END
+    cat
+  } >"$policies/office.yaml"
+  roamward check "$policies" >/dev/null
+}
+
+office_answers() { busybox ping -c 1 -W 1 10.99.0.1 >/dev/null; }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LinuxIO
+package import LinuxIO
 internal import NetworkTypes
 internal import ProviderProtocol
 
@@ -29,4 +29,9 @@ public enum ProviderProgram {
     let line = Array("\(escaped(text))\n".utf8)
     _ = try? FileDescriptor(owning: dup(2)).write(line[...])
   }
+}
+
+extension ProviderHost {
+  /// The loop of the program, for providers that watch descriptors and processes of their own; `nil` in a test in memory.
+  package var loop: DescriptorLoop? { (backend as? ChannelBackend)?.loop }
 }

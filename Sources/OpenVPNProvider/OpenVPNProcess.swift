@@ -1,0 +1,145 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxIO
+package import RoamwardProvider
+
+/// A process of openvpn(8), and its connection to our end of the management interface: a unix socket in a folder of this program.
+///
+/// Its configuration comes by standard input: no copy of it is in a file.
+package final class OpenVPNProcess: OpenVPNRunner {
+  private static let programs = ["/usr/sbin/openvpn", "/usr/local/sbin/openvpn", "/usr/bin/openvpn"]
+  /// A line that is longer is none of openvpn's.
+  private static let longestLine = 1 << 16
+
+  private let loop: DescriptorLoop?
+  private var process: Int32 = 0
+  private var listener: FileDescriptor?
+  private var connection: FileDescriptor?
+  private var exit: DescriptorLoop.Source?
+  /// Of the listener, then of the connection.
+  private var reading: DescriptorLoop.Source?
+  private var feeding: DescriptorLoop.Source?
+  private var unread: [UInt8] = []
+  private var unsent: [UInt8] = []
+  private var commands: [String] = []
+  private var line: (ManagementLine) -> Void = { _ in }
+
+  package init(host: ProviderHost) { loop = host.loop }
+
+  deinit { kill() }
+
+  package func start(
+    _ configuration: String, device: String, line: @escaping (ManagementLine) -> Void, ended: @escaping (Int32) -> Void
+  ) -> String? {
+    kill()
+    self.line = line
+    (unread, unsent, commands) = ([], [], ["state on", "log on"])
+    guard let loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
+      return "openvpn is not installed: apt install openvpn"
+    }
+    var template = Array("/tmp/roamward-openvpn-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { return "make a folder in /tmp: \(SystemError.words(errno))" }
+    let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let path = "\(folder)/management"
+    do throws(SystemError) {
+      let listener = try FileDescriptor.listen(at: path, mode: 0o600)
+      self.listener = listener
+      var ends: [Int32] = [0, 0]
+      guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
+      let (input, output) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+      process = try SpawnedProgram(
+        program, ["openvpn", "--config", "stdin"], environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
+        descriptors: [.open(input), .nothing, .nothing], company: .group, umask: 0o077
+      ).start()
+      reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept(folder, path) }
+      exit = try loop.onExit(of: process) { [weak self] code in
+        self?.forget(folder, path)
+        ended(code)
+      }
+      try feed(Array((Self.settings(path, device) + configuration).utf8), into: output, on: loop)
+      return nil
+    } catch {
+      forget(folder, path)
+      return "\(program): \(error)"
+    }
+  }
+
+  /// What comes before the client's file; options of the file that would change it are left out (`ClientFile`).
+  private static func settings(_ path: String, _ device: String) -> String {
+    """
+    management \(path) unix
+    management-client
+    management-hold
+    management-query-passwords
+    management-up-down
+    ifconfig-noexec
+    route-noexec
+    auth-retry interact
+    persist-tun
+    persist-key
+    disable-dco
+    dev \(device)
+    dev-type tun
+    verb 3
+
+    """
+  }
+
+  /// Writes the configuration, which may exceed what a pipe holds.
+  private func feed(_ bytes: [UInt8], into output: FileDescriptor, on loop: DescriptorLoop) throws(SystemError) {
+    _ = fcntl(output.number, F_SETFL, O_NONBLOCK)
+    var rest = bytes[...]
+    feeding = try loop.whenWritable(output.number) { [weak self] in
+      guard let count = try? output.write(rest.prefix(4096)) else {
+        self?.feeding = nil
+        return
+      }
+      rest = rest.dropFirst(count)
+      if rest.isEmpty { self?.feeding = nil }
+    }
+  }
+
+  private func accept(_ folder: String, _ path: String) {
+    guard connection == nil, let accepted = try? listener?.accept() else { return }
+    connection = accepted
+    listener = nil
+    unlink(path)
+    rmdir(folder)
+    reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
+    for command in commands { send(command) }
+    commands = []
+  }
+
+  private func read() {
+    guard let bytes = try? connection?.read() else { return }
+    guard !bytes.isEmpty else {
+      // Its end follows.
+      (connection, reading) = (nil, nil)
+      return
+    }
+    unread += bytes
+    while let end = unread.firstIndex(of: 10) {
+      let text = String(decoding: unread[..<end], as: UTF8.self)
+      unread.removeSubrange(...end)
+      line(ManagementLine(text.hasSuffix("\r") ? text.dropLast() : text[...]))
+    }
+    if unread.count > Self.longestLine { kill() }
+  }
+
+  package func send(_ command: String) {
+    guard let connection else { return commands.append(command) }
+    unsent += Array("\(command)\n".utf8)
+    while !unsent.isEmpty, let count = try? connection.write(unsent[...]), count > 0 { unsent.removeFirst(count) }
+  }
+
+  package func kill() {
+    if process > 0 { Glibc.kill(process, SIGKILL) }
+  }
+
+  private func forget(_ folder: String, _ path: String) {
+    unlink(path)
+    rmdir(folder)
+    process = 0
+    (listener, connection, feeding, reading, exit) = (nil, nil, nil, nil, nil)
+  }
+}

@@ -1,0 +1,146 @@
+import JSON
+import NetworkTypes
+import OpenVPNProvider
+import ProviderProtocol
+import RoamwardProvider
+import RoamwardProviderTesting
+import Testing
+
+/// openvpn(8) in memory: a test speaks for it.
+final class FakeOpenVPN: OpenVPNRunner {
+  nonisolated(unsafe) static weak var last: FakeOpenVPN?
+  private(set) var configuration = ""
+  private(set) var commands: [String] = []
+  private var line: (ManagementLine) -> Void = { _ in }
+  private var ended: (Int32) -> Void = { _ in }
+
+  init(host: ProviderHost) { Self.last = self }
+
+  func start(
+    _ configuration: String, device: String, line: @escaping (ManagementLine) -> Void, ended: @escaping (Int32) -> Void
+  ) -> String? {
+    (self.configuration, self.line, self.ended) = (configuration, line, ended)
+    return nil
+  }
+
+  func send(_ command: String) { commands.append(command) }
+  func kill() {}
+
+  func say(_ lines: String...) { for text in lines { line(ManagementLine(text[...])) } }
+  func end(_ code: Int32 = 0) { ended(code) }
+
+  func takeCommands() -> [String] {
+    defer { commands = [] }
+    return commands
+  }
+}
+
+/// The provider's conversation with openvpn, in memory; `serialized`, because a double is found by its type.
+@Suite(.serialized) struct OpenVPNTests {
+  static let config = Array("client\nremote vpn.example 1194\n".utf8)
+
+  func start(
+    _ options: JSON = [:], credentials: [Word: [UInt8]] = ["config": config]
+  ) throws -> (MemoryHost<OpenVPN<FakeOpenVPN>>, FakeOpenVPN) {
+    let host = MemoryHost(OpenVPN<FakeOpenVPN>.self)
+    host.start(options, credentials: credentials)
+    return (host, try #require(FakeOpenVPN.last))
+  }
+
+  func connect(_ host: MemoryHost<OpenVPN<FakeOpenVPN>>, _ openvpn: FakeOpenVPN) {
+    openvpn.say(">HOLD:Waiting for hold release:0")
+    host.advance(by: .zero)
+    openvpn.say(
+      ">UPDOWN:UP", ">UPDOWN:ENV,dev=tun0", ">UPDOWN:ENV,ifconfig_local=10.8.0.6", ">UPDOWN:ENV,ifconfig_netmask=255.255.255.0",
+      ">UPDOWN:ENV,END", ">STATE:1,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
+    host.advance(by: .zero)
+  }
+
+  @Test("it is ready when openvpn is connected and the settings are applied; it reasserts, and is ready again") func life() throws {
+    let (host, openvpn) = try start()
+    connect(host, openvpn)
+    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release"])
+    #expect(host.settings?.addresses.map(\.description) == ["10.8.0.6/24"])
+    openvpn.say(">STATE:2,RECONNECTING,ping-restart,,,,,")
+    host.advance(by: .zero)
+    #expect(host.state == .reasserting && host.reassertion == "reconnecting")
+    openvpn.say(">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    host.stop(.person)
+    #expect(openvpn.takeCommands() == ["signal SIGTERM"])
+    openvpn.end()
+    host.advance(by: .zero)
+    #expect(host.state == .idle && host.violations.isEmpty)
+  }
+
+  @Test("holds are released after pauses that grow, not in a storm") func holds() throws {
+    let (host, openvpn) = try start()
+    var releases: [Int] = []
+    for second in 0..<40 {
+      if second == 0 || !openvpn.takeCommands().isEmpty {
+        if second > 0 { releases.append(second) }
+        openvpn.say(">HOLD:Waiting for hold release:0")
+      }
+      host.advance(by: .seconds(1))
+    }
+    #expect(releases == [1, 3, 7, 15, 31])
+  }
+
+  @Test("a refused password needs a person, whatever the exit code") func refused() throws {
+    let (host, openvpn) = try start(["username": "alice"], credentials: ["config": Self.config, "password": Array("secret\n".utf8)])
+    #expect(openvpn.configuration.hasPrefix("auth-user-pass\n"))
+    openvpn.say(">PASSWORD:Need 'Auth' username/password")
+    host.advance(by: .zero)
+    #expect(openvpn.takeCommands() == ["username \"Auth\" \"alice\"", "password \"Auth\" \"secret\""])
+    openvpn.say(">PASSWORD:Verification Failed: 'Auth'")
+    openvpn.end(0)
+    host.advance(by: .zero)
+    guard case .failed(let failure) = host.ends.first else {
+      Issue.record("\(host.ends)")
+      return
+    }
+    #expect(failure.code == "auth-failed" && failure.help == .person && host.ends.count == 1)
+  }
+
+  @Test("a static challenge and a dynamic one are asked, and answered in their forms") func challenges() throws {
+    let (host, openvpn) = try start(["username": "alice"], credentials: ["config": Self.config, "password": Array("pw".utf8)])
+    host.answers = { $0.prompt.contains("PIN") ? .secret(Array("1234".utf8)) : .secret(Array("987".utf8)) }
+    openvpn.say(">PASSWORD:Need 'Auth' username/password SC:0,Enter PIN")
+    host.advance(by: .zero)
+    #expect(openvpn.takeCommands() == ["username \"Auth\" \"alice\"", "password \"Auth\" \"SCRV1:cHc=:MTIzNA==\""])
+    openvpn.say(">PASSWORD:Verification Failed: 'Auth' ['CRV1:R:state:YWxpY2U=:Code']")
+    host.advance(by: .zero)
+    openvpn.say(">PASSWORD:Need 'Auth' username/password")
+    host.advance(by: .zero)
+    #expect(openvpn.takeCommands() == ["hold release", "username \"Auth\" \"alice\"", "password \"Auth\" \"CRV1::state::987\""])
+  }
+
+  @Test("without its file, or with a wrong one, it says what to do", arguments: [
+    (nil, "test: the credential `config` is missing: name the client's file, such as `config: corp.ovpn`"),
+    (
+      "up /bin/sh\nplugin x",
+      "test: line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"
+    ),
+  ] as [(String?, String)]) func configuration(text: String?, reason: String) throws {
+    let (host, _) = try start(credentials: text.map { ["config": Array($0.utf8)] } ?? [:])
+    guard case .failed(let failure) = host.ends.first else {
+      Issue.record("\(host.ends)")
+      return
+    }
+    #expect(failure.text == reason && failure.help == .person)
+  }
+
+  @Test("an end that nothing announced is a failure that time may mend") func end() throws {
+    let (host, openvpn) = try start()
+    connect(host, openvpn)
+    openvpn.say(">STATE:9,EXITING,SIGTERM,,,,,")
+    openvpn.end(1)
+    host.advance(by: .zero)
+    guard case .failed(let failure) = host.ends.first else {
+      Issue.record("\(host.ends)")
+      return
+    }
+    #expect(failure.text == "test: openvpn ended (SIGTERM); see its log" && failure.help == .time)
+  }
+}
