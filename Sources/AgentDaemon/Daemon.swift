@@ -353,6 +353,7 @@ package final class Daemon {
           metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
         try agent.apply(request)
         watchPolicies()
+      case .answer(let tunnel, let question, let answer): try agent.answer(tunnel, question, with: answer)
       // It is answered later.
       case .message: break
       case .confirm:

@@ -46,6 +46,7 @@ extension Logger {
     case .snapshot: break
     case .providerLog(_, let level, let origin, let text):
       log(level: Level(ofProvider: level), "provider", metadata: ["origin": "\(origin)", "text": "\(text)"])
+    case .question(_, _, let kind, let prompt): notice("question", metadata: with(prompt, as: "prompt", ["kind": "\(kind)"]))
     case .provider(_, let name, _): info("provider", metadata: ["event": "\(name)"])
     case .warning(let note): warning("attention", metadata: ["what": "\(note)"])
     }

@@ -54,14 +54,16 @@ package struct ClientFile: Hashable, Sendable {
     if Self.files.contains(name) {
       guard words.count < 2 || words[1] == "[inline]" else {
         throw Failure(
-          line: number, reason: "`\(name)` names a file, which this provider cannot read; write its content between <\(name)> and </\(name)>")
+          line: number,
+          reason: "`\(name)` names a file, which this provider cannot read; write its content between <\(name)> and </\(name)>")
       }
       return
     }
     if name == "auth-user-pass" {
       guard words.count == 1 else {
         throw Failure(
-          line: number, reason: "`auth-user-pass` names a file, which this provider cannot read; use the option `username` and a credential")
+          line: number, reason: "`auth-user-pass` names a file, which this provider cannot read; use the option `username` and a credential"
+        )
       }
       asksForLogin = true
     } else if name == "http-proxy", words.count > 3 {
@@ -88,7 +90,8 @@ package struct ClientFile: Hashable, Sendable {
     "dev", "dev-type", "dev-node", "daemon", "log", "log-append", "status", "verb", "mute", "user", "group", "persist-tun", "persist-key",
     "script-security", "up", "down", "up-restart", "down-pre", "route-up", "route-pre-down", "writepid", "management", "management-client",
     "management-hold", "management-query-passwords", "management-up-down", "auth-retry", "mark", "nice", "cd", "chroot", "mlock", "syslog",
-    "block-outside-dns", "register-dns", "route-method", "ip-win32", "tap-sleep", "show-net-up", "setenv", "setenv-safe", "push-continuation",
+    "block-outside-dns", "register-dns", "route-method", "ip-win32", "tap-sleep", "show-net-up", "setenv", "setenv-safe",
+    "push-continuation",
     "ifconfig-noexec", "route-noexec", "suppress-timestamps", "machine-readable-output", "errors-to-stderr", "txqueuelen", "iproute",
     "disable-dco", "windows-driver", "remap-usr1", "bind-dev",
   ]
@@ -99,7 +102,8 @@ package struct ClientFile: Hashable, Sendable {
     "rport", "lport", "nobind", "bind", "local", "float", "multihome", "key-direction", "cipher", "data-ciphers", "data-ciphers-fallback",
     "ncp-ciphers", "ncp-disable", "auth", "auth-nocache", "remote-cert-tls", "remote-cert-ku", "remote-cert-eku", "ns-cert-type",
     "verify-x509-name", "verify-hash", "tls-version-min", "tls-version-max", "tls-cipher", "tls-ciphersuites", "tls-groups",
-    "tls-cert-profile", "peer-fingerprint", "compress", "comp-lzo", "comp-noadapt", "allow-compression", "ping", "ping-restart", "ping-exit",
+    "tls-cert-profile", "peer-fingerprint", "compress", "comp-lzo", "comp-noadapt", "allow-compression", "ping", "ping-restart",
+    "ping-exit",
     "ping-timer-rem", "keepalive", "reneg-sec", "reneg-bytes", "reneg-pkts", "hand-window", "tran-window", "tls-timeout", "connect-retry",
     "connect-retry-max", "connect-timeout", "server-poll-timeout", "explicit-exit-notify", "mssfix", "fragment", "tun-mtu", "tun-mtu-extra",
     "tun-mtu-max", "link-mtu", "mtu-disc", "mtu-test", "sndbuf", "rcvbuf", "socket-flags", "tcp-nodelay", "fast-io", "topology", "tun-ipv6",

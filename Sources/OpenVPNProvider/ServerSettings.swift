@@ -71,7 +71,9 @@ package struct ServerSettings: Hashable, Sendable {
     var (servers, search, matched): ([IPAddress], [DomainName], [DomainName]) = ([], [], [])
     // 2.6 sets both forms; the newer one comes first.
     for server in 0...8 {
-      for i in 1...8 { if let text = values["dns_server_\(server)_address_\(i)"], let address = Self.address(text) { servers.append(address) } }
+      for i in 1...8 {
+        if let text = values["dns_server_\(server)_address_\(i)"], let address = Self.address(text) { servers.append(address) }
+      }
       for i in 1...128 {
         if let domain = values["dns_server_\(server)_resolve_domain_\(i)"].flatMap({ DomainName($0) }) { matched.append(domain) }
       }

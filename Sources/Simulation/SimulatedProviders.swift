@@ -12,6 +12,10 @@ package struct SimulatedProviders {
   package var settings: [String: TunnelSettings] = [:]
   /// The failure of a tunnel's provider, instead of `ready`.
   package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
+  /// What a tunnel's provider asks a person before it connects.
+  package var questions: [String: Question] = [:]
+  /// What became of questions: tunnel and outcome.
+  package internal(set) var answers: [String] = []
   /// The reasons of stops: tunnel and reason.
   package internal(set) var stops: [String] = []
   /// Settings that were refused: tunnel, setting and value.
@@ -42,7 +46,7 @@ extension SimulatedMachine {
       },
       send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
-      openSocket: { _, _, _, _, done in done(nil) },
+      openSocket: { _, _, _, _, done in done(nil) }, keepSecret: { _, _, _ in },
       end: { [unowned self] tunnel in endProvider(of: tunnel, life) }, cut: { [unowned self] tunnel in endProvider(of: tunnel, life) })
   }
 
@@ -53,6 +57,11 @@ extension SimulatedMachine {
   private func say(_ tunnel: String, _ message: ProviderMessage, _ life: SimulatedLife) {
     guard let bytes = try? providers.running[tunnel]?.endpoint.send(message) else { return }
     tell(tunnel, bytes, life)
+  }
+
+  private func sayConnected(_ tunnel: String, _ id: UInt32, _ life: SimulatedLife) {
+    let standard = TunnelSettings(addresses: [InterfaceAddress("198.18.0.2/32")].compactMap(\.self))
+    say(tunnel, .settings(id: id, providers.settings[tunnel] ?? standard), life)
   }
 
   private func endProvider(of tunnel: String, _ life: SimulatedLife) {
@@ -67,10 +76,13 @@ extension SimulatedMachine {
     switch event {
     case .start:
       if let failure = providers.failures[tunnel] { return say(tunnel, .failed(failure), life) }
+      if let question = providers.questions[tunnel] { return say(tunnel, .ask(id: next, question), life) }
       // It asks again and again, as a program does whose server is silent.
-      guard peersAnswer else { return }
-      let standard = TunnelSettings(addresses: [InterfaceAddress("198.18.0.2/32")].compactMap(\.self))
-      say(tunnel, .settings(id: next, providers.settings[tunnel] ?? standard), life)
+      if peersAnswer { sayConnected(tunnel, next, life) }
+    case .answer(_, let outcome):
+      providers.answers.append("\(tunnel) \(outcome.rawValue)")
+      if outcome == .answered { return sayConnected(tunnel, next, life) }
+      say(tunnel, .failed(.init(code: "no-password", text: "it needs a password", help: .person)), life)
     case .applied(_, let refused):
       providers.refusals += refused.map { "\(tunnel) \($0.setting) \($0.value)" }
       say(tunnel, .ready, life)

@@ -112,7 +112,7 @@ package final class ChildProcess {
 }
 
 /// The read end of a pipe that contains these bytes.
-private func filledPipe(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
+package func filledPipe(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
   var ends: [Int32] = [0, 0]
   guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
   let readEnd = FileDescriptor(owning: ends[0])

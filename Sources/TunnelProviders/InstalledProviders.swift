@@ -73,6 +73,12 @@ package final class InstalledProviders {
     process.openSocket(id, transport, remote, then: done)
   }
 
+  /// Keeps a secret, at most a pipe's capacity (64 KiB), until a message takes it along.
+  package func keepSecret(_ tunnel: String, _ name: ProviderSession.Attachment, _ bytes: [UInt8]) throws(ProviderError) {
+    guard let process = programs[tunnel] else { throw ProviderError("the provider has ended") }
+    do throws(SystemError) { process.attachments[name] = try filledPipe(bytes) } catch { throw ProviderError(error.description) }
+  }
+
   package func end(_ tunnel: String) { programs[tunnel]?.end() }
 
   package func cut(_ tunnel: String) { programs[tunnel]?.cut() }

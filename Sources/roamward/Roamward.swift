@@ -15,7 +15,8 @@ struct Roamward: ParsableCommand {
     version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(
-        name: "Agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self, Message.self]),
+        name: "Agent",
+        subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self, Message.self, Answer.self]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(

@@ -117,6 +117,7 @@ extension StatusReport.Tunnel {
       let bytes = "received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))"
       lines.append("peer:    last handshake \(age(time - lastHandshake)) ago; \(bytes)")
     }
+    for question in questions { lines.append("asks:    \(question.prompt); `roamward answer \(name)`") }
     if let usage {
       let processes = "\(usage.processes) process\(usage.processes == 1 ? "" : "es")"
       let time = RoamwardCore.text(for: .milliseconds(usage.processorMilliseconds))

@@ -19,7 +19,7 @@ import Testing
     allowing allowance: SettingsAllowance = .everything, routes: RoutePolicy? = nil, dns: DNSPolicy? = nil,
     killSwitch: KillSwitch = .off, rules: [Rule] = [Sample.rule(.always, .connect)]
   ) -> TunnelPolicy {
-    let program = ProviderProgram(name: "plain", path: "/plain", user: "roamward-provider", needs: [.device, .udp])
+    let program = ProviderProgram(name: "plain", path: "/plain", user: "roamward-provider", needs: [.device, .udp, .ask])
     return TunnelPolicy(
       name: "plain", provider: .installed(InstalledProviderConfiguration(program: program, allowance: allowance)),
       onDemand: OnDemand(rules: rules), routes: routes, dns: dns, killSwitch: killSwitch, location: Sample.place())
@@ -117,6 +117,33 @@ import Testing
     life.agent.networkChanged()
     life.machine.run(for: .seconds(3))
     #expect(life.failures.first?.contains("its link plain is gone") == true && life.states.last == "plain connected")
+  }
+
+  @Test("a person's answer connects it; a refusal, and no answer in five minutes, are failures that wait for a person")
+  func questions() throws {
+    let life = life(Self.policy())
+    life.machine.providers.questions = ["plain": Question(kind: .code, prompt: "Code for alice")]
+    life.start()
+    let question = try #require(try life.tunnel("plain").questions.first)
+    #expect(question.prompt == "Code for alice" && question.kind == "code")
+    #expect(throws: RequestError.self) { try life.agent.answer("plain", question.number + 1, with: "1") }
+    #expect(throws: RequestError.self) { try life.agent.answer("plain", nil, with: "") }
+    // Longer than a start takes without a person.
+    life.machine.run(for: .seconds(200))
+    try life.agent.answer("plain", nil, with: "123456")
+    life.machine.run(for: .seconds(1))
+    #expect(try life.tunnel("plain").questions.isEmpty && life.states.last == "plain connected")
+    life.agent.stop {}
+    life.machine.run(for: .seconds(5))
+    for isDeclined in [true, false] {
+      let other = self.life(Self.policy())
+      other.machine.providers.questions = life.machine.providers.questions
+      other.start()
+      if isDeclined { try other.agent.answer("plain", nil, with: nil) }
+      other.machine.run(for: .seconds(301))
+      #expect(other.machine.providers.answers == ["plain \(isDeclined ? "declined" : "expired")"])
+      #expect(other.failures.count == 1 && other.machine.isIdle)
+    }
   }
 
   @Test("a message goes to a provider that runs, and wakes one that does not") func messages() {

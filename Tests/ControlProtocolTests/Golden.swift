@@ -33,6 +33,9 @@ enum Golden {
       reason: "disabled by its policy", code: .disabled)
     lab.lookup = .init(lookup)
     lab.usage = .init(processes: 2, memoryBytes: 9_700_000, processorMilliseconds: 160)
+    lab.questions = [
+      .init(number: 7, kind: "url", prompt: "Sign in to lab", url: "https://login.example/start", until: noon + .seconds(300))
+    ]
     return lab
   }()
 
@@ -69,6 +72,7 @@ enum Golden {
         tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
       .lookup(lookup), .providerLog(tunnel: "lab", level: "warning", origin: "handshake", text: "the server's clock is 3 minutes late"),
       .provider(tunnel: "lab", name: "peer-joined", ["name": "alpha"]),
+      .question(tunnel: "lab", number: 7, kind: "code", prompt: "One-time code for alice"),
       .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),
       .failure(tunnel: "corp", TunnelFailure(.peerTimeout, "the peer did not answer within 15 s")),
       .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(1800), reason: "printer"), isSaid: true),

@@ -100,6 +100,7 @@ import Testing
         "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")",
         "lab: a look-up of box.lab.example by user 1000 in /user.slice/app-firefox.scope starts it",
         "lab: warning: handshake: the server's clock is 3 minutes late", "lab: peer-joined {\"name\":\"alpha\"}",
+        "lab: asks: One-time code for alice (`roamward answer lab`)",
         "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",
         "corp: failed (the peer did not answer within 15 s)", "corp: manual override (down) for 30 min",
         "corp: manual override ended",

@@ -116,13 +116,16 @@ final class FakeOpenVPN: OpenVPNRunner {
     #expect(openvpn.takeCommands() == ["hold release", "username \"Auth\" \"alice\"", "password \"Auth\" \"CRV1::state::987\""])
   }
 
-  @Test("without its file, or with a wrong one, it says what to do", arguments: [
-    (nil, "test: the credential `config` is missing: name the client's file, such as `config: corp.ovpn`"),
-    (
-      "up /bin/sh\nplugin x",
-      "test: line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"
-    ),
-  ] as [(String?, String)]) func configuration(text: String?, reason: String) throws {
+  @Test(
+    "without its file, or with a wrong one, it says what to do",
+    arguments: [
+      (nil, "test: the credential `config` is missing: name the client's file, such as `config: corp.ovpn`"),
+      (
+        "up /bin/sh\nplugin x",
+        "test: line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"
+      ),
+    ] as [(String?, String)]) func configuration(text: String?, reason: String) throws
+  {
     let (host, _) = try start(credentials: text.map { ["config": Array($0.utf8)] } ?? [:])
     guard case .failed(let failure) = host.ends.first else {
       Issue.record("\(host.ends)")

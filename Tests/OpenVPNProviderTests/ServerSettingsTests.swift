@@ -25,7 +25,8 @@ import Testing
     #expect(sent.settings.excludedRoutes.map(\.description) == ["192.0.2.80/32"])
     #expect(sent.settings.mtu == 1400 && sent.settings.remoteAddress?.description == "203.0.113.10")
     #expect(sent.settings.dns?.servers.map(\.description) == ["10.8.0.1"])
-    #expect(sent.settings.dns?.searchDomains.map(\.text) == ["corp.example"] && sent.settings.dns?.matchDomains.map(\.text) == ["lab.example"])
+    #expect(
+      sent.settings.dns?.searchDomains.map(\.text) == ["corp.example"] && sent.settings.dns?.matchDomains.map(\.text) == ["lab.example"])
   }
 
   @Test("what cannot be read is left out and listed") func unreadable() {
@@ -57,35 +58,41 @@ import Testing
 }
 
 @Suite struct ManagementLineTests {
-  @Test("each line is read as what it is", arguments: [
-    (">STATE:1795447420,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,", ManagementLine.state("CONNECTED", "SUCCESS")),
-    (">STATE:1795447420,RECONNECTING,tls-error,,,,,", .state("RECONNECTING", "tls-error")),
-    (">HOLD:Waiting for hold release:10", .hold(seconds: 10)), (">HOLD:Waiting for hold release:99999", .hold(seconds: 300)),
-    (">HOLD:x", .hold(seconds: 0)), (">PASSWORD:Need 'Auth' username/password", .needs(what: "Auth", hasUsername: true, challenge: nil)),
-    (
-      ">PASSWORD:Need 'Auth' username/password SC:1,Enter PIN, please",
-      .needs(what: "Auth", hasUsername: true, challenge: .init(text: "Enter PIN, please", mayEcho: true, isConcatenated: false))
-    ),
-    (">PASSWORD:Need 'Private Key' password", .needs(what: "Private Key", hasUsername: false, challenge: nil)),
-    (">PASSWORD:Verification Failed: 'Auth'", .refused(what: "Auth", challenge: nil)),
-    (
-      ">PASSWORD:Verification Failed: 'Auth' ['CRV1:R,E:state42:YWxpY2U=:Code from the phone: 6 digits']",
-      .refused(
-        what: "Auth", challenge: .init(state: "state42", username: "alice", text: "Code from the phone: 6 digits", needsAnswer: true))
-    ),
-    (">UPDOWN:UP", .up), (">UPDOWN:DOWN", .down), (">UPDOWN:ENV,dev=tun0", .setting(name: "dev", value: "tun0")),
-    (">UPDOWN:ENV,a=b=c", .setting(name: "a", value: "b=c")), (">UPDOWN:ENV,END", .endOfSettings),
-    (">LOG:1795447420,W,WARNING: a, b", .log("WARNING: a, b", isLoud: true)), (">LOG:1795447420,,x", .log("x", isLoud: false)),
-    (">FATAL:no TUN", .fatal("no TUN")), (">INFOMSG:WEB_AUTH::https://login.example/", .page("https://login.example/")),
-    (">INFOMSG:OPEN_URL:https://login.example/", .page("https://login.example/")), ("ERROR: unknown command", .failure("unknown command")),
-    ("SUCCESS: pid=1", .other), (">", .other), ("", .other), (">STATE:", .other), (">PASSWORD:Need 'Auth", .other),
-  ]) func lines(text: String, meant: ManagementLine) {
+  @Test(
+    "each line is read as what it is",
+    arguments: [
+      (">STATE:1795447420,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,", ManagementLine.state("CONNECTED", "SUCCESS")),
+      (">STATE:1795447420,RECONNECTING,tls-error,,,,,", .state("RECONNECTING", "tls-error")),
+      (">HOLD:Waiting for hold release:10", .hold(seconds: 10)), (">HOLD:Waiting for hold release:99999", .hold(seconds: 300)),
+      (">HOLD:x", .hold(seconds: 0)), (">PASSWORD:Need 'Auth' username/password", .needs(what: "Auth", hasUsername: true, challenge: nil)),
+      (
+        ">PASSWORD:Need 'Auth' username/password SC:1,Enter PIN, please",
+        .needs(what: "Auth", hasUsername: true, challenge: .init(text: "Enter PIN, please", mayEcho: true, isConcatenated: false))
+      ),
+      (">PASSWORD:Need 'Private Key' password", .needs(what: "Private Key", hasUsername: false, challenge: nil)),
+      (">PASSWORD:Verification Failed: 'Auth'", .refused(what: "Auth", challenge: nil)),
+      (
+        ">PASSWORD:Verification Failed: 'Auth' ['CRV1:R,E:state42:YWxpY2U=:Code from the phone: 6 digits']",
+        .refused(
+          what: "Auth", challenge: .init(state: "state42", username: "alice", text: "Code from the phone: 6 digits", needsAnswer: true))
+      ),
+      (">UPDOWN:UP", .up), (">UPDOWN:DOWN", .down), (">UPDOWN:ENV,dev=tun0", .setting(name: "dev", value: "tun0")),
+      (">UPDOWN:ENV,a=b=c", .setting(name: "a", value: "b=c")), (">UPDOWN:ENV,END", .endOfSettings),
+      (">LOG:1795447420,W,WARNING: a, b", .log("WARNING: a, b", isLoud: true)), (">LOG:1795447420,,x", .log("x", isLoud: false)),
+      (">FATAL:no TUN", .fatal("no TUN")), (">INFOMSG:WEB_AUTH::https://login.example/", .page("https://login.example/")),
+      (">INFOMSG:OPEN_URL:https://login.example/", .page("https://login.example/")),
+      ("ERROR: unknown command", .failure("unknown command")),
+      ("SUCCESS: pid=1", .other), (">", .other), ("", .other), (">STATE:", .other), (">PASSWORD:Need 'Auth", .other),
+    ]) func lines(text: String, meant: ManagementLine)
+  {
     #expect(ManagementLine(text[...]) == meant)
   }
 
   @Test("any text is a line") func total() {
     var random = SplitMix64(seed: 7)
-    let parts = [">", "STATE:", "PASSWORD:", "Need '", "'", "Verification Failed: ", "['CRV1:", ":", ",", "SC:", "UPDOWN:ENV,", "=", "é", "\0"]
+    let parts = [
+      ">", "STATE:", "PASSWORD:", "Need '", "'", "Verification Failed: ", "['CRV1:", ":", ",", "SC:", "UPDOWN:ENV,", "=", "é", "\0",
+    ]
     for _ in 0..<20_000 {
       let text = (0..<(random.next() % 9)).map { _ in parts.randomElement(using: &random) ?? "" }.joined()
       _ = ManagementLine(text[...])
@@ -119,23 +126,32 @@ import Testing
     #expect(file.leftOut == ["dev", "user", "script-security", "up"] && !file.asksForLogin)
   }
 
-  @Test("what runs programs, or reads or writes files, is an error with its line", arguments: [
-    ("client\nplugin /tmp/x.so", "line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"),
-    ("config other", "line 1 of the credential `config`: the option `config` is not allowed; remove it if the tunnel works without it"),
-    ("tls-verify /bin/sh", "line 1 of the credential `config`: the option `tls-verify` is not allowed; remove it if the tunnel works without it"),
-    ("engine x", "line 1 of the credential `config`: the option `engine` is not allowed; remove it if the tunnel works without it"),
-    (
-      "ca ca.crt",
-      "line 1 of the credential `config`: `ca` names a file, which this provider cannot read; write its content between <ca> and </ca>"
-    ),
-    (
-      "auth-user-pass login",
-      "line 1 of the credential `config`: `auth-user-pass` names a file, which this provider cannot read; use the option `username` and a credential"
-    ),
-    ("<up>", "line 1 of the credential `config`: the block <up> is not known"),
-    ("\n<ca>\nx", "line 2 of the credential `config`: the block <ca> has no end"),
-    ("remote a\u{1}b", "line 1 of the credential `config`: it has a control character"),
-  ]) func refused(text: String, reason: String) {
+  @Test(
+    "what runs programs, or reads or writes files, is an error with its line",
+    arguments: [
+      (
+        "client\nplugin /tmp/x.so",
+        "line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"
+      ),
+      ("config other", "line 1 of the credential `config`: the option `config` is not allowed; remove it if the tunnel works without it"),
+      (
+        "tls-verify /bin/sh",
+        "line 1 of the credential `config`: the option `tls-verify` is not allowed; remove it if the tunnel works without it"
+      ),
+      ("engine x", "line 1 of the credential `config`: the option `engine` is not allowed; remove it if the tunnel works without it"),
+      (
+        "ca ca.crt",
+        "line 1 of the credential `config`: `ca` names a file, which this provider cannot read; write its content between <ca> and </ca>"
+      ),
+      (
+        "auth-user-pass login",
+        "line 1 of the credential `config`: `auth-user-pass` names a file, which this provider cannot read; use the option `username` and a credential"
+      ),
+      ("<up>", "line 1 of the credential `config`: the block <up> is not known"),
+      ("\n<ca>\nx", "line 2 of the credential `config`: the block <ca> has no end"),
+      ("remote a\u{1}b", "line 1 of the credential `config`: it has a control character"),
+    ]) func refused(text: String, reason: String)
+  {
     let error = #expect(throws: ClientFile.Failure.self) { try ClientFile(Array(text.utf8)) }
     #expect(error?.description == reason)
   }

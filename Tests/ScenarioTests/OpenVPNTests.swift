@@ -121,11 +121,26 @@ struct OpenVPNProviderScenes {
       roamward up office >/dev/null
       within 20 field_is office state connected
       within 5 office_answers
+      # The same, asked for.
+      roamward down office >/dev/null
+      within 10 field_is office state disconnected
+      openvpn_policy "username: 'al\\"ice'" </dev/null
+      kill -HUP "$(agent_pid)"
+      roamward up office >/dev/null
+      within 10 field_is office 'questions[0].kind' password
+      roamward status | grep -o 'asks:.*'
+      printf 'pass \\ "word"\n' | roamward answer office
+      within 20 field_is office state connected
+      within 5 office_answers
+      [[ $(<agent.log) != *'pass \\'* ]] && say "not in the log"
+      roamward answer office 2>&1 </dev/null || true
       stop_agent
       """)
     #expect(
       seen.lines == [
-        "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[1]", "0",
+        "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[1]",
+        "asks:    Password of al\"ice for office; `roamward answer office`", "Password of al\"ice for office", "[not in the log]",
+        "roamward: office asks nothing now", "0",
       ])
   }
 

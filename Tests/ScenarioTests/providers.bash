@@ -56,11 +56,14 @@ install_openvpn() {
   mount --bind "$scene/tun" /dev/net/tun
 }
 
+openvpn_listens() { [[ -n $(on gateway ss -Hlun 'sport = :1194') ]]; }
+
 # An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server.
 openvpn_server() {
   (
     umask 077
-    mkdir -p "$scene/pki" && cd "$scene/pki"
+    mkdir -p "$scene/pki"
+    cd "$scene/pki" || exit
     if [[ ! -e ca.pem ]]; then
       openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 2
       for name in server client; do
@@ -80,7 +83,7 @@ openvpn_server() {
       done
     } >"$policies/office.ovpn"
   ) >"$scene/pki.log" 2>&1
-  within 5 eval '[[ -n $(on gateway ss -Hlun "sport = :1194") ]]'
+  within 5 openvpn_listens
 }
 
 # Writes the policy of a tunnel `office` by that provider; further lines of the tunnel come from standard input.

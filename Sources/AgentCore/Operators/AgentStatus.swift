@@ -67,6 +67,11 @@ extension Agent {
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
+    report.questions = (supervisor.installed?.questions ?? []).map {
+      .init(
+        number: Int($0.number), kind: $0.question.kind.rawValue, prompt: $0.question.prompt, url: $0.question.url,
+        until: wallClock($0.until))
+    }
     report.lookup = supervisor.lookup.latest.map { .init($0) }
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds

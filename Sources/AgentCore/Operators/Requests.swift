@@ -68,6 +68,18 @@ extension Agent {
     schedule()
   }
 
+  /// A person answers a question of a tunnel's provider, or declines (`nil`).
+  package func answer(_ tunnel: String, _ question: Int?, with answer: String?) throws(RequestError) {
+    guard state.set.tunnel(named: tunnel) != nil else { throw noSuchTunnel(tunnel) }
+    guard let provider = state.tunnels[tunnel]?.installed else {
+      throw RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could ask")
+    }
+    do throws(Refusal) { try provider.answer(question, with: answer) } catch {
+      throw RequestError(code: .provider, message: error.text)
+    }
+    reconciler.pass()
+  }
+
   /// The network at the last pass.
   package var lastSnapshot: NetworkSnapshot { state.seen.snapshot }
 

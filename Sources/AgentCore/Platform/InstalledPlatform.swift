@@ -21,6 +21,8 @@ package struct InstalledPlatform {
   package var openDevice: (String, UInt32, String) throws(PlatformError) -> Int
   /// Connects a marked socket outside of every tunnel; the descriptor is `granted(id)` if it calls back without an error.
   package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void
+  /// Keeps a secret as a readable descriptor of this name, until it is sent.
+  package var keepSecret: (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void
   /// Closes the channel, and ends the tunnel's program with all that it has started: first by SIGTERM, two seconds later by SIGKILL.
   package var end: (String) -> Void
   /// Kills the same now.
@@ -33,12 +35,14 @@ package struct InstalledPlatform {
     send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
     openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
     openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
+    keepSecret: @escaping (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void,
     end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in }
   ) {
     self.start = start
     self.send = send
     self.openDevice = openDevice
     self.openSocket = openSocket
+    self.keepSecret = keepSecret
     self.end = end
     self.cut = cut
     self.endLeftovers = endLeftovers
@@ -49,6 +53,7 @@ package struct InstalledPlatform {
     InstalledPlatform(
       start: { _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
       openDevice: { _, _, _ throws(PlatformError) in throw PlatformError("this platform has no TUN devices") },
-      openSocket: { _, _, _, _, done in done(PlatformError("this platform has no sockets")) }, end: { _ in }, cut: { _ in })
+      openSocket: { _, _, _, _, done in done(PlatformError("this platform has no sockets")) },
+      keepSecret: { _, _, _ throws(PlatformError) in throw PlatformError("this platform keeps no secrets") }, end: { _ in }, cut: { _ in })
   }
 }

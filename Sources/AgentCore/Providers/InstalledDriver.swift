@@ -38,6 +38,8 @@ final class InstalledDriver: TunnelDriver {
   /// Whether `prepared` was reported: the link is wanted from then on.
   private var isPrepared = false
   private var messages = ProviderMessages()
+  /// What no person has answered yet, the first first.
+  private(set) var questions: [OpenQuestion] = []
 
   init(
     _ configuration: InstalledProviderConfiguration, tunnel: String, policy: @escaping () -> TunnelPolicy, platform: Platform,
@@ -118,11 +120,45 @@ final class InstalledDriver: TunnelDriver {
 
   private var now: Moment { platform.clock.now() }
 
-  var nextDeadline: Moment? { session?.nextDeadline }
+  var nextDeadline: Moment? { ([session?.nextDeadline].compactMap(\.self) + questions.map(\.until)).min() }
 
   func advance() {
+    for question in questions where question.until <= now { answer(question.number, .expired) }
     guard let due = session?.nextDeadline, due <= now else { return }
     perform { [now] in $0.advance(to: now) }
+  }
+
+  // MARK: Questions
+
+  private func ask(_ id: UInt32, _ question: Question) {
+    guard configuration.program.needs.contains(.ask) else { return answer(id, .unavailable) }
+    questions.append(OpenQuestion(number: id, question: question, until: now + OpenQuestion.patience))
+    outlets.publish(.question(number: Int(id), kind: question.kind.rawValue, prompt: question.prompt))
+    outlets.changed()
+  }
+
+  private func answer(_ id: UInt32, _ outcome: AnswerOutcome) {
+    questions.removeAll { $0.number == id }
+    attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.answer(id: id, outcome, at: now) }
+  }
+
+  /// A person has answered the first open question, or this one; `nil`: declined. Throws what is wrong with the answer.
+  func answer(_ number: Int?, with text: String?) throws(Refusal) {
+    guard let open = questions.first(where: { number == nil || Int($0.number) == number }) else {
+      throw Refusal(code: "no-question", text: "\(tunnel) asks nothing now")
+    }
+    guard let text else { return answer(open.number, .declined) }
+    if open.question.kind.isSecret {
+      guard !text.isEmpty, text.utf8.count <= 4096 else {
+        throw Refusal(code: "invalid", text: "an answer has 1 to 4,096 bytes")
+      }
+      do throws(PlatformError) {
+        try platform.installed.keepSecret(tunnel, .secret(id: open.number), Array(text.utf8))
+      } catch {
+        throw Refusal(code: "unavailable", text: error.description)
+      }
+    }
+    answer(open.number, .answered)
   }
 
   // MARK: The link
@@ -186,7 +222,7 @@ final class InstalledDriver: TunnelDriver {
     guard isStartDue, session?.state == .idle else { return }
     isStartDue = false
     path = underlay.map(NetworkPath.init)
-    let request = StartRequest(options: configuration.options, network: path, mayAsk: false)
+    let request = StartRequest(options: configuration.options, network: path, mayAsk: configuration.program.needs.contains(.ask))
     let names = configuration.credentials.compactMap { Word($0.name) }
     attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.start(request, credentials: names, at: now) }
   }
@@ -274,9 +310,10 @@ final class InstalledDriver: TunnelDriver {
       guard allows(transport == .udp ? .udp : .tcp, id) else { return }
       openSocket(id, transport, remote)
     case .resolve(let id, let name): if allows(.resolve, id) { resolve(id, name) }
-    case .ask(let id, _):
-      attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.answer(id: id, .unavailable, at: now) }
-    case .withdraw: break
+    case .ask(let id, let question): ask(id, question)
+    case .withdraw(let id):
+      questions.removeAll { $0.number == id }
+      outlets.changed()
     case .reasserting(let code, let text): report(.reasserting("\(text) (\(code))"))
     case .replied(let id, let reply):
       messages.replied(id, reply)

@@ -7,6 +7,7 @@ internal import RoamwardCore
 enum ProviderNews {
   case log(level: String, origin: String, text: String)
   case event(name: String, JSON)
+  case question(number: Int, kind: String, prompt: String)
 }
 
 /// Requests of a provider that wait for the kernel or for a name server.
@@ -22,6 +23,16 @@ struct PendingRequests {
     defer { (devices, settings) = ([], nil) }
     return (devices, settings)
   }
+}
+
+/// A question of a provider that no person has answered yet.
+struct OpenQuestion {
+  /// The time for an answer: enough to find a phone.
+  static let patience = Duration.seconds(300)
+
+  let number: UInt32
+  let question: Question
+  let until: Moment
 }
 
 /// Messages of applications to a provider.

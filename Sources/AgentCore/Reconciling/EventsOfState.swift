@@ -7,6 +7,7 @@ extension Event.Kind {
   static func provider(_ tunnel: String, _ news: ProviderNews) -> Event.Kind {
     switch news {
     case .log(let level, let origin, let text): .providerLog(tunnel: tunnel, level: level, origin: origin, text: text)
+    case .question(let number, let kind, let prompt): .question(tunnel: tunnel, number: number, kind: kind, prompt: prompt)
     case .event(let name, let data): .provider(tunnel: tunnel, name: name, data)
     }
   }

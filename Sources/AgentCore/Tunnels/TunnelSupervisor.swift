@@ -332,7 +332,9 @@ extension ProviderConfiguration {
   /// The machine of a tunnel that is down. A provider's own time limits come before those of the machine.
   fileprivate var machine: TunnelMachine {
     guard case .installed = self else { return TunnelMachine() }
-    return TunnelMachine(timing: .init(connect: .seconds(90), reassert: .seconds(120), silence: .seconds(120)))
+    // A person has time for an answer.
+    let connect = .seconds(90) + OpenQuestion.patience
+    return TunnelMachine(timing: .init(connect: connect, reassert: .seconds(120) + OpenQuestion.patience, silence: .seconds(120)))
   }
 }
 

@@ -31,6 +31,8 @@ package struct Event: Hashable, Sendable {
     case providerLog(tunnel: String, level: String, origin: String, text: String)
     /// An event of a tunnel's provider, in its own terms.
     case provider(tunnel: String, name: String, JSON)
+    /// A tunnel's provider asks a person.
+    case question(tunnel: String, number: Int, kind: String, prompt: String)
     /// The observed network, in the form of a snapshot file.
     case snapshot(JSON)
   }
@@ -60,6 +62,7 @@ extension Event.Kind {
     case .firewall(let status): status.code
     case .warning(let note): note.code
     case .snapshot, .providerLog, .provider: nil
+    case .question: .actionNeeded
     }
   }
 
@@ -67,7 +70,8 @@ extension Event.Kind {
   package var tunnel: String? {
     switch self {
     case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .override(let tunnel, _, _),
-      .timer(let tunnel, _, _, _), .providerLog(let tunnel, _, _, _), .provider(let tunnel, _, _):
+      .timer(let tunnel, _, _, _), .providerLog(let tunnel, _, _, _), .provider(let tunnel, _, _),
+      .question(let tunnel, _, _, _):
       tunnel
     case .repair(let tunnel, _, _): tunnel
     case .lookup(let lookup): lookup.tunnel
@@ -99,6 +103,8 @@ extension Event.Kind {
     case .snapshot(let network): SnapshotEvent(network: network)
     case .providerLog(let tunnel, let level, let origin, let text):
       ProviderLogEvent(tunnel: tunnel, level: level, origin: origin, text: text)
+    case .question(let tunnel, let number, let kind, let prompt):
+      QuestionEvent(tunnel: tunnel, number: number, kind: kind, prompt: prompt)
     case .provider(let tunnel, let name, let data): ProviderEvent(tunnel: tunnel, name: name, data: data)
     }
   }

@@ -16,7 +16,7 @@ package struct EventReport: Sendable {
   package static let kinds: [any Happening.Type] = [
     DecisionEvent.self, StateEvent.self, LookupEvent.self, FailureEvent.self, OverrideEvent.self, TimerEvent.self, NetworkEvent.self,
     PolicyEvent.self, FirewallEvent.self, RepairEvent.self, WarningEvent.self, SnapshotEvent.self, ProviderLogEvent.self,
-    ProviderEvent.self,
+    ProviderEvent.self, QuestionEvent.self,
   ]
 
   package var time: Timestamp

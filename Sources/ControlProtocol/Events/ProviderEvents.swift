@@ -60,3 +60,38 @@ package struct ProviderEvent: Happening {
     }
   }
 }
+
+/// A tunnel's provider asks a person.
+package struct QuestionEvent: Happening {
+  package static let event = "question"
+
+  package var tunnel: String
+  package var number: Int
+  package var kind: String
+  package var prompt: String
+
+  package func line(_ code: ReasonCode?) -> String { "\(tunnel): asks: \(prompt) (`roamward answer \(tunnel)`)" }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case number
+    case kind
+    case prompt
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .number: "The question's number, for the answer."
+      case .kind: "What is asked for."
+      case .prompt: "The question, for people."
+      }
+    }
+
+    var values: [String]? {
+      switch self {
+      case .kind: ["password", "code", "url", "confirm"]
+      default: nil
+      }
+    }
+  }
+}

@@ -21,6 +21,8 @@ package enum Request: Hashable, Sendable, Codable {
   case apply(ApplyRequest)
   /// Sends a message to a tunnel's provider; the reply is the provider's.
   case message(tunnel: String, content: JSON)
+  /// Answers a question of a tunnel's provider: the first open one, or that of this number. Without an answer it is declined.
+  case answer(tunnel: String, question: Int? = nil, answer: String?)
   /// Makes the policies on trial permanent.
   case confirm
   /// Ends the trial: the previous policies are active again.
@@ -43,7 +45,7 @@ package enum Request: Hashable, Sendable, Codable {
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .override, .resume, .release, .reload, .apply, .message, .confirm, .revert: true
+    case .override, .resume, .release, .reload, .apply, .message, .answer, .confirm, .revert: true
     }
   }
 

@@ -56,6 +56,8 @@ extension StatusReport {
     package var lookup: Lookup?
     /// What its programs use.
     package var usage: Usage?
+    /// What its provider asks a person, the first first.
+    package var questions: [Question] = []
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
@@ -115,7 +117,7 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
-      case lookup, usage
+      case lookup, usage, questions
 
       var about: String {
         switch self {
@@ -150,6 +152,7 @@ extension StatusReport {
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
         case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
+        case .questions: "What its provider asks a person; `roamward answer` answers."
         case .usage: "What its programs use, by their control group; null: none runs, or there is no such group."
         }
       }
@@ -185,6 +188,46 @@ extension StatusReport {
         case .name: "The name."
         case .user: "The user ID of the program that asked; null: another host, a container, or a program that is gone."
         case .controlGroup: "The control group of the program that asked; null: not known."
+        }
+      }
+    }
+  }
+
+  /// What a tunnel's provider asks a person.
+  package struct Question: Hashable, Sendable, Codable {
+    package var number: Int
+    /// `password`, `code`, `url` or `confirm`.
+    package var kind: String
+    package var prompt: String
+    /// The page to open, for `url`.
+    package var url: String?
+    package var until: Timestamp
+
+    package init(number: Int, kind: String, prompt: String, url: String?, until: Timestamp) {
+      self.number = number
+      self.kind = kind
+      self.prompt = prompt
+      self.url = url
+      self.until = until
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case number, kind, prompt, url, until
+
+      var about: String {
+        switch self {
+        case .number: "Its number, for the answer."
+        case .kind: "What is asked for."
+        case .prompt: "The question, for people."
+        case .url: "The page to open; null: none."
+        case .until: "Time after which it counts as not answered."
+        }
+      }
+
+      var values: [String]? {
+        switch self {
+        case .kind: ["password", "code", "url", "confirm"]
+        default: nil
         }
       }
     }

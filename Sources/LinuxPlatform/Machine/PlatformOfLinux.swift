@@ -118,6 +118,9 @@ extension InstalledPlatform {
       },
       openSocket: { tunnel, id, transport, remote, done in
         providers.openSocket(tunnel, id, transport, remote) { error in done(error.map { PlatformError($0.description) }) }
+      },
+      keepSecret: { tunnel, name, bytes throws(PlatformError) in
+        do throws(ProviderError) { try providers.keepSecret(tunnel, name, bytes) } catch { throw PlatformError(error.description) }
       }, end: { providers.end($0) }, cut: { providers.cut($0) },
       endLeftovers: { commands in
         groups.find()
