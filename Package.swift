@@ -301,7 +301,8 @@ let package = Package(
     tests(
       "PolicyImportTests",
       uses: [
-        "PolicyFiles", "JSON", "LinuxIO", "NetworkTypes", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore", "SeededRandom",
+        "PolicyFiles", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNProvider", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
+        "SeededRandom",
       ],
       resources: ["Fixtures"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),

@@ -112,6 +112,7 @@ package struct ClientFile: Hashable, Sendable {
     "http-proxy-timeout", "http-proxy-option", "socks-proxy", "ignore-unknown-option", "mute-replay-warnings", "replay-window", "no-replay",
     "key-method", "static-challenge", "x509-username-field", "inactive", "session-timeout", "max-routes", "allow-recursive-routing",
     "disable-occ", "opt-verify", "passtos", "tls-exit", "auth-token", "auth-token-user", "ecdh-curve", "keysize", "prng",
-    "max-packet-size", "allow-pull-fqdn", "client-nat",
+    "max-packet-size", "http-proxy-retry", "persist-local-ip", "persist-remote-ip", "route-ipv6-gateway", "single-session",
+    "socks-proxy-retry", "x509-track", "allow-pull-fqdn", "client-nat",
   ]
 }

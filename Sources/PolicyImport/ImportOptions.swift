@@ -13,6 +13,8 @@ package struct ImportOptions: Hashable, Sendable {
   package var reading: RuleReading
   /// Names of files in the folder that must not be replaced: the imported files themselves.
   package var taken: Set<String> = []
+  /// The manifest of the installed provider of OpenVPN, with its path; `nil`: it is not installed, so policies run openvpn(8) as a command.
+  package var openVPN: ProviderManifestFile?
 
   package init(
     name: String? = nil, folder: String = "/etc/roamward/policies", verify: Bool = false, trusted: [String] = [],
@@ -71,5 +73,16 @@ package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) 
     throw ImportFailure(
       "this is none of the files that can be imported",
       help: "Apple profiles (.mobileconfig), wg-quick files (.conf), .ovpn and .nmconnection can be")
+  }
+}
+
+/// A manifest that is installed on the machine for which files are imported.
+package struct ProviderManifestFile: Hashable, Sendable {
+  package var path: String
+  package var bytes: [UInt8]
+
+  package init(path: String, bytes: [UInt8]) {
+    self.path = path
+    self.bytes = bytes
   }
 }

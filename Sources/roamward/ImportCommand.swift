@@ -5,6 +5,7 @@ import JSON
 import LinuxIO
 import PolicyFiles
 import PolicyImport
+import PolicySource
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,6 +43,11 @@ struct Import: ParsableCommand {
     var options = ImportOptions(
       name: name, folder: absolute(output), verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
+    let manifests = ProviderManifest.folders.map { "\($0)/openvpn.yaml" }
+    options.openVPN =
+      manifests.lazy.compactMap { path in
+        (try? TextFile.read(path)).map { ProviderManifestFile(path: path, bytes: $0) }
+      }.first
     var reports: [OutcomeReport] = []
     var hasErrors = false
     let folder = absolute(output)

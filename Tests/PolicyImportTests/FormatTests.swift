@@ -1,5 +1,7 @@
 import KernelModel
+import LinuxIO
 import NetworkTypes
+import OpenVPNProvider
 import PolicyFiles
 import RoamwardCore
 import Testing
@@ -111,6 +113,28 @@ import Testing
     let copy = String(decoding: try #require(result.files.first).bytes, as: UTF8.self)
     #expect(copy.contains("\n# up /etc/openvpn/hook\n# script-security 2\n") && copy.contains("not-a-real-secret-2"))
     #expect(!result.shownText.contains("not-a-real-secret"))
+  }
+
+  @Test("where the provider of OpenVPN is installed, the policy uses it, unless the file names others") func openVPNProvider() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+    var options = ImportOptions()
+    options.openVPN = ProviderManifestFile(
+      path: "/usr/lib/roamward/providers/openvpn.yaml", bytes: try TextFile.read("\(root)/packaging/providers/openvpn.yaml"))
+    let result = try importFile(Array(Samples.openVPN.utf8), file: "corp.ovpn", options: options)
+    let policy = String(decoding: try #require(result.files.last).bytes, as: UTF8.self)
+    #expect(policy.contains("installed:\n") && policy.contains("name: openvpn\n") && policy.contains("credentials: { config: corp.ovpn }"))
+    #expect(policy.contains("tunnels:\n  corp:\n    provider:\n") && !result.report.hasErrors, "\(policy)")
+    let login = try importFile(Array("client\nremote vpn.example.com\nauth-user-pass\n".utf8), file: "c.ovpn", options: options)
+    #expect(login.shownText.contains("options: { username: NAME }"))
+    let other = try importFile(Array("client\nremote vpn.example.com\nca ca.crt\n".utf8), file: "c.ovpn", options: options)
+    #expect(other.shownText.contains("openvpn(8), which has to be installed"))
+  }
+
+  @Test("the provider takes each option that an import keeps") func openVPNOptions() throws {
+    let own = knownOptions.subtracting(fileOptions).subtracting(programOptions).subtracting(serviceOptions)
+    for option in own.sorted() {
+      #expect(throws: Never.self, "\(option)") { try ClientFile(Array("\(option) 1\n".utf8)) }
+    }
   }
 
   @Test("an OpenVPN file that would ask for a password is off, and one that names other files") func openVPNObstacles() throws {

@@ -10,11 +10,17 @@ struct OpenVPNCopy {
   var names = OpenVPNNames()
   /// The value of `dev`: a kind of device (tun, tap), or a link's name.
   var device: String?
+  /// Whether an option names another file.
+  var namesFiles = false
+  /// Whether the server asks for a name and a password.
+  var asksForLogin = false
 
   mutating func append(_ other: OpenVPNCopy) {
     text += other.text
     obstacles += other.obstacles
     device = other.device ?? device
+    namesFiles = namesFiles || other.namesFiles
+    asksForLogin = asksForLogin || other.asksForLogin
     names = other.names
   }
 }
@@ -87,10 +93,12 @@ extension OpenVPNCopy {
       return
     }
     if option == "auth-user-pass", words.count == 1 {
-      report.taken(place, "OpenVPN will ask for a name and password, which the agent cannot answer")
+      report.taken(place, "the server asks for a name and password")
+      asksForLogin = true
       obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
     } else if fileOptions.contains(option), words.count > 1, words[1] != "[inline]" {
       report.taken(place, "names another file, which was not copied")
+      namesFiles = true
       obstacles.append("`\(option)` names another file, which has to be put beside the policy")
     } else {
       report.taken(place)
@@ -119,6 +127,19 @@ private func words(of line: String) -> [String] {
 }
 
 extension ImportedTunnel {
+  /// Uses the installed provider, which runs openvpn(8) without privileges, and sets what the server sends as far as the policy allows it.
+  mutating func useProvider(_ copy: OpenVPNCopy, _ manifest: ProviderManifestFile, _ report: inout ImportReport) {
+    provider = .openVPN(file: addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true), manifest: manifest)
+    dns = copy.names.policy
+    if copy.asksForLogin {
+      obstacles.append(
+        "it needs a user name: add `options: { username: NAME }` to `installed`, and a file for root alone as `password` to `credentials`,"
+          + " or answer by `roamward answer`")
+    }
+    report.note(
+      "the installed provider runs openvpn(8) without privileges; the server's routes and name servers are used (`allow` limits them)")
+  }
+
   /// Runs OpenVPN as a separate process. The tunnel counts as up while it runs, which is earlier than connected.
   mutating func useOpenVPN(_ copy: OpenVPNCopy, folder: String, _ report: inout ImportReport) {
     let file = addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true)
@@ -139,7 +160,7 @@ extension ImportedTunnel {
     provider = .command(up: up, down: ["/usr/bin/pkill", "--pidfile", pid], status: status, interface: link)
     obstacles += copy.obstacles
     report.note(
-      "this version has no OpenVPN provider of its own: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected \(link == nil ? "while it runs" : "once its link is there")"
+      "the provider of OpenVPN is not installed (package roamward-openvpn), or the file names others: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected \(link == nil ? "while it runs" : "once its link is there")"
     )
   }
 }

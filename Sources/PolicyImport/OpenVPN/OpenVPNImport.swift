@@ -4,7 +4,11 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
   var result = ImportResult(report: ImportReport(file: file))
   var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn", avoiding: options.taken)
   let copy = copyOpenVPN(numberedLines(bytes), path: "", line: nil, &result.report)
-  tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
+  if let manifest = options.openVPN, !copy.namesFiles {
+    tunnel.useProvider(copy, manifest, &result.report)
+  } else {
+    tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
+  }
   result.report.note("an OpenVPN file has no on-demand rules: add some, or start the tunnel with `roamward up`")
   result.add(tunnel, source: file)
   return result

@@ -34,7 +34,7 @@ extension ImportResult {
     }
     let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)
     let files = tunnel.files + [policy]
-    let diagnostics = loadingDiagnostics(files)
+    let diagnostics = loadingDiagnostics(files, manifest: tunnel.provider.manifest)
     let problems = diagnostics.filter { $0.severity == .error }
     for problem in problems {
       report.note(
@@ -49,18 +49,23 @@ extension ImportResult {
 }
 
 /// The diagnostics of these files as a separate policy folder.
-package func loadingDiagnostics(_ files: [OutputFile]) -> [Diagnostic] {
+package func loadingDiagnostics(_ files: [OutputFile], manifest: ProviderManifestFile? = nil) -> [Diagnostic] {
   let folder = "/import"
+  let installed = manifest.map { OutputFile(name: $0.path, bytes: $0.bytes, isSecret: false) }
   let byPath = Dictionary(files.map { ("\(folder)/\($0.name)", $0) }) { first, _ in first }
   let system = PolicyFileSystem(
     names: { _ in files.map(\.name) },
     status: { path throws(FileFailure) in
       if path == folder { return .init(kind: .folder, mode: 0o755) }
-      guard let file = byPath[path] else { throw FileFailure("No such file or directory", isMissing: true) }
+      guard let file = byPath[path] ?? installed.flatMap({ $0.name == path ? $0 : nil }) else {
+        throw FileFailure("No such file or directory", isMissing: true)
+      }
       return .init(kind: .regular, mode: file.isSecret ? 0o600 : 0o644)
     },
     read: { path, limit throws(FileFailure) in
-      guard let file = byPath[path] else { throw FileFailure("No such file or directory", isMissing: true) }
+      guard let file = byPath[path] ?? installed.flatMap({ $0.name == path ? $0 : nil }) else {
+        throw FileFailure("No such file or directory", isMissing: true)
+      }
       return (Array(file.bytes.prefix(limit)), .init(kind: .regular, mode: file.isSecret ? 0o600 : 0o644))
     },
     workingDirectory: { folder })

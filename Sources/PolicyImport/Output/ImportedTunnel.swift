@@ -27,8 +27,12 @@ struct ImportedTunnel {
   enum Provider {
     case wireGuard(file: String)
     case command(up: [String], down: [String], status: [String], interface: String? = nil)
+    /// The installed provider of OpenVPN, with the client's file.
+    case openVPN(file: String, manifest: ProviderManifestFile)
     /// No provider is available yet: the policy keeps the rules, disabled, and says which part is missing.
     case missing
+
+    var manifest: ProviderManifestFile? { if case .openVPN(_, let manifest) = self { manifest } else { nil } }
 
     var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
   }
