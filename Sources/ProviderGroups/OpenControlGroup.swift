@@ -92,6 +92,9 @@ package final class OpenControlGroup {
   /// Whether a process is in it, or below it. Zombie processes do not count.
   package var isPopulated: Bool { text("cgroup.events")?.split(separator: "\n").contains("populated 1") ?? false }
 
+  /// Moves a process into it, with all its threads. Sockets that it has already keep their mark.
+  package func admit(_ process: Int32) throws(SystemError) { try write("\(process)", to: "cgroup.procs") }
+
   /// Sends a signal to every process in it and below it, except the calling one.
   package func signal(_ signal: Int32) {
     for process in processes where process > 0 && process != getpid() { Glibc.kill(process, signal) }
