@@ -24,6 +24,8 @@ package final class ControlServer {
 
   private let loop: EventLoop
   private let answer: (Request, PeerCredentials) -> Reply
+  /// Answers requests that take time: false if it is none.
+  private let answerLater: (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
@@ -37,8 +39,10 @@ package final class ControlServer {
   /// `isOwner`: whether a user's requests may change state, and are not counted.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
+    answerLater: @escaping (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
     answer: @escaping (Request, PeerCredentials) -> Reply
   ) throws(SystemError) {
+    self.answerLater = answerLater
     self.loop = loop
     self.isOwner = isOwner
     self.answer = answer
@@ -129,6 +133,8 @@ package final class ControlServer {
       if request.isChange, !isOwner(client.peer) {
         let words = "only root and the agent's own user may do this; you are user \(client.peer.user)"
         reply = .refused(RequestError(code: .notAllowed, message: words))
+      } else if answerLater(request, client.peer, { [weak client] in client?.send($0.json.text() + "\n") }) {
+        return
       } else {
         reply = answer(request, client.peer)
         if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }

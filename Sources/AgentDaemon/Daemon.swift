@@ -310,8 +310,30 @@ package final class Daemon {
 
   private func listen() throws(SystemError) {
     try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
-    server = try ControlServer(path: settings.socket, loop: loop) { [weak self] request, peer in
+    server = try ControlServer(
+      path: settings.socket, loop: loop,
+      answerLater: { [weak self] request, peer, reply in
+        guard let self, case .guard(let program) = request else { return false }
+        begin(program, from: peer, reply)
+        return true
+      }
+    ) { [weak self] request, peer in
       self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+    }
+  }
+
+  private func begin(_ program: GuardRequest, from peer: PeerCredentials, _ reply: @escaping (Reply) -> Void) {
+    agent.beginGuard(program, process: peer.process) { [logger] result in
+      switch result {
+      case .success(let begun):
+        logger.notice(
+          "guard begins",
+          metadata: [
+            "program": "\(escaped(program.program))", "pid": "\(peer.process)", "endpoints": "\(begun.endpoints.joined(separator: ","))",
+          ])
+        reply(.done(JSON(encoding: begun)))
+      case .failure(let error): reply(.refused(error))
+      }
     }
   }
 
@@ -339,6 +361,7 @@ package final class Daemon {
             "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
           ])
         try agent.release(release)
+      case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(

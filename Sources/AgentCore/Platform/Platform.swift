@@ -12,15 +12,18 @@ package struct Platform {
   package var machine: MachinePlatform
   package var network: NetworkPlatform
   package var commands: CommandPlatform
+  package var guards: GuardPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
   /// Records what the kill switch blocks, for people who log in and for `status` without an agent; `nil`: nothing.
   package var recordBlocking: (FirewallStatus?) -> Void
 
   package init(
-    clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform, policies: PolicyPlatform,
-    recoveryLog: RecoveryLog, recordBlocking: @escaping (FirewallStatus?) -> Void
+    clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
+    guards: GuardPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
+    recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
+    self.guards = guards
     self.clock = clock
     self.machine = machine
     self.network = network
