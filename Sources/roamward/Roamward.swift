@@ -14,7 +14,8 @@ struct Roamward: ParsableCommand {
       """,
     version: "0.1.0",
     groupedSubcommands: [
-      CommandGroup(name: "Agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self]),
+      CommandGroup(
+        name: "Agent", subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
@@ -63,7 +64,7 @@ struct Roamward: ParsableCommand {
       "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
       "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
       "version": "--version",
-      "unblock": "release", "clean": "cleanup",
+      "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
     ]
     let meant = others[word] ?? nearest(to: word, among: known)
     return "unknown command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")
