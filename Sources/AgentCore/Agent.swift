@@ -91,6 +91,7 @@ package final class Agent {
     let begun = state.schedule.settleUntil
     if begun == nil { reconciler.change { $0.seen.eventCame(at: now) } }
     if begun == nil || state.killSwitch.hasClosedInAdvance { closeOnNetworkLoss(at: now) }
+    if begun == nil { admitLinksOfGuards(at: now) }
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
     // A settle time of zero needs no wait.
     let isDue = reconciler.change { $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }

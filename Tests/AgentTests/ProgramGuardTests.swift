@@ -93,6 +93,8 @@ private final class Groups {
     #expect(try begin(life)?.get().links == [])
     life.machine.state.add(Link(index: Sample.index(6), name: "tun0", kind: "tun"))
     life.agent.networkChanged()
+    // It does not wait for the network to settle.
+    #expect(table(life)?.insides.map(\.link) == ["tun0"])
     life.machine.run(for: .seconds(1))
     #expect(table(life)?.insides.map(\.link) == ["tun0"])
     #expect(life.status.firewall == FirewallStatus(situation: .guarded, guards: ["openvpn (guard 4711)"]))

@@ -119,6 +119,19 @@ extension Agent {
   /// Keeps the control groups of programs ready, or removes them.
   func keepGroup() { platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard }) }
 
+  /// Opens the way into a guard's new link at once: its traffic is blocked meanwhile, and no rule depends on it.
+  func admitLinksOfGuards(at now: Moment) {
+    guard !reconciler.isPassing, !state.killSwitch.machine.programs.isEmpty, reconciler.change({ $0.schedule.looksAtOnce(at: now) })
+    else { return }
+    let before = state.programGuards
+    reconciler.reconverge {
+      reconciler.observe()
+    } if: {
+      state.programGuards != before
+    }
+    announcer.followFirewall(of: state, platform.recordBlocking)
+  }
+
   // MARK: The end
 
   /// Resumes the guards that an earlier agent has left, before any other decision.
