@@ -207,6 +207,73 @@ struct GuardTests {
       ])
   }
 
+  @Test("holds wherever the agent is killed: the program is protected as long as it runs, and nothing is left after the next start")
+  func killedAnywhere() throws {
+    let scene = try scene()
+    let seen = try scene.run(
+      """
+      go cafe
+      watch_guard
+      start_strays
+      is_program() { [[ $(cat /proc/$program/comm 2>/dev/null) == sleep ]]; }
+      ROAMWARD_FAULT_LOG=$scene/places start_agent
+      first=$(wc -l <places)
+      guard -- sleep 1000
+      within 5 is_program
+      kill $program; within 5 nothing_left
+      last=$(wc -l <places)
+      stop_agent
+      protected=0 over=0
+      for ((n = first + 1; n <= last; n++)); do
+        rm -f agent.exit
+        ROAMWARD_DIE_AT=$n start_agent
+        guard -- sleep 1000; disown $program
+        within 5 eval 'is_program || [[ -s agent.exit ]]'
+        if [[ ! -s agent.exit ]]; then
+          kill $program; within 5 eval '[[ -s agent.exit ]] || nothing_left'
+          # The last places may be those of its stop.
+          sleep 0.2; kill -TERM $(agent_pid) 2>/dev/null || true; within 5 test -s agent.exit
+        fi
+        sleep 0.1
+        # A caller whose agent dies before its answer never becomes the program.
+        if is_program; then
+          forget; sleep 0.3; (( $(outside) == 0 )) || say "$n: $(outside) outside"
+          start_agent; within 5 eval '[[ $(guards) == 1 ]]'
+          (( $(outside) == 0 )) || say "$n: $(outside) outside after the start"
+          kill $program; protected=$((protected + 1))
+        else
+          start_agent; over=$((over + 1))
+        fi
+        within 10 nothing_left || say "$n: left: $(ls state)"
+        stop_agent >/dev/null
+        [[ ! -e state/provider-groups ]] || say "$n: a group is left"
+      done
+      # The next agent is killed too, wherever it is when it goes on with the guard.
+      start_agent
+      guard -- sleep 1000; disown $program
+      within 5 is_program; forget
+      kill_agent
+      rm places; ROAMWARD_FAULT_LOG=$scene/places start_agent; kill_agent
+      for ((n = 1; n <= $(wc -l <places); n++)); do
+        rm -f agent.exit
+        ROAMWARD_DIE_AT=$n start_agent >/dev/null 2>&1 & starter=$!
+        within 5 eval '[[ -s agent.exit ]] || [[ $(guards) == 1 ]]'
+        kill $starter 2>/dev/null || true
+        [[ -s agent.exit ]] || kill_agent
+        is_program && protected=$((protected + 1))
+      done
+      seen_outside "successors killed"
+      start_agent; within 5 eval '[[ $(guards) == 1 ]]'
+      kill $program; within 5 nothing_left
+      stop_agent
+      echo "$((last - first)) places, $over over; $protected of $(wc -l <places) places of a successor" >told
+      (( last - first >= 12 && over >= 8 )) && say "killed everywhere"
+      stop_strays
+      """, limit: 400)
+    #expect(seen.lines.filter { !$0.contains("Killed") } == ["0", "[successors killed: 0 of many outside]", "0", "[killed everywhere]"])
+    print("a guard's agent killed: \(scene.read("told"))")
+  }
+
   @Test("is refused where it could not hold, before anything is blocked") func refused() throws {
     let seen = try scene().run(
       """
