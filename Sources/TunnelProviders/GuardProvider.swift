@@ -26,8 +26,12 @@ package final class GuardProvider {
     self.groups = groups
   }
 
-  /// Holds on to a process until it is admitted or its guard ends.
-  package func claim(_ process: Int32) throws(SystemError) { claims[process] = try ProcessDescriptor(process) }
+  /// Holds on to a process until it is admitted, or has ended.
+  package func claim(_ process: Int32) throws(SystemError) {
+    // Callers whose request was refused.
+    claims = claims.filter { !$0.value.hasEnded }
+    claims[process] = try ProcessDescriptor(process)
+  }
 
   /// Moves a claimed process into the group of its guard. It has its number as long as it has not ended.
   package func admit(_ process: Int32) throws(SystemError) {

@@ -7,7 +7,8 @@ package struct GuardPlatform {
   package var namespace: Int64
   /// The guards of an earlier agent with a process left in their groups. Groups without one are removed, and forgotten on disk.
   package var found: () -> [ProgramGuard]
-  /// Holds on to a process, so that another one that gets its number later is not taken for it. `admit` and `end` let go.
+  /// Holds on to a process, so that another one that gets its number later is not taken for it, until it is admitted or
+  /// has ended.
   package var claim: (Int32) throws(PlatformError) -> Void
   /// Creates the group of a process's guard, in which sockets are marked. The process is not in it yet.
   package var makeGroup: (Int32) throws(PlatformError) -> ProviderGroup
