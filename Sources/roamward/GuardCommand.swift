@@ -23,10 +23,9 @@ struct Guard: ParsableCommand {
   @OptionGroup var session: SessionOptions
   @Option(help: ArgumentHelp("Let the program reach only this outside.", valueName: "endpoint")) var endpoint: [String] = []
   @Option(help: ArgumentHelp("Name of the program's link.", valueName: "link")) var link: String?
-  @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.") var program: [String] = []
+  @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.") var program: [String]
 
   func validate() throws {
-    if program.isEmpty { throw ValidationError("name the program after --: roamward guard -- openvpn --config corp.ovpn") }
     if let link, InterfaceName(link) == nil { throw ValidationError("--link takes the name of a link: tun0") }
   }
 
