@@ -9,6 +9,8 @@ package final class Agent {
   let platform: Platform
   let reconciler: Reconciler
   package let announcer = Announcer()
+  /// Guards that wait for the network's name servers.
+  var whenNameServersKnown: [() -> Void] = []
   private let settle: Duration
 
   /// `settle`: the delay between a network change and its observation. `connectivityCheck`: the configured internet check.
@@ -16,7 +18,10 @@ package final class Agent {
     self.platform = platform
     self.settle = settle
     reconciler = Reconciler(platform, announcer, check: connectivityCheck)
-    reconciler.whenPassed = { [weak self] in self?.schedule() }
+    reconciler.whenPassed = { [weak self] in
+      self?.nameServersMayHaveCome()
+      self?.schedule()
+    }
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
   }
 
@@ -36,6 +41,7 @@ package final class Agent {
       reconciler.observe()
       reconciler.change { $0.killSwitch.begin(after: $0.seen.state?.firewall) }
     }
+    resumeGuards()
     reconciler.change { $0.stop.isRecovering = true }
     endLeftoverCommands { [weak self] in
       self?.reconciler.change { $0.stop.isRecovering = false }
@@ -45,6 +51,7 @@ package final class Agent {
 
   /// Removes leftover state of an earlier agent, except what its kill switch blocks. Starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
+    resumeGuards()
     reconciler.change { $0.stop.isCleaningUp = true }
     endLeftoverCommands { [weak self] in self?.stop(then: done) }
   }
@@ -57,6 +64,7 @@ package final class Agent {
       $0.killSwitch.machine.isHandedOver = keepingBlock
       $0.stop.begin(at: now, then: done)
     }
+    if !keepingBlock { endGuards() }
     reconciler.pass()
   }
 
@@ -84,6 +92,7 @@ package final class Agent {
     let begun = state.schedule.settleUntil
     if begun == nil { reconciler.change { $0.seen.eventCame(at: now) } }
     if begun == nil || state.killSwitch.hasClosedInAdvance { closeOnNetworkLoss(at: now) }
+    if begun == nil { admitLinksOfGuards(at: now) }
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
     // A settle time of zero needs no wait.
     let isDue = reconciler.change { $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }
@@ -173,7 +182,7 @@ package final class Agent {
       if news.isFirst, !state.stop.isStopping { state.killSwitch.machine.leaveNetwork(state.set, overrides: state.decisions.overrides) }
       return news
     }
-    platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard })
+    keepGroup()
     announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
     for line in news.fallback { announcer.warn(Remark(.policyRefused, line)) }
     reconciler.lookAgain()

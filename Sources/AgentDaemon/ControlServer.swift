@@ -24,7 +24,8 @@ package final class ControlServer {
 
   private let loop: EventLoop
   private let answer: (Request, PeerCredentials) -> Reply
-  private let answerLater: (Request, @escaping (Reply) -> Void) -> Bool
+  /// Answers requests that take time: false if it is none.
+  private let answerLater: (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
@@ -39,13 +40,13 @@ package final class ControlServer {
   /// or returns false; until the answer, the client's further requests wait.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
-    answerLater: @escaping (Request, @escaping (Reply) -> Void) -> Bool = { _, _ in false },
+    answerLater: @escaping (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
     answer: @escaping (Request, PeerCredentials) -> Reply
   ) throws(SystemError) {
+    self.answerLater = answerLater
     self.loop = loop
     self.isOwner = isOwner
     self.answer = answer
-    self.answerLater = answerLater
     turn = try loop.eachTurn { [weak self] in self?.serveNext() }
     turn?.setPriority(.request)
     doors = [
@@ -135,7 +136,7 @@ package final class ControlServer {
         reply = .refused(RequestError(code: .notAllowed, message: words))
       } else {
         client.awaitsReply = true
-        let isTaken = answerLater(request) { [weak client] reply in
+        let isTaken = answerLater(request, client.peer) { [weak client] reply in
           client?.awaitsReply = false
           client?.send(reply.json.text() + "\n")
         }

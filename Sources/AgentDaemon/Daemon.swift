@@ -312,14 +312,33 @@ package final class Daemon {
     try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
     server = try ControlServer(
       path: settings.socket, loop: loop,
-      answerLater: { [weak self] request, done in
-        guard let self, case .message(let tunnel, let content) = request else { return false }
-        agent.message(tunnel, content, then: done)
+      answerLater: { [weak self] request, peer, done in
+        guard let self else { return false }
+        switch request {
+        case .message(let tunnel, let content): agent.message(tunnel, content, then: done)
+        case .guard(let program): begin(program, from: peer, done)
+        default: return false
+        }
         return true
       },
       answer: { [weak self] request, peer in
         self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
       })
+  }
+
+  private func begin(_ program: GuardRequest, from peer: PeerCredentials, _ reply: @escaping (Reply) -> Void) {
+    agent.beginGuard(program, process: peer.process) { [logger] result in
+      switch result {
+      case .success(let begun):
+        logger.notice(
+          "guard begins",
+          metadata: [
+            "program": "\(escaped(program.program))", "pid": "\(peer.process)", "endpoints": "\(begun.endpoints.joined(separator: ","))",
+          ])
+        reply(.done(JSON(encoding: begun)))
+      case .failure(let error): reply(.refused(error))
+      }
+    }
   }
 
   private func answer(_ request: Request, from peer: PeerCredentials) -> Reply {
@@ -346,6 +365,7 @@ package final class Daemon {
             "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
           ])
         try agent.release(release)
+      case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(

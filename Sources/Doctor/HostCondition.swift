@@ -25,6 +25,8 @@ package struct HostCondition: Hashable, Sendable {
   package var agent = AgentCondition.absent(reason: "")
   /// The state of the tunnels, from the running agent.
   package var tunnels: [TunnelCondition] = []
+  /// The guards of programs (`roamward guard`), from the running agent.
+  package var guards: [GuardCondition] = []
   /// The agent sees a network. Without one nothing responds, and that is not a problem.
   package var isOnline = true
   /// The file that nftables.service loads, if it begins with the removal of all tables.

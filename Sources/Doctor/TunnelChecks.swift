@@ -20,6 +20,22 @@ package struct TunnelCondition: Hashable, Sendable {
   }
 }
 
+/// A guard of a program, from the running agent.
+package struct GuardCondition: Hashable, Sendable {
+  /// `openvpn (guard 4711)`.
+  package var name: String
+  /// Whether the program has a link.
+  package var hasLink: Bool
+  /// Seconds since its start.
+  package var age: Int64
+
+  package init(name: String, hasLink: Bool, age: Int64) {
+    self.name = name
+    self.hasLink = hasLink
+    self.age = age
+  }
+}
+
 extension HostCheck {
   /// Checks that tunnels follow their policies.
   static let tunnelChecks = [
@@ -49,6 +65,15 @@ extension HostCheck {
         }
         return HostFinding(
           "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered", cure: cure)
+      }
+    },
+    HostCheck("guards", "the programs of guards have their links") { host, _ in
+      host.guards.filter { !$0.hasLink }.map { program in
+        let time = text(for: .seconds(program.age))
+        return HostFinding(
+          "guards", program.age > Self.patience ? .problem : .hint,
+          "\(program.name) has no link for \(time): all traffic of other programs is blocked",
+          cure: "read the program's messages; if it has a link, name it with --link; end the program, or run `roamward release`")
       }
     },
     HostCheck("not-acted-on", "all parts of the policies are supported") { _, policies in

@@ -21,8 +21,8 @@ package final class NftablesBackend {
   private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
   private var capture = Known(names: [NameCapture.name])
 
-  /// The descriptor of the folder of the providers' control group, in this process.
-  package var providerFolder: () -> Int32? = { nil }
+  /// The descriptor of the folder of a control group with this number, in this process: of that of providers, or of one of a guard.
+  package var groupFolder: (UInt64) -> Int32? = { _ in nil }
 
   package init() throws(NftablesError) {
     var reason: UnsafePointer<CChar>?
@@ -76,9 +76,12 @@ package final class NftablesBackend {
     // Not every kernel has nftables for ARP; without it, ARP is visible, but no traffic flows.
     var table = table
     // libnftables looks for groups below /sys/fs/cgroup alone; the hierarchy may be mounted elsewhere, or in no folder.
-    if table.providers != nil { table.providers?.path = providerFolder().map { "../../../proc/self/fd/\($0)" } }
+    if let group = table.providers { table.providers?.path = path(of: group) }
+    for i in table.guarded.indices { table.guarded[i].group.path = path(of: table.guarded[i].group) }
     try replace(&firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction)
   }
+
+  private func path(of group: ProviderGroup) -> String? { groupFolder(group.number).map { "../../../proc/self/fd/\($0)" } }
 
   /// The same with the table of `names: capture`.
   package func replace(_ capture: NameCapture) throws(NftablesError) {

@@ -7,6 +7,12 @@ package func isNetworkOfFirstProcess() -> Bool {
   return first == own
 }
 
+/// The number of this process's network namespace: the inode of /proc/self/ns/net.
+package var ownNetworkNamespace: Int64? {
+  guard let own = networkNamespace(ofProcess: "self")?.last else { return nil }
+  return Int64(bitPattern: own)
+}
+
 private func networkNamespace(ofProcess process: String) -> [UInt64]? {
   var status = stat()
   return stat("/proc/\(process)/ns/net", &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil

@@ -51,7 +51,9 @@ package final class OpenControlGroup {
 
   /// The child of this name, which is created if it is missing.
   package func makeChild(_ name: String) throws(SystemError) -> OpenControlGroup {
+    FaultPoint.pass("before mkdir \(path(of: name))")
     if ccontrolgroup_make(folder.number, name) != 0, errno != EEXIST { throw .last("make the control group \(path(of: name))") }
+    FaultPoint.pass("after mkdir \(path(of: name))")
     return try child(name)
   }
 
@@ -59,6 +61,7 @@ package final class OpenControlGroup {
   package func removeChild(_ name: String) throws(SystemError) {
     if let child = try? child(name) { for below in child.children { try child.removeChild(below) } }
     if ccontrolgroup_remove(folder.number, name) != 0, errno != ENOENT { throw .last("remove the control group \(path(of: name))") }
+    FaultPoint.pass("after rmdir \(path(of: name))")
   }
 
   private func path(of child: String) -> String { (name == "/" ? "" : name) + "/" + child }
@@ -91,6 +94,13 @@ package final class OpenControlGroup {
 
   /// Whether a process is in it, or below it. Zombie processes do not count.
   package var isPopulated: Bool { text("cgroup.events")?.split(separator: "\n").contains("populated 1") ?? false }
+
+  /// Moves a process into it, with all its threads. Sockets that it has already keep their mark.
+  package func admit(_ process: Int32) throws(SystemError) {
+    FaultPoint.pass("before moving a process to \(name)")
+    try write("\(process)", to: "cgroup.procs")
+    FaultPoint.pass("after moving a process to \(name)")
+  }
 
   /// Sends a signal to every process in it and below it, except the calling one.
   package func signal(_ signal: Int32) {

@@ -7,13 +7,16 @@ internal import LinuxIO
 ///     /system.slice/roamwardd.service/roamward-4026531840/outside/tunnel-work
 ///
 /// Their folder is named after the agent's network namespace, so that agents in several do not meet. Below it is a group for each
-/// underlay, with the program that marks sockets for it, and in that a group for each tunnel.
+/// underlay, with the program that marks sockets for it, and in that a group for each tunnel. `guards` beside it has the same program, and
+/// a group for each guard: what the kill switch permits to all of `outside` is not permitted to them.
 package final class ProviderGroups {
   /// The file that names the folder, for the next agent: that may run in another control group.
   private let note: String?
-  private var folder: OpenControlGroup?
+  private(set) var folder: OpenControlGroup?
   private var outside: OpenControlGroup?
   private var failure: String?
+  /// Open groups of guards, by their numbers.
+  var openGuards: [UInt64: OpenControlGroup] = [:]
 
   /// The usual name of that file.
   package static let noteName = "provider-groups"
@@ -27,8 +30,13 @@ package final class ProviderGroups {
     return failure.map { .unavailable(reason: $0) } ?? .unexamined
   }
 
-  /// A descriptor of the group, for as long as this value lives.
-  package var descriptor: Int32? { outside?.folder.number }
+  /// A descriptor of the group of tunnels or of a guard that has this number, for as long as this value lives.
+  package func descriptor(of group: UInt64) -> Int32? {
+    if let outside, outside.number == group { return outside.folder.number }
+    if folder == nil { _ = find() }
+    if openGuards[group] == nil { for process in guards { openGuard(of: process) } }
+    return openGuards[group]?.folder.number
+  }
 
   /// Creates the groups and attaches the program, unless that is done. Without success it tries again at the next call.
   @discardableResult
@@ -73,7 +81,7 @@ package final class ProviderGroups {
     guard let outside else { throw ProviderGroupError(failure ?? "") }
     if let group = try? outside.makeChild(Self.name(of: tunnel)) { return group }
     // Another program has removed the empty groups: they are made again, under other numbers.
-    (folder, self.outside) = (nil, nil)
+    (folder, self.outside, openGuards) = (nil, nil, [:])
     prepare()
     guard let outside = self.outside else { throw ProviderGroupError(failure ?? "") }
     do throws(SystemError) { return try outside.makeChild(Self.name(of: tunnel)) } catch { throw ProviderGroupError(error) }
@@ -97,9 +105,11 @@ package final class ProviderGroups {
   package func end(_ tunnel: String) {
     guard let group = existingGroup(of: tunnel) else { return }
     group.kill()
-    for _ in 0..<50 where group.isPopulated { usleep(10_000) }
+    wait(for: group)
     remove(tunnel)
   }
+
+  func wait(for group: OpenControlGroup) { for _ in 0..<50 where group.isPopulated { usleep(10_000) } }
 
   /// Removes all groups, and the note, unless a process is left in one. Returns whether nothing is left.
   @discardableResult
@@ -108,7 +118,7 @@ package final class ProviderGroups {
       guard !folder.isPopulated, let parent = try? Self.root().descendant(Folder.parent(of: folder.name)) else { return false }
       guard (try? parent.removeChild(Self.folderName)) != nil else { return false }
     }
-    (folder, outside) = (nil, nil)
+    (folder, outside, openGuards) = (nil, nil, [:])
     if let note {
       // That of an agent that was killed while it wrote.
       unlink(note + TextFile.temporarySuffix)
@@ -119,7 +129,8 @@ package final class ProviderGroups {
 
   // MARK: Places
 
-  private static let outsideName = "outside"
+  static let outsideName = "outside"
+  static let guardsName = "guards"
   private static let tunnelPrefix = "tunnel-"
   private static func name(of tunnel: String) -> String { tunnelPrefix + tunnel }
 
@@ -156,9 +167,9 @@ package final class ProviderGroups {
     do throws(SystemError) { return try OpenControlGroup.root() } catch { throw ProviderGroupError(error) }
   }
 
-  private static func makeMarked(_ home: OpenControlGroup) throws(ProviderGroupError) -> OpenControlGroup {
+  static func makeMarked(_ home: OpenControlGroup, _ name: String = outsideName) throws(ProviderGroupError) -> OpenControlGroup {
     let group: OpenControlGroup
-    do throws(SystemError) { group = try home.makeChild(outsideName) } catch { throw ProviderGroupError(error) }
+    do throws(SystemError) { group = try home.makeChild(name) } catch { throw ProviderGroupError(error) }
     let mark = try marker()
     do throws(SystemError) { try mark.attach(to: group) } catch { throw ProviderGroupError(error) }
     return group

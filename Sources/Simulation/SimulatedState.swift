@@ -92,6 +92,9 @@ package struct SimulatedState {
     }
   }
 
+  /// Adds a link that another program has made.
+  package mutating func add(_ link: Link) { observed.kernel.links.append(link) }
+
   /// Takes a link down, as another program would.
   package mutating func takeDown(_ link: String) { change(link) { $0.flags = 0 } }
 

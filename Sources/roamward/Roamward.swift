@@ -16,7 +16,9 @@ struct Roamward: ParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Agent",
-        subcommands: [Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Wait.self, Message.self, Answer.self]),
+        subcommands: [
+          Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
+        ]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
@@ -65,7 +67,7 @@ struct Roamward: ParsableCommand {
       "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
       "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
       "version": "--version",
-      "unblock": "release", "clean": "cleanup",
+      "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
     ]
     let meant = others[word] ?? nearest(to: word, among: known)
     return "unknown command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")

@@ -58,6 +58,8 @@ extension StatusReport {
       }
     }
     for tunnel in tunnels { lines += ["", tunnel.headline(at: time)] + tunnel.details(at: time).map { "  " + $0 } }
+    let isSuspended = firewall.situation == .released
+    for program in guards { lines += ["", program.headline(at: time)] + program.details(isSuspended: isSuspended).map { "  " + $0 } }
     if !probes.isEmpty { lines += ["", "probes:"] + probes.map { "  " + $0.line(at: time) } }
     lines += notes.filter { note in !tunnels.contains { $0.notes.contains(note) } }.map { "note: \($0)" } + others.map { "other: \($0)" }
     return lines.map { $0 + "\n" }.joined()
@@ -94,6 +96,25 @@ extension StatusReport.Probe {
   }
 }
 
+extension StatusReport.Guard {
+  fileprivate func headline(at time: Timestamp) -> String { "guard: \(escaped(program)) (process \(process)) for \(age(time - since))" }
+
+  fileprivate func details(isSuspended: Bool) -> [String] {
+    let effect = isSuspended ? "suspended, so nothing is blocked" : "all other traffic is blocked"
+    let link = links.isEmpty ? "none yet; \(effect)" : links.joined(separator: ", ") + (isSuspended ? "; \(effect)" : "")
+    let reach = endpoints.isEmpty ? "every address" : endpoints.joined(separator: ", ")
+    return ["link:    \(link)", "outside: its own packets, to \(reach)"] + (usage.map { [$0.line] } ?? [])
+  }
+}
+
+extension StatusReport.Usage {
+  fileprivate var line: String {
+    let processes = "\(processes) process\(processes == 1 ? "" : "es")"
+    let time = RoamwardCore.text(for: .milliseconds(processorMilliseconds))
+    return "uses:    \(size(memoryBytes)) of memory, \(time) of processor time, \(processes)"
+  }
+}
+
 extension StatusReport.Tunnel {
   fileprivate func headline(at time: Timestamp) -> String { "\(name): \(state) for \(age(time - since))" + (isEnabled ? "" : ", disabled") }
 
@@ -118,11 +139,7 @@ extension StatusReport.Tunnel {
       lines.append("peer:    last handshake \(age(time - lastHandshake)) ago; \(bytes)")
     }
     for question in questions { lines.append("asks:    \(question.prompt); `roamward answer \(name)`") }
-    if let usage {
-      let processes = "\(usage.processes) process\(usage.processes == 1 ? "" : "es")"
-      let time = RoamwardCore.text(for: .milliseconds(usage.processorMilliseconds))
-      lines.append("uses:    \(size(usage.memoryBytes)) of memory, \(time) of processor time, \(processes)")
-    }
+    if let usage { lines.append(usage.line) }
     if let failure { lines.append("failure: \(failure)") }
     return lines + outside.map { "outside: \($0.text)" } + notes.map { "note:    \($0)" }
   }

@@ -14,6 +14,8 @@ final class WatchedAgent {
   let machine = SimulatedMachine()
   private(set) var events: [Event.Kind] = []
   var whenTold: (Event.Kind) -> Void = { _ in }
+  /// The control groups of guards, if the machine has any.
+  var guards: GuardPlatform?
   private(set) lazy var agent = make()
 
   init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) {
@@ -62,7 +64,9 @@ final class WatchedAgent {
   func forget() { events = [] }
 
   private func make() -> Agent {
-    let agent = Agent(platform: machine.platform, settle: .milliseconds(500))
+    var platform = machine.platform
+    if let guards { platform.guards = guards }
+    let agent = Agent(platform: platform, settle: .milliseconds(500))
     agent.announcer.publish = { [unowned self] in
       events.append($0)
       whenTold($0)

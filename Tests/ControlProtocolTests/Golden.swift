@@ -39,6 +39,10 @@ enum Golden {
     return lab
   }()
 
+  static let guardedProgram = StatusReport.Guard(
+    process: 4712, program: "openvpn", since: noon - .seconds(5), endpoints: ["203.0.113.10:1194"], link: "tun0", links: ["tun0"],
+    lastLinkBefore: 3, group: .init(number: 8423, level: 4), usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160))
+
   static let status = StatusReport(
     time: noon, process: 4711,
     policy: .init(
@@ -47,7 +51,7 @@ enum Golden {
       standIns: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, since: Timestamp(seconds: 1_795_000_000))],
       trialUntil: noon + .seconds(60)),
     primary: .init(link: "wlan0", type: "wifi", ssid: "Cafe", network: .init(v4: "c0ffee", v6: "beef")), firewall: firewall,
-    tunnels: [corp, lab],
+    tunnels: [corp, lab], guards: [guardedProgram],
     probes: [
       .init(
         name: "https://beacon.corp.example/", answer: "ok", reason: "answered 200", answeredAt: noon - .milliseconds(1500),

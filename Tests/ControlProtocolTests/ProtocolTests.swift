@@ -16,6 +16,11 @@ import Testing
       .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .time(.milliseconds(1500)))),
       .override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .resume)), .resume(tunnel: nil), .resume(tunnel: "corp"), .reload,
       .release(ReleaseRequest(isPortal: true, programs: "/a", until: .resume, reason: "hotel")), .confirm, .revert,
+      .guard(GuardRequest(program: "openvpn", namespace: 1)),
+      .guard(
+        GuardRequest(
+          program: "openvpn", endpoints: ["203.0.113.10:1194"], link: "tun0", namespace: 4_026_531_840,
+          sessions: [Sample.address("192.0.2.7")])),
       .apply(ApplyRequest(files: [.init(name: "10-corp.yaml", text: "version: 1\n")], confirmWithin: .seconds(60))),
     ])
   func requests(request: Request) throws { #expect(try Request(JSON(parsing: request.json.text().utf8)) == request) }
@@ -40,6 +45,11 @@ import Testing
       (
         #"{"version":2,"request":{"release":{"suspension":{"portal":true,"until":{"lifetime":"time","after-ms":31622400001}}}}}"#,
         "at most a year"
+      ),
+      (#"{"version":2,"request":{"guard":{"program":{"program":"","endpoints":[],"namespace":1,"sessions":[]}}}}"#, "name of a program"),
+      (
+        #"{"version":2,"request":{"guard":{"program":{"program":"a","endpoints":[],"link":"a/b","namespace":1,"sessions":[]}}}}"#,
+        "no name of a link"
       ),
       (#"{"version":2,"request":{"resume":{"tunnel":7}}}"#, "request.resume.tunnel: expected a text"),
       (#"{"version":2,"request":{"apply":{"policies":{"files":[],"sessions":[]}}}}"#, "`files` must list"),

@@ -227,7 +227,7 @@ struct HierarchyTests {
       #expect(access("/sys/fs/cgroup/unified", F_OK) != 0)
       let groups = ProviderGroups(note: nil)
       let group = try #require(groups.prepare().group)
-      let number = try #require(groups.descriptor)
+      let number = try #require(groups.descriptor(of: group.number))
       // As the agent does, whose libnftables looks below /sys/fs/cgroup alone.
       try shell(
         """

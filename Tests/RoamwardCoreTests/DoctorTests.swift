@@ -133,6 +133,12 @@ struct DoctorTests {
     } spoilPolicy: {
       $0.captureNames()
     },
+    Ill(check: "guards", severity: .hint, cure: "--link") { $0.guards = [GuardCondition(name: "a (guard 1)", hasLink: false, age: 3)] },
+    Ill(check: "guards", severity: .problem, cure: "a (guard 1) has no link for 40 s") {
+      $0.guards = [
+        GuardCondition(name: "a (guard 1)", hasLink: false, age: 40), GuardCondition(name: "b (guard 2)", hasLink: true, age: 40),
+      ]
+    },
     Ill(check: "root", severity: .hint, cure: "sudo roamward doctor") { $0.isRoot = false },
   ]
 
@@ -213,7 +219,7 @@ struct DoctorTests {
 
   @Test("says nothing of what no policy needs") func needless() {
     var host = Self.well
-    for ill in Self.ills where !["policies", "programs", "root", "agent"].contains(ill.check) { ill.spoil(&host) }
+    for ill in Self.ills where !["policies", "programs", "root", "agent", "guards"].contains(ill.check) { ill.spoil(&host) }
     #expect(Diagnosis(of: host, with: PolicySet()).findings == [])
   }
 

@@ -268,7 +268,7 @@ import Testing
 }
 
 extension String {
-  fileprivate func components(between start: String, and end: String) -> String? {
+  func components(between start: String, and end: String) -> String? {
     guard let from = firstRange(of: start)?.upperBound, let to = self[from...].firstRange(of: end)?.lowerBound else { return nil }
     return String(self[from..<to])
   }

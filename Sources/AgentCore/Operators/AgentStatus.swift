@@ -20,6 +20,9 @@ extension Agent {
       probes: probeReports,
       notes: announcer.problems.map { RemarkReport($0) }, others: state.seen.others.all.map(\.description),
       counters: state.agenda.counters, resolver: resolverReport)
+    status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
+      StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
+    }
     let fit = state.underlayFit
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
@@ -107,7 +110,7 @@ extension Agent {
 }
 
 extension StatusReport.Usage {
-  fileprivate init(_ usage: ProgramUsage) {
+  init(_ usage: ProgramUsage) {
     self.init(processes: usage.processes, memoryBytes: usage.memory, processorMilliseconds: usage.processorTime.milliseconds)
   }
 }

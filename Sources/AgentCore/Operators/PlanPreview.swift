@@ -9,7 +9,7 @@ extension Agent {
     var tunnels = state.desiredTunnels
     tunnels.policies = policies
     if let tunnel { tunnels.overrides[tunnel] = ManualOverride(wantsUp: up, since: .distantFuture, lifetime: .resume) }
-    return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow)
+    return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow, guards: state.programGuards)
   }
 
   /// Throws if a session from one of these addresses would be cut.

@@ -40,6 +40,7 @@ package struct StandingOrders: Hashable, Sendable {
         reason: firewall.reason)
     }
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
+    killSwitch.programs = report.guards.map { ProgramGuard($0) }
   }
 
   /// The deviations from the result of the rules alone.
@@ -52,6 +53,9 @@ package struct StandingOrders: Hashable, Sendable {
       remarks.append(
         Remark(
           release.isPortal ? .portalOpened : .killSwitchSuspended, "kill switch suspended by hand\(purpose); `roamward resume` ends it"))
+    }
+    remarks += killSwitch.programs.map { program in
+      Remark(.trafficBlocked, "\(program) blocks all traffic outside of its link, but for its own to \(program.reach)")
     }
     return remarks
   }

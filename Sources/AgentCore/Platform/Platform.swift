@@ -13,6 +13,7 @@ package struct Platform {
   package var network: NetworkPlatform
   package var commands: CommandPlatform
   package var installed: InstalledPlatform
+  package var guards: GuardPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
   /// Records what the kill switch blocks, for people who log in and for `status` without an agent; `nil`: nothing.
@@ -20,9 +21,10 @@ package struct Platform {
 
   package init(
     clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
-    installed: InstalledPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
+    installed: InstalledPlatform = .unsupported, guards: GuardPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
     recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
+    self.guards = guards
     self.clock = clock
     self.machine = machine
     self.network = network

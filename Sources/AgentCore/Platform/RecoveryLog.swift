@@ -11,6 +11,11 @@ package struct RecoveryLog {
   package var startedCommands: () -> [String: CommandProviderConfiguration]
   package var noteCommand: (String, CommandProviderConfiguration) -> Void
   package var forgetCommand: (String) -> Void
+  /// Guards whose control group may have a process in it.
+  package var guards: () -> [ProgramGuard]
+  package var noteGuard: (ProgramGuard) -> Void
+  /// Forgets the guard of a process.
+  package var forgetGuard: (Int32) -> Void
   /// Manual overrides, which outlive the agent and the boot.
   package var overrides: () -> [String: ManualOverride]
   package var saveOverrides: ([String: ManualOverride]) -> Void
@@ -22,8 +27,12 @@ package struct RecoveryLog {
     startedCommands: @escaping () -> [String: CommandProviderConfiguration],
     noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
     overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
-    troubles: @escaping () -> [String]
+    troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
+    noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in }
   ) {
+    self.guards = guards
+    self.noteGuard = noteGuard
+    self.forgetGuard = forgetGuard
     self.unfinishedLinks = unfinishedLinks
     self.noteLink = noteLink
     self.forgetLink = forgetLink

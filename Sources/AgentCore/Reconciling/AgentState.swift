@@ -16,6 +16,8 @@ struct AgentState {
   var inProgress = StepsInProgress()
   var stop = StopSequence()
   var agenda = Agenda()
+  /// Whether a request needs the network's name servers now.
+  var awaitsNameServers = false
   let tunnels: TunnelSet
   /// The control group of a name, if it exists and has a process in it.
   let controlGroup: (String) -> ControlGroup?
@@ -62,7 +64,7 @@ extension AgentState {
   }
 
   var desiredState: DesiredState {
-    var desired = DesiredState(of: desiredTunnels.setups, on: underlayFit, portal: portalWindow)
+    var desired = DesiredState(of: desiredTunnels.setups, on: underlayFit, portal: portalWindow, guards: programGuards)
     if policies.generation == 0 {
       desired.firewall = .asItIs
       desired.keepsNameCapture = !stop.isStopping
@@ -80,6 +82,9 @@ extension AgentState {
     }
     return desired
   }
+
+  /// The active guards of programs, with their links.
+  var programGuards: [GuardSetup] { killSwitch.machine.guards(in: seen.state) }
 
   var underlayFit: UnderlayFit {
     UnderlayFit(
@@ -105,18 +110,20 @@ extension AgentState {
     return ObservationRequest(
       facts: neededFacts.union(extra), tables: all.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
       everywhere: seen.observation == nil, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
-      foreignLinks: all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(), firewall: firewallDetail,
+      foreignLinks: (all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName) + killSwitch.machine.programs.compactMap(\.link))
+        .sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)
   }
 
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
   private var neededFacts: Set<FactKind> {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
-    return isHeld ? set.neededFacts.union([.gatewayMAC]) : set.neededFacts
+    return set.neededFacts.union(isHeld ? [.gatewayMAC] : []).union(awaitsNameServers ? [.dnsServers] : [])
   }
 
   /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here.
   private var firewallDetail: FirewallDetail {
+    if !killSwitch.machine.programs.isEmpty { return .whole }
     if set.tunnels.contains(where: { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }) { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.firewall == .absent ? .nothing : .whole
@@ -171,7 +178,7 @@ extension AgentState {
   }
 
   var firewallStatus: FirewallStatus {
-    let guards = guards.map(\.policy.name)
+    let guards = guards.map(\.policy.name) + programGuards.map(\.guarded.description)
     guard let release = killSwitch.machine.release else {
       return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards, blocking: blocking)
     }
@@ -186,12 +193,13 @@ extension AgentState {
   /// Without a network no traffic flows anyway, so tunnels that may be wanted on the next one are not reported.
   private var blocking: [String] {
     guards.filter { !$0.machine.level.hasRoutes && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
+      + programGuards.filter(\.links.isEmpty).map(\.guarded.description)
   }
 
   /// The programs that a portal window is for have ended, or every tunnel is up.
   var isPortalNeedless: Bool {
     guard let portal = killSwitch.machine.portal else { return false }
     let haveEnded = portal.programs.map { controlGroup($0.name) == nil } ?? false
-    return haveEnded || !guards.isEmpty && blocking.isEmpty
+    return haveEnded || !(guards.isEmpty && programGuards.isEmpty) && blocking.isEmpty
   }
 }

@@ -21,8 +21,8 @@ struct KillSwitch {
   func portalDeadline(at now: Moment) -> Moment? { machine.portal.map { _ in now + Self.portalInterval } }
 
   /// Prepares that step from the present desired state, so that leaving needs no observation, decision or plan.
-  mutating func prepareToLeave(_ tunnels: DesiredTunnels, portal: PortalWindow?, providers: ProviderGroupState) {
-    stepOnLeaving = tunnels.tableOnLeaving(portal: portal, providers: providers).map { .replaceFirewall($0) }
+  mutating func prepareToLeave(_ tunnels: DesiredTunnels, portal: PortalWindow?, providers: ProviderGroupState, guards: [GuardSetup]) {
+    stepOnLeaving = tunnels.tableOnLeaving(portal: portal, providers: providers, guards: guards).map { .replaceFirewall($0) }
   }
 
   var isPreparedToLeave: Bool { stepOnLeaving != nil }
@@ -38,6 +38,6 @@ struct KillSwitch {
 extension AgentState {
   /// Prepares the step for the moment at which the network is left.
   mutating func prepareToLeave() {
-    killSwitch.prepareToLeave(desiredTunnels, portal: portalWindow, providers: seen.state?.providers ?? .unexamined)
+    killSwitch.prepareToLeave(desiredTunnels, portal: portalWindow, providers: seen.state?.providers ?? .unexamined, guards: programGuards)
   }
 }

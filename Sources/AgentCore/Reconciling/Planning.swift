@@ -100,7 +100,8 @@ extension AgentState {
   var isEmpty: Bool {
     guard let observed = seen.state else { return false }
     let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }
-    return isEmpty && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected } && inProgress.links.isEmpty
+    return isEmpty && (killSwitch.machine.programs.isEmpty || killSwitch.machine.isHandedOver)
+      && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected } && inProgress.links.isEmpty
   }
 }
 

@@ -15,6 +15,8 @@ package enum Request: Hashable, Sendable, Codable {
   case resume(tunnel: String?)
   /// Suspends the kill switch, or opens a portal window.
   case release(ReleaseRequest)
+  /// Begins a guard: the caller becomes its program after the reply.
+  case `guard`(GuardRequest)
   /// Reads the policies again, as SIGHUP does.
   case reload
   /// Activates policies, permanently or on trial.
@@ -37,6 +39,10 @@ package enum Request: Hashable, Sendable, Codable {
     case _0 = "suspension"
   }
 
+  private enum GuardCodingKeys: String, CodingKey {
+    case _0 = "program"
+  }
+
   private enum ApplyCodingKeys: String, CodingKey {
     case _0 = "policies"
   }
@@ -45,7 +51,7 @@ package enum Request: Hashable, Sendable, Codable {
   package var isChange: Bool {
     switch self {
     case .status, .network, .monitor: false
-    case .override, .resume, .release, .reload, .apply, .message, .answer, .confirm, .revert: true
+    case .override, .resume, .release, .guard, .reload, .apply, .message, .answer, .confirm, .revert: true
     }
   }
 
@@ -66,6 +72,7 @@ package enum Request: Hashable, Sendable, Codable {
       throw RequestError(code: .badRequest, message: "invalid request: \(error)")
     }
     if case .apply(let request) = self { try request.check() }
+    if case .guard(let request) = self { try request.check() }
   }
 
   private struct Envelope: Codable {

@@ -12,6 +12,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var primary: Primary
   package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
+  package var guards: [Guard]
   package var probes: [Probe]
   /// Requests of policies that could not be fulfilled, and other notes.
   package var notes: [RemarkReport]
@@ -30,7 +31,8 @@ package struct StatusReport: Hashable, Sendable, Codable {
 
   package init(
     time: Timestamp, process: Int, policy: Policies, primary: Primary, firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel],
-    probes: [Probe] = [], notes: [RemarkReport] = [], others: [String] = [], counters: Counters = Counters(), resolver: Resolver? = nil,
+    guards: [Guard] = [], probes: [Probe] = [], notes: [RemarkReport] = [], others: [String] = [], counters: Counters = Counters(),
+    resolver: Resolver? = nil,
     lastWake: Wake? = nil, nextWake: Wake? = nil
   ) {
     self.time = time
@@ -39,6 +41,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
     self.primary = primary
     self.firewall = firewall
     self.tunnels = tunnels
+    self.guards = guards
     self.probes = probes
     self.notes = notes
     self.others = others
@@ -51,7 +54,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   private enum CodingKeys: String, DescribedKey {
     case version, time
     case process = "pid"
-    case policy, primary, firewall, tunnels, probes, notes, others, counters
+    case policy, primary, firewall, tunnels, guards, probes, notes, others, counters
     case resolver = "dns"
     case lastWake = "last-wake"
     case nextWake = "next-wake"
@@ -65,6 +68,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
       case .primary: "The link by which the machine is on its network."
       case .firewall: "The state of the kill switch."
       case .tunnels: "Every tunnel with a policy, by name."
+      case .guards: "The guards of programs (`roamward guard`)."
       case .probes: "The questions that were put to the network."
       case .notes: "Parts of the policies that cannot be fulfilled."
       case .others: "Other VPNs of the machine, and what they route."

@@ -47,6 +47,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var hasKernelTunnel = false
   /// The control group of providers whose marked packets may pass, whatever user they run as; `nil`: there is none.
   package var providers: ProviderGroup?
+  /// The control groups of guards, whose marked packets may pass to their endpoints.
+  package var guarded: [GuardedPrograms] = []
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
   package var capture: NameCapture?
 

@@ -29,6 +29,7 @@ extension FirewallTable {
   package var digest: String {
     var table = self
     table.providers?.path = nil
+    for i in table.guarded.indices { table.guarded[i].group.path = nil }
     return String(FNV1a(table.chains.joined(separator: "\n")).value, radix: 16)
   }
 
@@ -69,15 +70,16 @@ extension FirewallTable {
   private static let markMatch =
     "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16))"
 
-  /// 2: packets of sockets that root has opened, those of the kernel's own sockets, which have no user, and those of providers, by their
-  /// control group. The kernel still attributes its WireGuard packets to the sender of the inner packet.
+  /// 2: packets of sockets that root has opened, those of the kernel's own sockets, which have no user, and those of providers and guards,
+  /// by their control group. Guards come first: their programs are root's, and reach their endpoints alone. The kernel still attributes its
+  /// WireGuard packets to the sender of the inner packet.
   private var marked: [String] {
-    (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + (providers.map { ["\($0.match) accept"] } ?? [])
+    guarded.flatMap(\.rules) + (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + (providers.map { ["\($0.match) accept"] } ?? [])
       + ["meta skuid != 0 return", "accept"]
   }
 
   /// 2, at the hook `postrouting`, where the kernel compares no control group: those of providers were checked at the hook `output`.
-  private var ownMarkLeaving: String { providers == nil ? ownMark : "\(Self.markMatch) accept" }
+  private var ownMarkLeaving: String { providers == nil && guarded.isEmpty ? ownMark : "\(Self.markMatch) accept" }
 
   /// 9: packets to gateways, also without a kill switch.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }

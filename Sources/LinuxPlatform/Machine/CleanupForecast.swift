@@ -24,6 +24,9 @@ extension LinuxMachine {
       for tunnel in providerGroups.tunnels where providerGroups.existingGroup(of: tunnel)?.isPopulated ?? false {
         lines.append("kill the processes of \(escaped(tunnel)) that are left in \(escaped(name))")
       }
+      for process in providerGroups.guards where providerGroups.existingGuard(of: process)?.isPopulated ?? false {
+        lines.append("kill the processes of guard \(process) that are left in \(escaped(name))")
+      }
       lines += ["rmdir \(escaped(name))", "rm \(stateDirectory)/\(ProviderGroups.noteName)"]
     }
     var wanted = DesiredState()
@@ -32,7 +35,9 @@ extension LinuxMachine {
     for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
       lines.append("rm \(UserspaceWireGuard.socketPath(of: link))")
     }
-    lines += notes.notes.keys.sorted().filter { $0.hasPrefix("link-") || $0.hasPrefix("command-") }.map { "rm \(stateDirectory)/\($0)" }
+    lines += notes.notes.keys.sorted().filter { name in ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix) }.map {
+      "rm \(stateDirectory)/\($0)"
+    }
     let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
     if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }
     lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }

@@ -288,7 +288,7 @@ package final class LinuxMachine {
 
   private func openFirewall() throws(NftablesError) -> NftablesBackend {
     let backend = try NftablesBackend()
-    backend.providerFolder = { [providerGroups] in providerGroups.descriptor }
+    backend.groupFolder = { [providerGroups] in providerGroups.descriptor(of: $0) }
     return backend
   }
 

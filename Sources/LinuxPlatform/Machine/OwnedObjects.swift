@@ -53,6 +53,11 @@ extension LinuxMachine {
           kind: .controlGroup, what: escaped(group.name), tunnel: escaped(tunnel),
           purpose: "the tunnel's programs (\(group.processes.count))")
       }
+      + providerGroups.guards.compactMap { process in
+        guard let group = providerGroups.existingGuard(of: process) else { return nil }
+        return OwnedObject(
+          kind: .controlGroup, what: escaped(group.name), tunnel: nil, purpose: "the programs of a guard (\(group.processes.count))")
+      }
   }
 
   /// The state of everything that may be ours, including the resolver programs'; waits a second or two for those.
@@ -77,6 +82,8 @@ extension LinuxMachine {
       } else if name.hasPrefix("command-") {
         tunnel = String(name.dropFirst(8))
         purpose = "records that the command's `up` was started, so `down` must run"
+      } else if name.hasPrefix(GuardNote.prefix) {
+        purpose = "records a guard, so that it goes on after a crash of the agent"
       } else if name.hasPrefix("resolvconf-") {
         purpose = "a record that resolvconf must still remove from resolv.conf"
       } else if name.hasPrefix("resolv.conf.") {

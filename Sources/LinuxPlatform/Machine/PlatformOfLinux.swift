@@ -25,6 +25,7 @@ extension Platform {
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
       commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups),
+      guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
   }
@@ -125,6 +126,51 @@ extension InstalledPlatform {
       endLeftovers: { commands in
         groups.find()
         providers.endLeftovers(except: commands)
+      })
+  }
+}
+
+extension GuardPlatform {
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, _ log: RecoveryLog) -> GuardPlatform {
+    let provider = GuardProvider(on: loop, groups: groups)
+    return GuardPlatform(
+      namespace: ownNetworkNamespace ?? 0,
+      found: {
+        _ = groups.find()
+        let noted = log.guards()
+        for process in groups.guards where !noted.contains(where: { $0.process == process }) { groups.endGuard(process) }
+        return noted.filter { program in
+          if groups.holds(program) { return true }
+          groups.endGuard(program.process)
+          log.forgetGuard(program.process)
+          return false
+        }
+      },
+      claim: { process throws(PlatformError) in
+        do throws(SystemError) { try provider.claim(process) } catch { throw PlatformError("\(error)") }
+      },
+      makeGroup: { process throws(PlatformError) in
+        do throws(ProviderGroupError) {
+          let group = try groups.makeGuard(of: process)
+          return ProviderGroup(number: group.number, level: group.level)
+        } catch {
+          throw PlatformError(error.description)
+        }
+      },
+      admit: { program throws(PlatformError) in
+        log.noteGuard(program)
+        do throws(SystemError) { try provider.admit(program.process) } catch { throw PlatformError("\(error)") }
+      },
+      watch: { provider.watch($0.process, $1) },
+      end: { program, done in
+        provider.end(program.process) { isGone in
+          if isGone { log.forgetGuard(program.process) }
+          done()
+        }
+      },
+      usage: { program in
+        guard let group = groups.existingGuard(of: program.process), group.isPopulated, let usage = group.usage else { return nil }
+        return ProgramUsage(processes: group.processes.count, memory: usage.memory, processorTime: usage.processorTime)
       })
   }
 }

@@ -7,6 +7,7 @@ extension StandingOrders {
   package init(_ recorded: RecordedState, on snapshot: NetworkSnapshot, firewall: ObservedFirewall) {
     self.init()
     overrides = recorded.overrides(on: snapshot)
+    killSwitch.programs = recorded.guards
     if case .table(_, _, isGuarding: true) = firewall { killSwitch.beganGuarded = true }
   }
 }

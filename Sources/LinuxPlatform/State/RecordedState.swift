@@ -1,7 +1,9 @@
 import AgentCore
 internal import Glibc
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
+internal import ProviderGroups
 package import RoamwardCore
 
 /// The notes of an agent for its successor, for readers outside the agent.
@@ -20,6 +22,21 @@ package struct RecordedState {
     return notes.overrides.filter { !$0.value.isOver(at: .now, on: identity) }
   }
 
+  /// The guards whose programs still run: the next agent would continue them.
+  package var guards: [ProgramGuard] {
+    let groups = ProviderGroups(note: "\(path)/\(ProviderGroups.noteName)")
+    _ = groups.find()
+    return notes.guards.filter(groups.holds)
+  }
+
   /// The folder of policies on trial, if they are in force.
   package var trialLayer: String? { notes.trial == nil ? nil : TrialFolder.path(in: path) }
+}
+
+extension ProviderGroups {
+  /// Whether a process of this guard is left. A group of the same name that was made later is another one.
+  func holds(_ program: ProgramGuard) -> Bool {
+    guard let group = existingGuard(of: program.process) else { return false }
+    return group.number == program.group.number && group.isPopulated
+  }
 }

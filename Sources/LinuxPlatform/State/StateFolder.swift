@@ -173,7 +173,9 @@ package final class StateFolder {
       forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
       overrides: { [self] in OverrideNote.overrides(in: notes["holds.json"] ?? .null) },
       saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) },
-      troubles: { [self] in troubles })
+      troubles: { [self] in troubles }, guards: { [self] in notes.guards },
+      noteGuard: { [self] in put(GuardNote.prefix + String($0.process), JSON(encoding: GuardNote($0, boot: boot))) },
+      forgetGuard: { [self] in if notes[GuardNote.prefix + String($0)] != nil { drop(GuardNote.prefix + String($0)) } })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
@@ -199,7 +201,9 @@ package struct NotesOnDisk {
       let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
       let isOfPolicies = [KeptPolicies.noteName, KeptPolicies.changesName].contains(name)
-      guard isOfPolicies || ["holds.json", TrialNote.name].contains(name) || ["link-", "command-"].contains(where: name.hasPrefix)
+      guard
+        isOfPolicies || ["holds.json", TrialNote.name].contains(name)
+          || ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix)
       else { continue }
       if isUnfinished {
         unfinished.append(found)
@@ -228,6 +232,8 @@ package struct NotesOnDisk {
   package var links: Set<String> { Set(notes.names(withPrefix: "link-")) }
 
   package var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+
+  package var guards: [ProgramGuard] { notes.guards }
 
   package var overrides: [String: ManualOverride] { OverrideNote.overrides(in: notes["holds.json"] ?? .null) }
 

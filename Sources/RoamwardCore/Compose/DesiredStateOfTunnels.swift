@@ -2,10 +2,10 @@ package import KernelModel
 import NetworkTypes
 
 extension DesiredState {
-  /// The desired state of the tunnels, at their levels, on this underlay.
-  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
+  /// The desired state of the tunnels, at their levels, on this underlay, and of guards.
+  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards: [GuardSetup] = []) {
     self.init()
-    firewall = FirewallTable(of: tunnels, on: underlay, portal: portal).map { .table($0) } ?? .open
+    firewall = FirewallTable(of: tunnels, on: underlay, portal: portal, guards: guards).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level > .nothing {
       if let refusal = tunnel.refusal(on: underlay) {

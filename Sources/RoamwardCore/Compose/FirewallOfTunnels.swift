@@ -2,8 +2,8 @@ package import KernelModel
 import NetworkTypes
 
 extension FirewallTable {
-  /// The addresses that the tunnels' kill switches block on this underlay; `nil`: none.
-  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil) {
+  /// The addresses that the tunnels' kill switches and guards block on this underlay; `nil`: none.
+  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards active: [GuardSetup] = []) {
     // The order of slots is that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
@@ -18,8 +18,21 @@ extension FirewallTable {
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.group }
     hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
+    add(active.sorted { $0.guarded.process < $1.guarded.process })
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+  }
+
+  /// Adds guards: each blocks everything, the local network too, except through its link or one of our tunnels.
+  private mutating func add(_ active: [GuardSetup]) {
+    if active.isEmpty { return }
+    guards += active.map { Guard(tunnel: "\($0.guarded)", prefixes: IPAddress.Family.allCases.map { .everything($0) }) }
+    for link in active.flatMap(\.links) where !insides.contains(where: { $0.link == link }) {
+      insides.append(Inside(link: link, addresses: []))
+    }
+    guarded = active.map { GuardedPrograms(group: $0.guarded.group, endpoints: $0.guarded.endpoints) }
+    neighbours = []
+    allowsLAN = false
   }
 }
 

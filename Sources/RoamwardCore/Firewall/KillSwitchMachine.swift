@@ -12,6 +12,8 @@ package struct KillSwitchMachine: Hashable, Sendable {
   package var beganGuarded = false
   /// Whether a new agent is about to replace this one. Until then the kill switch keeps blocking, whatever is wanted of the tunnels.
   package var isHandedOver = false
+  /// The guards of programs, each until all processes in its control group have ended.
+  package var programs: [ProgramGuard] = []
 
   package init() {}
 

@@ -23,7 +23,7 @@ package struct PlanPreview: Hashable, Sendable {
     let fit = UnderlayFit(
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
       providers: observed.providers)
-    desired = DesiredState(of: setups, on: fit, portal: portal)
+    desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
     plan = Plan(from: observed, to: desired)
     remarks =
       desired.remarks + desired.notes + others.collisions.map { Remark(.conflict, $0) }

@@ -1,0 +1,240 @@
+package import ControlProtocol
+import KernelModel
+import NetworkTypes
+import RoamwardCore
+
+/// Guards of programs: `roamward guard`.
+extension Agent {
+  /// Begins a guard for this process, which executes its program after the reply. Before the reply, the kill switch is in force, and the
+  /// process is in its control group. Names are resolved first, outside of every tunnel.
+  package func beginGuard(
+    _ request: GuardRequest, process: Int32, then done: @escaping (Result<GuardReply, RequestError>) -> Void
+  ) {
+    do throws(RequestError) {
+      try checkGuard(request, process: process)
+      do throws(PlatformError) { try platform.guards.claim(process) } catch { throw RequestError(code: .failed, message: "\(error)") }
+      let endpoints = try request.endpoints.map { text throws(RequestError) in try WantedEndpoint(text) }
+      let resolve = { [weak self] in
+        guard let self else { return }
+        GuardedNames(endpoints).resolve(platform.network, on: lastSnapshot.primaryLink) { [weak self] result in
+          guard let self else { return }
+          do throws(RequestError) {
+            // The machine may be another one by now.
+            try checkGuard(request, process: process)
+            done(.success(try startGuard(request, process: process, endpoints: try result.get())))
+          } catch {
+            done(.failure(error))
+          }
+        }
+      }
+      endpoints.contains(where: \.isName) ? awaitNameServers(then: resolve) : resolve()
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  /// Asks for the name servers of the network, which no policy may need, and waits until the sources have answered.
+  private func awaitNameServers(then body: @escaping () -> Void) {
+    whenNameServersKnown.append(body)
+    reconciler.change { $0.awaitsNameServers = true }
+    reconciler.lookAgain()
+  }
+
+  /// Continues with the guards that wait for name servers, once these are known, or no source can tell them.
+  func nameServersMayHaveCome() {
+    guard !whenNameServersKnown.isEmpty else { return }
+    let link = lastSnapshot.primaryLink
+    guard link.map({ $0.dnsServers.value != nil || $0.unavailable.contains(.dnsServers) }) ?? true || state.stop.isStopping else { return }
+    let waiting = whenNameServersKnown
+    whenNameServersKnown = []
+    reconciler.change { $0.awaitsNameServers = false }
+    for body in waiting { body() }
+  }
+
+  private func checkGuard(_ request: GuardRequest, process: Int32) throws(RequestError) {
+    guard state.policies.isLoaded, !state.stop.isRecovering else {
+      throw RequestError(code: .starting, message: "the agent is starting and removes leftover state; try again in a moment")
+    }
+    func refuse(_ message: String) -> RequestError { RequestError(code: .failed, message: message) }
+    if state.stop.isStopping { throw refuse("the agent is stopping") }
+    guard process > 0, request.namespace == platform.guards.namespace else {
+      throw refuse(
+        "the program would run in another network or process namespace than the agent, where its kill switch has no effect;"
+          + " start it in the agent's namespaces")
+    }
+    if let release = state.killSwitch.machine.release, !release.isPortal {
+      throw refuse("the kill switch is suspended, and so would be the guard; `roamward resume` ends the suspension")
+    }
+    if state.killSwitch.machine.programs.contains(where: { $0.process == process }) {
+      throw refuse("process \(process) has a guard already")
+    }
+    guard let name = request.link, let link = state.seen.state?.kernel.link(named: name) else { return }
+    guard ProgramGuard.isTunnel(link), Ownership.tunnel(ofAlias: link.alias) == nil else {
+      throw refuse("\(name) cannot be the program's link: it is no link of a tunnel, or one of ours; leave it out, or name another")
+    }
+  }
+
+  private func startGuard(_ request: GuardRequest, process: Int32, endpoints: [GuardedEndpoint]) throws(RequestError) -> GuardReply {
+    reconciler.observe()
+    let group: ProviderGroup
+    do throws(PlatformError) {
+      group = try platform.guards.makeGroup(process)
+    } catch {
+      throw RequestError(
+        code: .failed, message: "the program does not start, because the sockets of its control group cannot be marked: \(error)")
+    }
+    let last = state.seen.state?.kernel.links.map(\.index.value).max() ?? 0
+    let new = ProgramGuard(
+      process: process, program: request.program, since: platform.clock.wallClock(), endpoints: endpoints, link: request.link,
+      lastLinkBefore: last, group: group)
+    do throws(RequestError) {
+      try refuseToCut(request.sessions, under: preview(adding: new), cure: "`--even-ssh` does it all the same")
+      reconciler.change { $0.killSwitch.machine.programs.append(new) }
+      reconciler.lookAgain()
+      if let reason = state.reasonWithoutFirewall {
+        throw RequestError(code: .failed, message: "the program does not start, because the kill switch cannot block traffic: \(reason)")
+      }
+      do throws(PlatformError) {
+        try platform.guards.admit(new)
+      } catch {
+        throw RequestError(code: .failed, message: "the program cannot enter its control group: \(error)")
+      }
+    } catch {
+      platform.guards.end(new) { [weak self] in self?.removeGuard(new) }
+      throw error
+    }
+    watchGuard(new)
+    let links = state.killSwitch.machine.guards(in: state.seen.state).first { $0.guarded == new }?.links ?? []
+    return GuardReply(endpoints: endpoints.map(\.description), links: links)
+  }
+
+  /// The desired state with one more guard.
+  private func preview(adding new: ProgramGuard) -> DesiredState {
+    var tunnels = state.desiredTunnels
+    tunnels.killSwitch.programs.append(new)
+    return DesiredState(
+      of: tunnels.setups, on: state.underlayFit, portal: state.portalWindow, guards: tunnels.killSwitch.guards(in: state.seen.state))
+  }
+
+  /// Keeps the control groups of programs ready, or removes them.
+  func keepGroup() { platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard }) }
+
+  /// Opens the way into a guard's new link at once: its traffic is blocked meanwhile, and no rule depends on it.
+  func admitLinksOfGuards(at now: Moment) {
+    guard !reconciler.isPassing, !state.killSwitch.machine.programs.isEmpty, reconciler.change({ $0.schedule.looksAtOnce(at: now) })
+    else { return }
+    let before = state.programGuards
+    reconciler.reconverge {
+      reconciler.observe()
+    } if: {
+      state.programGuards != before
+    }
+    announcer.followFirewall(of: state, platform.recordBlocking)
+  }
+
+  // MARK: The end
+
+  /// Resumes the guards that an earlier agent has left, before any other decision.
+  func resumeGuards() {
+    let found = platform.guards.found()
+    reconciler.change { $0.killSwitch.machine.programs = found }
+    for program in found { watchGuard(program) }
+  }
+
+  private func watchGuard(_ program: ProgramGuard) {
+    platform.guards.watch(program) { [weak self] in self?.endGuard(program) }
+  }
+
+  /// Ends every guard, with its program.
+  func endGuards() { for program in state.killSwitch.machine.programs { endGuard(program) } }
+
+  /// Ends what is left of a program. Its kill switch stays until nothing is.
+  private func endGuard(_ program: ProgramGuard) {
+    platform.guards.end(program) { [weak self] in self?.removeGuard(program) }
+  }
+
+  private func removeGuard(_ program: ProgramGuard) {
+    reconciler.change { $0.killSwitch.machine.programs.removeAll { $0 == program } }
+    keepGroup()
+    reconciler.lookAgain()
+  }
+}
+
+extension AgentState {
+  /// The reason why the wanted table is not in force; `nil`: it is.
+  fileprivate var reasonWithoutFirewall: String? {
+    guard case .table(let wanted) = desiredState.firewall else { return "no table is planned" }
+    guard let found = seen.state?.firewall else { return "the machine cannot be observed" }
+    return found.isSatisfied(by: wanted) ? nil : found.refusal(of: wanted) ?? "its table is not in place"
+  }
+}
+
+/// An endpoint as the request writes it: an address or a name, with or without a port.
+private struct WantedEndpoint {
+  let host: Endpoint.Host
+  let port: UInt16?
+
+  var isName: Bool { if case .name = host { true } else { false } }
+
+  init(_ text: String) throws(RequestError) {
+    if let endpoint = GuardedEndpoint(text) {
+      (host, port) = (.address(endpoint.address), endpoint.port)
+    } else if let endpoint = Endpoint(text) {
+      (host, port) = (endpoint.host, endpoint.port)
+    } else if let name = DomainName(text), !text.contains(":") {
+      (host, port) = (.name(name), nil)
+    } else {
+      throw RequestError(
+        code: .badRequest,
+        message:
+          "\"\(escaped(text))\" is no endpoint; write an address or a name, with or without a port: 203.0.113.10:1194, [2001:db8::1]:1194")
+    }
+  }
+}
+
+/// The endpoints of a guard while their names are resolved.
+private final class GuardedNames {
+  private let wanted: [WantedEndpoint]
+  private var found: [GuardedEndpoint] = []
+  private var lookups: [Cancellation] = []
+  private var open = 0
+  private var done: ((Result<[GuardedEndpoint], RequestError>) -> Void)?
+
+  init(_ wanted: [WantedEndpoint]) { self.wanted = wanted }
+
+  /// Calls back once; at once if there is no name. Lives until then.
+  func resolve(_ network: NetworkPlatform, on link: LinkFacts?, then done: @escaping (Result<[GuardedEndpoint], RequestError>) -> Void) {
+    self.done = done
+    open = 1
+    for endpoint in wanted {
+      switch endpoint.host {
+      case .address(let address): found.append(GuardedEndpoint(address: address, port: endpoint.port))
+      case .name(let name):
+        open += 1
+        let lookup = network.resolve(name, link?.dnsServers.value ?? [], link?.name) { [self] in take($0, of: name, port: endpoint.port) }
+        if let lookup { lookups.append(lookup) }
+      }
+    }
+    end(one: nil)
+  }
+
+  private func take(_ resolution: Resolution, of name: DomainName, port: UInt16?) {
+    switch resolution {
+    case .addresses(let addresses) where !addresses.isEmpty:
+      found += addresses.map { GuardedEndpoint(address: $0, port: port) }
+      end(one: nil)
+    case .addresses: end(one: "\(name) has no address")
+    case .failed(let reason): end(one: "\(name) cannot be resolved: \(reason)")
+    }
+  }
+
+  private func end(one failure: String?) {
+    open -= 1
+    guard let done, open == 0 || failure != nil else { return }
+    self.done = nil
+    lookups = []
+    done(
+      failure.map { .failure(RequestError(code: .failed, message: "the endpoint \($0); write its address")) }
+        ?? .success(found.uniqued().sorted()))
+  }
+}

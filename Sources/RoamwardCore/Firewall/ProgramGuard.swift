@@ -1,0 +1,65 @@
+package import KernelModel
+package import NetworkTypes
+
+/// A guard (`roamward guard`): a kill switch for one program that a person has started. The program's control group alone reaches its
+/// endpoints outside. All other traffic goes through its link, or through a tunnel that is up, or is blocked.
+package struct ProgramGuard: Hashable, Sendable {
+  /// The program's process; the guard is named after it.
+  package var process: Int32
+  /// The program's name, without a folder.
+  package var program: String
+  package var since: Timestamp
+  /// Where its group may send outside; empty: to every address.
+  package var endpoints: [GuardedEndpoint]
+  /// The name of its link; `nil`: each link that programs carry, and that appears during the guard.
+  package var link: String?
+  /// The highest index of a link at the start. The kernel counts up, so a later link has a higher one.
+  package var lastLinkBefore: UInt32
+  package var group: ProviderGroup
+
+  package init(
+    process: Int32, program: String, since: Timestamp, endpoints: [GuardedEndpoint] = [], link: String? = nil, lastLinkBefore: UInt32 = 0,
+    group: ProviderGroup
+  ) {
+    self.process = process
+    self.program = program
+    self.since = since
+    self.endpoints = endpoints
+    self.link = link
+    self.lastLinkBefore = lastLinkBefore
+    self.group = group
+  }
+
+  /// Kinds of links (`IFLA_INFO_KIND`) whose packets a program carries: it hands them over to the program, or to the program's sockets.
+  private static let kindsOfPrograms: Set<String> = ["tun", "ppp", "ovpn", "ovpn-dco"]
+
+  /// Kinds of links that are tunnels. All others lead to the network itself, or to containers and virtual machines.
+  private static let kindsOfTunnels = kindsOfPrograms.union([
+    "wireguard", "xfrm", "vti", "vti6", "gre", "gretap", "ip6gre", "ip6gretap", "ipip", "sit", "ip6tnl", "l2tpeth", "fou", "vxlan",
+  ])
+
+  /// ARPHRD_PPP of linux/if_arp.h: a link that pppd(8) has made by its older interface has no kind.
+  private static let pointToPointProtocol: UInt16 = 512
+
+  /// Whether this link may have the guard's traffic, by its kind.
+  package static func isTunnel(_ link: Link) -> Bool { has(link, kindsOfTunnels) }
+
+  private static func has(_ link: Link, _ kinds: Set<String>) -> Bool {
+    link.kind.map(kinds.contains) ?? (link.hardwareType == pointToPointProtocol)
+  }
+
+  /// Whether the link is the guard's. Our own links are not: they count when their tunnels are up.
+  package func owns(_ link: Link) -> Bool {
+    if Ownership.tunnel(ofAlias: link.alias) != nil { return false }
+    if let name = self.link { return link.name == name && Self.isTunnel(link) }
+    return link.index.value > lastLinkBefore && link.master == nil && Self.has(link, Self.kindsOfPrograms)
+  }
+}
+
+extension ProgramGuard: CustomStringConvertible {
+  /// `openvpn (guard 4711)`.
+  package var description: String { "\(escaped(program)) (guard \(process))" }
+
+  /// Where its own packets may go outside, for people.
+  package var reach: String { endpoints.isEmpty ? "every address" : endpoints.map(\.description).joined(separator: ", ") }
+}

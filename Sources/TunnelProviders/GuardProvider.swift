@@ -1,0 +1,87 @@
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+package import ProviderGroups
+package import SystemdIO
+
+/// The processes of guards: their admission to a control group, their end.
+package final class GuardProvider {
+  /// After SIGTERM, and after SIGKILL: a process that waits for a device outlasts both.
+  private static let patience = (term: Duration.seconds(2), kill: Duration.seconds(1))
+  private static let interval = Duration.milliseconds(5)
+
+  private let loop: EventLoop
+  private let groups: ProviderGroups
+  private var watches: [Int32: EventSource] = [:]
+  private var ends: [Int32: End] = [:]
+  private var claims: [Int32: ProcessDescriptor] = [:]
+
+  private struct End {
+    var source: EventSource?
+    var done: [(Bool) -> Void]
+  }
+
+  package init(on loop: EventLoop, groups: ProviderGroups) {
+    self.loop = loop
+    self.groups = groups
+  }
+
+  /// Holds on to a process until it is admitted, or has ended.
+  package func claim(_ process: Int32) throws(SystemError) {
+    // Callers whose request was refused.
+    claims = claims.filter { !$0.value.hasEnded }
+    claims[process] = try ProcessDescriptor(process)
+  }
+
+  /// Moves a claimed process into the group of its guard. It has its number as long as it has not ended.
+  package func admit(_ process: Int32) throws(SystemError) {
+    let gone = SystemError(code: ESRCH, operation: "find process \(process)")
+    guard let claim = claims.removeValue(forKey: process), !claim.hasEnded else { throw gone }
+    guard let group = groups.existingGuard(of: process) else { throw SystemError(code: ENOENT, operation: "open the control group") }
+    try group.admit(process)
+    if claim.hasEnded { throw gone }
+  }
+
+  /// Calls back once when a process of a guard's group has ended; soon if it is not in the group.
+  package func watch(_ process: Int32, _ ended: @escaping () -> Void) {
+    let isThere = groups.existingGuard(of: process)?.processes.contains(process) ?? false
+    let gone = { [weak self] in
+      self?.watches[process] = nil
+      ended()
+    }
+    if isThere, let program = try? ProcessDescriptor(process) {
+      watches[process] = try? loop.whenReadable(program.descriptor.number, gone)
+    } else {
+      watches[process] = try? loop.at(.now, gone)
+    }
+  }
+
+  /// Ends everything in the guard's group, and removes it. Calls back with whether nothing is left, never during this call.
+  package func end(_ process: Int32, then done: @escaping (Bool) -> Void) {
+    if ends[process] != nil {
+      ends[process]?.done.append(done)
+      return
+    }
+    watches[process] = nil
+    claims[process] = nil
+    ends[process] = End(source: nil, done: [done])
+    groups.existingGuard(of: process)?.signal(SIGTERM)
+    next(process, since: .now, after: .zero)
+  }
+
+  private func next(_ process: Int32, since begin: Moment, after pause: Duration) {
+    ends[process]?.source = try? loop.at(.now + pause) { [weak self] in self?.look(process, since: begin) }
+  }
+
+  private func look(_ process: Int32, since begin: Moment) {
+    let group = groups.existingGuard(of: process)
+    let age = Moment.now - begin
+    let isOver = age > Self.patience.term + Self.patience.kill
+    if group?.isPopulated ?? false, !isOver {
+      if age > Self.patience.term { group?.kill() }
+      return next(process, since: begin, after: Self.interval)
+    }
+    let isGone = groups.removeGuard(process)
+    for done in ends.removeValue(forKey: process)?.done ?? [] { done(isGone) }
+  }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+import JSON
+import LinuxIO
+import NetworkTypes
+
+struct Guard: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run a VPN program under a kill switch of its own.",
+    discussion: """
+      The program alone reaches its endpoint outside. All other traffic goes through its link, or through a tunnel that is up, or is \
+      blocked: from before the program's start until it has ended with all that it has started. The local network is blocked too.
+
+      --endpoint takes an address or a name, with or without a port: 203.0.113.10:1194, [2001:db8::1]:1194, vpn.example.com. It may be \
+      repeated. Without it, the program's own packets pass to every address. With it, look up no names in the program: write addresses.
+
+      Without --link, each TUN or PPP link that appears after the start is the program's. The exit status is that of the program; 126 and \
+      127 say that it cannot be executed.
+      """)
+
+  @OptionGroup var agent: AgentOptions
+  @OptionGroup var session: SessionOptions
+  @Option(help: ArgumentHelp("Let the program reach only this outside.", valueName: "endpoint")) var endpoint: [String] = []
+  @Option(help: ArgumentHelp("Name of the program's link.", valueName: "link")) var link: String?
+  @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.") var program: [String]
+
+  func validate() throws {
+    if let link, InterfaceName(link) == nil { throw ValidationError("--link takes the name of a link: tun0") }
+  }
+
+  func run() throws {
+    let path = try executable(program[0])
+    let name = program[0].split(separator: "/").last.map(String.init) ?? program[0]
+    let request = GuardRequest(
+      program: name, endpoints: endpoint, link: link, namespace: ownNetworkNamespace ?? 0, sessions: session.sessions)
+    let reply: GuardReply
+    do {
+      reply = try agent.ask(.guard(request)).decoded()
+    } catch let error as JSONMismatch {
+      writeError("roamward: the agent's answer cannot be read: \(error)\n")
+      throw ExitStatus.refused
+    }
+    let reach = reply.endpoints.isEmpty ? "every address" : reply.endpoints.joined(separator: ", ")
+    writeError("roamward: \(escaped(name)) alone reaches \(reach) outside; all other traffic goes through its link, or is blocked\n")
+    // This process is in the control group now, and becomes the program: nothing is between the program and its terminal.
+    var arguments = program.map { strdup($0) } + [nil]
+    execv(path, &arguments)
+    let reason = errno
+    writeError("roamward: cannot execute \(escaped(path)): \(String(cString: strerror(reason)))\n")
+    throw ExitCode(reason == ENOENT ? 127 : 126)
+  }
+
+  /// The file of a program, which is searched on PATH unless it contains a slash: before anything is blocked.
+  private func executable(_ name: String) throws -> String {
+    let folders =
+      name.contains("/")
+      ? [""]
+      : (getenv("PATH").map { String(cString: $0) } ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(
+        separator: ":", omittingEmptySubsequences: false
+      ).map { $0.isEmpty ? "./" : "\($0)/" }
+    if let path = folders.map({ $0 + name }).first(where: { access($0, X_OK) == 0 && isFile($0) }) { return path }
+    let isThere = folders.contains { access($0 + name, F_OK) == 0 }
+    writeError("roamward: \(escaped(name)) \(isThere ? "is no program that can be executed" : "is not found"); nothing was blocked\n")
+    throw ExitCode(isThere ? 126 : 127)
+  }
+
+  private func isFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+}
