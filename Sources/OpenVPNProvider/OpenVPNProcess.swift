@@ -14,6 +14,8 @@ package final class OpenVPNProcess: OpenVPNRunner {
   private let loop: DescriptorLoop?
   private var process: Int32 = 0
   private var listener: FileDescriptor?
+  /// Of the folder, while there is one.
+  private var lock: FileDescriptor?
   private var connection: FileDescriptor?
   private var exit: DescriptorLoop.Source?
   /// Of the listener, then of the connection.
@@ -37,11 +39,13 @@ package final class OpenVPNProcess: OpenVPNRunner {
     guard let loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
       return "openvpn is not installed: apt install openvpn"
     }
-    var template = Array("/tmp/roamward-openvpn-XXXXXX".utf8CString)
+    Self.removeLeftovers()
+    var template = Array("\(Self.folders)XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { return "make a folder in /tmp: \(SystemError.words(errno))" }
     let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     let path = "\(folder)/management"
     do throws(SystemError) {
+      lock = try Self.locked(folder)
       let listener = try FileDescriptor.listen(at: path, mode: 0o600)
       self.listener = listener
       var ends: [Int32] = [0, 0]
@@ -62,6 +66,27 @@ package final class OpenVPNProcess: OpenVPNRunner {
       forget(folder, path)
       return "\(program): \(error)"
     }
+  }
+
+  private static let folders = "/tmp/roamward-openvpn-"
+
+  /// Removes the folders of programs of this user that were killed: their locks are free.
+  private static func removeLeftovers() {
+    for name in Folder.names(in: "/tmp", withPrefix: "roamward-openvpn-") {
+      var status = stat()
+      guard lstat("/tmp/\(name)", &status) == 0, status.st_uid == geteuid(), let held = try? locked("/tmp/\(name)") else { continue }
+      unlink("/tmp/\(name)/management")
+      rmdir("/tmp/\(name)")
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  private static func locked(_ folder: String) throws(SystemError) -> FileDescriptor {
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard number >= 0 else { throw .last("open \(folder)") }
+    let file = FileDescriptor(owning: number)
+    guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .last("lock \(folder)") }
+    return file
   }
 
   /// What comes before the client's file; options of the file that would change it are left out (`ClientFile`).
@@ -105,6 +130,7 @@ package final class OpenVPNProcess: OpenVPNRunner {
     listener = nil
     unlink(path)
     rmdir(folder)
+    lock = nil
     reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
     for command in commands { send(command) }
     commands = []
@@ -140,6 +166,6 @@ package final class OpenVPNProcess: OpenVPNRunner {
     unlink(path)
     rmdir(folder)
     process = 0
-    (listener, connection, feeding, reading, exit) = (nil, nil, nil, nil, nil)
+    (listener, lock, connection, feeding, reading, exit) = (nil, nil, nil, nil, nil, nil)
   }
 }
