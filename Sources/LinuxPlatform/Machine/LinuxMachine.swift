@@ -108,19 +108,20 @@ package final class LinuxMachine {
     }
     host.need(need.facts, sleep: hearsSleep)
     let kernel = try readKernel(need)
-    let underlay = SnapshotWithSources(sources(kernel, need.facts))
+    let files = resolver.read()
+    let underlay = SnapshotWithSources(sources(kernel, need.facts, files))
     let snapshot = underlay.snapshot
-    var devices: [String: WireGuardState] = [:]
-    for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
-    var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
+    var state = ObservedState(kernel: kernel, resolvConf: files.file.observed)
     let links = need.resolverLinks.map { names in
       Dictionary(kernel.links.filter { names.contains($0.name) }.map { ($0.index.value, $0.name) }) { first, _ in first }
     }
-    state.resolver = resolver.observe(links)
+    state.resolver = resolver.observe(links, by: files)
     state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
     state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
+    // Last: an answer that came meanwhile need not be polled for.
+    for name in need.wireGuardLinks { state.wireGuard[name] = wireGuardState(of: name, in: kernel) }
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
 
@@ -225,7 +226,8 @@ package final class LinuxMachine {
   /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {
     let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }
-    return ResolverObservation(file: resolvConf.observe(), resolver: resolver.observe(links))
+    let files = resolver.read()
+    return ResolverObservation(file: files.file.observed, resolver: resolver.observe(links, by: files))
   }
 
   private func applyOutsideKernel(_ step: Step) -> String? {
@@ -310,7 +312,7 @@ package final class LinuxMachine {
 
   // MARK: Facts
 
-  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>) -> SnapshotInputs {
+  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>, _ files: ResolverReading) -> SnapshotInputs {
     let radios = wifi.read(links: kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
     var sources = SnapshotInputs(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
@@ -318,14 +320,14 @@ package final class LinuxMachine {
     if facts.contains(.time) { sources.direct.time = .known(.now) }
     if facts.contains(.power) { sources.direct.power = powerSource() }
     if !facts.isDisjoint(with: .ofHostServices) {
-      sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver)
+      sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver(by: files))
     }
     return sources
   }
 
-  private var underlayResolver: Answer<ResolvConfReport> {
-    switch resolvConf.underlayText() {
-    case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers)
+  private func underlayResolver(by files: ResolverReading) -> Answer<ResolvConfReport> {
+    switch files.file.underlayText {
+    case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers(by: files))
     case .unknown(let reason): .unavailable(reason: reason)
     }
   }
@@ -349,7 +351,7 @@ package final class LinuxMachine {
   }
 
   /// The present device of a link, by the kind of the link at the last observation.
-  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { state(of: link, in: $0) } }
+  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { wireGuardState(of: link, in: $0) } }
 
   /// Calls back once, when a packet passes the link; `nil` if this process may not have such a socket.
   func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
@@ -363,7 +365,7 @@ package final class LinuxMachine {
     return source.map { Cancellation($0) }
   }
 
-  private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
+  private func wireGuardState(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }
     return wireGuardState(of: link, by: found.kind == "wireguard" ? .kernel : .userspace)
   }
