@@ -172,7 +172,11 @@ package final class Daemon {
   /// Subscribes to changes of the firewall. A kernel without nftables reports none, and has none of our tables.
   private func watchFirewall() throws(SystemError) {
     guard let events = try? FirewallEvents() else { return }
-    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.agent.damaged() } })
+    sources.append(
+      try loop.whenReadable(events.descriptor) { [weak self] in
+        guard events.drain(), let self, !machine.isFirewallAsObserved else { return }
+        agent.damaged()
+      })
   }
 
   private func kernelSpoke(_ watch: KernelWatch) {

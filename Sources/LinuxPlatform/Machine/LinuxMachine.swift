@@ -241,10 +241,13 @@ package final class LinuxMachine {
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
       case .writeResolvConf(let file): try resolvConf.write(file)
       case .restoreResolvConf: try resolvConf.restore()
-      case .replaceFirewall(let table): try requiredFirewall.replace(table)
+      case .replaceFirewall(let table):
+        try requiredFirewall.replace(table)
+        storeListingsLater()
       case .removeFirewall: try requiredFirewall.remove()
       case .setNameCapture(let capture):
         try requiredFirewall.replace(capture)
+        storeListingsLater()
         connections?.forgetConnections(toPort: 53)
       case .removeNameCapture:
         try requiredFirewall.removeCapture()
@@ -262,6 +265,21 @@ package final class LinuxMachine {
 
   /// Opened at its first use: most machines never need it.
   private lazy var firewall: NftablesBackend? = try? openFirewall()
+
+  private var listingTimer: EventSource?
+
+  /// What a replaced table looks like is read when the packets that wait for it have gone.
+  private func storeListingsLater() {
+    guard let firewall, firewall.isUnlisted else { return }
+    listingTimer = try? loop.at(.now + .milliseconds(100)) { [weak self] in
+      firewall.storeListings()
+      self?.listingTimer = nil
+    }
+    if listingTimer == nil { firewall.storeListings() }
+  }
+
+  /// Whether announcements of changed tables until now are of changes that the last observation has shown: of our own ones above all.
+  package var isFirewallAsObserved: Bool { firewall?.isAsObserved ?? false }
 
   private func observe(
     _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
