@@ -43,7 +43,7 @@ package final class Daemon {
   private var sources: [EventSource] = []
   private var lockSource: EventSource?
   private var lockRest: EventSource?
-  /// The turn that tells the service manager which tunnels are up.
+  /// The turn after tunnels have changed: files to watch, and the service manager's status.
   private var statusTurn: EventSource?
   /// After it, an agent has usually connected what it can.
   private static let startTime = Duration.seconds(5)
@@ -89,6 +89,8 @@ package final class Daemon {
       statusTurn = try loop.eachTurn { [weak self] in
         guard let self else { return }
         statusTurn?.isEnabled = false
+        // Another tunnel may have other files to watch.
+        watchFacts()
         ServiceManager.status(summary)
       }
     } catch {
@@ -291,12 +293,10 @@ package final class Daemon {
     if case .state = event { statusTurn?.isEnabled = true }
     // Another network may have other files of facts.
     if case .snapshot = event { watchFacts() }
-    // Another tunnel may have other files to watch.
-    if case .state = event { watchFacts() }
   }
 
   private var summary: String {
-    let up = agent.status(at: .now, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    let up = agent.connectedTunnels
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
 
