@@ -45,6 +45,8 @@ package final class Daemon {
   private var lockRest: EventSource?
   /// The turn after tunnels have changed: files to watch, and the service manager's status.
   private var statusTurn: EventSource?
+  /// The turn that drains the kernel's announcements from before the last observation.
+  private var heldTurn: EventSource?
   /// After it, an agent has usually connected what it can.
   private static let startTime = Duration.seconds(5)
   /// Gives back what only the start has run, once: a third of what is resident.
@@ -166,6 +168,12 @@ package final class Daemon {
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
       if !isAsleep { self?.agent.woke() }
     }
+    let heldTurn = try loop.eachTurn { [weak self] in
+      self?.heldTurn?.isEnabled = false
+      self?.kernelSpoke(watch)
+    }
+    self.heldTurn = heldTurn
+    machine.eventsHeld = { heldTurn.isEnabled = true }
     for descriptor in watch.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
     }

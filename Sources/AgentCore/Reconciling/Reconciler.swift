@@ -107,10 +107,12 @@ final class Reconciler {
 
   // MARK: Observe
 
-  func observe(for extra: Set<FactKind> = []) {
+  /// `afterSteps`: the next plan follows at once.
+  func observe(for extra: Set<FactKind> = [], afterSteps: Bool = false) {
     guard state.schedule.begin(at: now) else { return }
     state.agenda.counters.observations += 1
-    let request = state.observationRequest(adding: extra)
+    var request = state.observationRequest(adding: extra)
+    request.followsSteps = afterSteps
     let new: Observation
     do throws(PlatformError) {
       new = try platform.machine.observe(request)
@@ -196,7 +198,7 @@ final class Reconciler {
       if work.steps.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
       let failures = carryOut(work.steps)
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
-      if !work.steps.isEmpty || state.seen.hasNewerDevice { observe() }
+      if !work.steps.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.steps.isEmpty) }
       // If another program took the link down after the observation, the plan is repeated once; this is no failure.
       if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         hasLookedAgain = true

@@ -34,6 +34,8 @@ package final class LinuxMachine {
   private var needed: Set<FactKind>?
   /// Updated with the events to subscribe to after every observation; `nil` in a dry run.
   var events: KernelEvents?
+  /// Called when announcements were set aside (`KernelEvents.hold`): they are to be drained soon.
+  package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
@@ -134,6 +136,7 @@ package final class LinuxMachine {
     do throws(NetlinkError) {
       let needsMAC = need.facts.contains(.gatewayMAC)
       var kernel = KernelState()
+      if need.followsSteps, let events, events.hold() { eventsHeld() }
       for _ in 0..<3 {
         kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
         let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
