@@ -69,12 +69,14 @@ package final class NftablesBackend {
   /// The same of the table of `names: capture`.
   package func observeCapture(trusting: Bool = false) -> ObservedFirewall { observe(\.capture, trusting: trusting) }
 
-  /// Whether no ruleset has been made since each table was observed: announcements until now are of changes that it has shown.
-  package var isAsObserved: Bool {
-    let observed = [firewall.observedAt, capture.observedAt].compactMap { $0 }
-    guard !observed.isEmpty, let generation = numbers?.present else { return false }
-    return observed.allSatisfy { $0 == generation }
+  /// The number of the ruleset that every table was observed in last; `nil`: of none, or of several.
+  package var observedRuleset: UInt32? {
+    let numbers = Set([firewall.observedAt, capture.observedAt].compactMap { $0 })
+    return numbers.count == 1 ? numbers.first : nil
   }
+
+  /// The number of the present ruleset; `nil`: the kernel gives none.
+  package var presentRuleset: UInt32? { numbers?.present }
 
   private func observe(_ table: ReferenceWritableKeyPath<NftablesBackend, Known>, trusting: Bool) -> ObservedFirewall {
     let generation = numbers?.present

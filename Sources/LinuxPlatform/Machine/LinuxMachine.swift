@@ -1,5 +1,4 @@
 package import AgentCore
-internal import CLinux
 internal import Glibc
 package import HostDNS
 internal import HostServices
@@ -120,6 +119,7 @@ package final class LinuxMachine {
     state.resolver = resolver.observe(links, by: files)
     state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
     state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
+    if need.followsSteps { plannedRuleset = need.firewall == .whole ? firewall?.observedRuleset : nil }
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     // Last: an answer that came meanwhile need not be polled for.
@@ -267,7 +267,7 @@ package final class LinuxMachine {
   private lazy var connections: Conntrack? = try? Conntrack()
 
   /// Opened at its first use: most machines never need it.
-  private lazy var firewall: NftablesBackend? = try? openFirewall()
+  private(set) lazy var firewall: NftablesBackend? = try? openFirewall()
 
   private var listingTimer: EventSource?
 
@@ -281,8 +281,11 @@ package final class LinuxMachine {
     if listingTimer == nil { firewall.storeListings() }
   }
 
-  /// Whether announcements of changed tables until now are of changes that the last observation has shown: of our own ones above all.
-  package var isFirewallAsObserved: Bool { firewall?.isAsObserved ?? false }
+  /// The ruleset that was observed after steps, and from which the next plan was made.
+  private var plannedRuleset: UInt32?
+
+  /// Whether announcements of changed tables until now are of changes that a plan has covered: our own ones above all.
+  package var isFirewallAsPlanned: Bool { plannedRuleset.map { firewall?.presentRuleset == $0 } ?? false }
 
   private func observe(
     _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
@@ -309,26 +312,10 @@ package final class LinuxMachine {
     }
   }
 
-  private func openFirewall() throws(NftablesError) -> NftablesBackend {
+  func openFirewall() throws(NftablesError) -> NftablesBackend {
     let backend = try NftablesBackend()
     backend.providerFolder = { [providerGroups] in providerGroups.descriptor }
     return backend
-  }
-
-  /// The differences between our table and the listing of this one: missing lines and extra lines. The calling thread moves to an empty
-  /// network namespace and stays there; `nil` if it may not.
-  package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
-    guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? openFirewall(),
-      (try? scratch.replace(table)) != nil,
-      let wanted = scratch.lines
-    else { return nil }
-    let difference = found.difference(from: wanted)
-    func text(_ change: CollectionDifference<String>.Change) -> String {
-      switch change {
-      case .insert(_, let line, _), .remove(_, let line, _): line
-      }
-    }
-    return (difference.removals.map(text), difference.insertions.map(text))
   }
 
   // MARK: Facts
