@@ -1,6 +1,7 @@
 import AgentCore
 import ControlProtocol
 import KernelModel
+import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import Simulation
@@ -43,6 +44,22 @@ import Testing
     agent.machine.sendPacket(into: "corp")
     agent.machine.run(for: .seconds(1))
     #expect(try agent.tunnel().state == "connected" && agent.machine.log.observations == before + 1)
+  }
+
+  @Test("while an engine starts, the kernel gives its link what it can; the device is configured right before the link is up")
+  func order() throws {
+    let configuration = Sample.wireGuard()
+    func configure(_ link: String, _ engine: WireGuardEngine) -> Step {
+      .configureWireGuard(
+        link: link, WireGuardDevice(engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, peers: []))
+    }
+    func steps(_ link: String, _ engine: WireGuardEngine) -> [Step] {
+      [configure(link, engine), .setMTU(link: link, mtu: 1420, was: 1500), .setUp(link: link)]
+    }
+    let (corp, lab) = (steps("corp", .userspace), steps("lab", .userspace))
+    #expect((corp + lab).engineStepsLate == [corp[1], corp[0], corp[2], lab[1], lab[0], lab[2]])
+    #expect([corp[0], corp[1]].engineStepsLate == [corp[1], corp[0]] && [corp[0]].engineStepsLate == [corp[0]])
+    #expect(steps("corp", .kernel).engineStepsLate == steps("corp", .kernel), "the kernel's WireGuard waits for nothing")
   }
 
   @Test("an awaited device is polled within a millisecond of the pass that made it, and each millisecond at first") func poll() throws {

@@ -176,7 +176,7 @@ package final class LinuxMachine {
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
-    var rest = steps[...]
+    var rest = steps.engineStepsLate[...]
     while let step = rest.first {
       let batch = rest.prefix { !$0.isOutsideKernel }
       if batch.isEmpty {
@@ -238,7 +238,7 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         userspace.prepareSockets(of: link, for: device)
-        try userspace.configure(link, device, observed: try userspace.read(link))
+        try userspace.configure(link, device, observed: userspace.isNew(link) ? nil : try userspace.read(link))
       // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
@@ -382,25 +382,6 @@ package final class LinuxMachine {
     switch engine {
     case .kernel: (try? wireGuard.read(link)) ?? nil
     case .userspace: (try? userspace.read(link)) ?? nil
-    }
-  }
-}
-
-extension KernelState {
-  /// Links that carry addresses: programs of the host may report on them.
-  fileprivate var linksInUse: [Link] {
-    let names = Set(addresses.map(\.link))
-    return links.filter { names.contains($0.name) && $0.isUp && !$0.isLoopback && Ownership.tunnel(ofAlias: $0.alias) == nil }
-  }
-}
-
-extension Step {
-  /// Whether another program than the kernel applies it.
-  fileprivate var isOutsideKernel: Bool {
-    switch traits.executor {
-    case .firewall, .resolverFile, .userspaceEngine: true
-    // Steps of resolver programs take another path; the applier refuses them.
-    case .kernelInBatches, .kernel, .resolverProgram: false
     }
   }
 }
