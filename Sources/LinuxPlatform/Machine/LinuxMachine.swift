@@ -361,16 +361,10 @@ package final class LinuxMachine {
   /// The present device of a link, by the kind of the link at the last observation.
   package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { wireGuardState(of: link, in: $0) } }
 
-  /// Calls back once, when a packet passes the link; `nil` if this process may not have such a socket.
+  /// Calls back once, soon after a packet has passed the link; `nil` if this process may not have such a socket.
   func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
-    guard let index = lastRead?.link(named: link)?.index, let socket = try? PacketSocket(on: index) else { return nil }
-    var isOver = false
-    let source = try? loop.whenReadable(socket.descriptor.number) {
-      guard !isOver else { return }
-      isOver = true
-      came()
-    }
-    return source.map { Cancellation($0) }
+    guard let index = lastRead?.link(named: link)?.index, let wait = try? PacketWait(on: index, loop, came) else { return nil }
+    return Cancellation(wait)
   }
 
   private func wireGuardState(of link: String, in kernel: KernelState) -> WireGuardState? {
