@@ -31,6 +31,11 @@ package final class Agent {
   /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   package var isAtRest: Bool { state.agenda.isAtRest }
 
+  /// The names of the tunnels that are connected, in order.
+  package var connectedTunnels: [String] {
+    state.tunnels.ordered.filter { $0.machine.state == .connected }.map(\.policy.name).sorted()
+  }
+
   // MARK: Start and stop
 
   /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
@@ -233,7 +238,11 @@ package final class Agent {
     let hasSlept = reconciler.noteSleepOfClock()
     let action = due.map(\.action).max() ?? .poll
     // Only a poll or a sample is due: only the devices are read.
-    if !hasSlept, !samplePeers(at: now), action < .pass, !hasNewsOfPeers() { return schedule() }
+    var peers = NewsOfPeers.none
+    if !hasSlept, !samplePeers(at: now), action < .pass {
+      peers = newsOfPeers()
+      if peers == .none { return schedule() }
+    }
     if platform.policies.trials.end(at: now) {
       announcer.warn(Remark(.trialEnded, "the policies on trial were not confirmed in time; the previous set is active again"))
       policiesChanged()
@@ -244,7 +253,8 @@ package final class Agent {
     reconciler.change {
       if due.contains(where: { $0.reason == .retry }) { $0.schedule.retryIsDue() }
       if due.contains(where: { $0.reason == .repair }) { $0.repairs.repairIsDue() }
-      if action == .look || isAwaiting || !$0.set.timeWindows.isEmpty { $0.schedule.isStale = true }
+      // An answer is in the device, which has just been read; all else that changes is announced.
+      if action == .look || isAwaiting && peers != .answer || !$0.set.timeWindows.isEmpty { $0.schedule.isStale = true }
     }
     // A deadline that passed during sleep is not evaluated: the pass handles the sleep first.
     if !hasSlept {
@@ -259,17 +269,26 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// Whether an awaited device has an answer, stopped answering itself, or needs new sessions. A handshake produces no event.
-  private func hasNewsOfPeers() -> Bool {
+  /// What the devices of awaited peers show. A handshake produces no event.
+  private enum NewsOfPeers {
+    case none, answer
+    /// A device does not answer itself, or needs new sessions.
+    case other
+  }
+
+  /// Reads the awaited devices. Those that show an answer are taken into the last observation.
+  private func newsOfPeers() -> NewsOfPeers {
+    var news = NewsOfPeers.none
     for tunnel in state.tunnels.ordered where tunnel.machine.state.isAwaitingAnswer {
       tunnel.askAgain()
-      if tunnel.wantsNewSessions { return true }
+      if tunnel.wantsNewSessions { return .other }
       guard let link = tunnel.linkName, state.seen.state?.wireGuard[link] != nil else { continue }
       reconciler.change { $0.agenda.counters.polls += 1 }
-      guard let device = platform.machine.readDevice(link) else { return true }
-      if tunnel.isAnswered(by: device) { return true }
+      guard let device = platform.machine.readDevice(link) else { return .other }
+      guard tunnel.isAnswered(by: device) else { continue }
+      if reconciler.change({ $0.seen.take(device, of: link) }) { news = .answer }
     }
-    return false
+    return news
   }
 
   /// Samples the peers of connected tunnels: no event reports that a peer has stopped answering. All devices are read at one wake-up, and

@@ -43,8 +43,10 @@ package final class Daemon {
   private var sources: [EventSource] = []
   private var lockSource: EventSource?
   private var lockRest: EventSource?
-  /// The turn that tells the service manager which tunnels are up.
+  /// The turn after tunnels have changed: files to watch, and the service manager's status.
   private var statusTurn: EventSource?
+  /// The turn that drains the kernel's announcements from before the last observation.
+  private var heldTurn: EventSource?
   /// After it, an agent has usually connected what it can.
   private static let startTime = Duration.seconds(5)
   /// Gives back what only the start has run, once: a third of what is resident.
@@ -89,6 +91,8 @@ package final class Daemon {
       statusTurn = try loop.eachTurn { [weak self] in
         guard let self else { return }
         statusTurn?.isEnabled = false
+        // Another tunnel may have other files to watch.
+        watchFacts()
         ServiceManager.status(summary)
       }
     } catch {
@@ -164,6 +168,12 @@ package final class Daemon {
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
       if !isAsleep { self?.agent.woke() }
     }
+    let heldTurn = try loop.eachTurn { [weak self] in
+      self?.heldTurn?.isEnabled = false
+      self?.kernelSpoke(watch)
+    }
+    self.heldTurn = heldTurn
+    machine.eventsHeld = { heldTurn.isEnabled = true }
     for descriptor in watch.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
     }
@@ -172,7 +182,11 @@ package final class Daemon {
   /// Subscribes to changes of the firewall. A kernel without nftables reports none, and has none of our tables.
   private func watchFirewall() throws(SystemError) {
     guard let events = try? FirewallEvents() else { return }
-    sources.append(try loop.whenReadable(events.descriptor) { [weak self] in if events.drain() { self?.agent.damaged() } })
+    sources.append(
+      try loop.whenReadable(events.descriptor) { [weak self] in
+        guard events.drain(), let self, !machine.isFirewallAsPlanned else { return }
+        agent.damaged()
+      })
   }
 
   private func kernelSpoke(_ watch: KernelWatch) {
@@ -287,12 +301,10 @@ package final class Daemon {
     if case .state = event { statusTurn?.isEnabled = true }
     // Another network may have other files of facts.
     if case .snapshot = event { watchFacts() }
-    // Another tunnel may have other files to watch.
-    if case .state = event { watchFacts() }
   }
 
   private var summary: String {
-    let up = agent.status(at: .now, process: 0).tunnels.filter { $0.state == "connected" }.map(\.name)
+    let up = agent.connectedTunnels
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
 

@@ -48,36 +48,40 @@ package final class HostResolver {
     nameServer.changed = { listener.heard() }
   }
 
-  /// The state for these links (indexes and names). `nil`: no tunnel has name servers, and no service is queried.
-  package func observe(_ links: [UInt32: String]?) -> ObservedResolver {
+  /// The files that an observation needs, read at their first use and at most once.
+  package func read() -> ResolverReading { ResolverReading(file.read(), records: resolvconf.read, names: names.read) }
+
+  /// The state for these links (indexes and names), by these files. `nil`: no tunnel has name servers, and no service is queried.
+  package func observe(_ links: [UInt32: String]?, by reading: ResolverReading? = nil) -> ObservedResolver {
+    let reading = reading ?? read()
+    let file = reading.file
     isNeeded = links != nil
     // systemd-resolved is queried only if programs may ask it.
-    let isAsked = isNeeded && mayLeadToResolved
+    let isAsked = isNeeded && reading.mayLeadToResolved
     resolved.need(isAsked ? links : nil)
-    var observed = ObservedResolver(facts: ResolverFacts(path: file.path, target: file.target))
-    observed.records = resolvconf.records
+    var observed = ObservedResolver(facts: ResolverFacts(path: self.file.path, target: file.target))
+    observed.records = reading.records.ours
     observed.nameServer = observedNameServer
     observed.facts.nameServer = isAgent ? nameServer.answer : nameServerFromOutside
     observed.facts.isNameServerReturning = nameServer.isReturning
     guard isNeeded || !observed.records.isEmpty else { return observed }
-    observed.facts.hosts = names.hosts
-    observed.facts.hasResolveModule = names.asksResolved
-    observed.facts.serversOfLoopbackRecords = resolvconf.serversOfLoopback
-    if case .known(let text) = file.underlayText() { observed.facts.original = ResolvConfReport(parsing: text) }
+    observed.facts.hosts = reading.names.hosts
+    observed.facts.hasResolveModule = reading.names.hasModule
+    observed.facts.serversOfLoopbackRecords = reading.records.serversOfLoopback
+    if case .known(let text) = file.underlayText { observed.facts.original = ResolvConfReport(parsing: text) }
     observed.facts.resolvconf = resolvconf.program?.kind
     observed.facts.hasRecord = !observed.records.isEmpty
     observed.facts.resolved = isAsked ? resolved.answer : .unavailable(reason: HostReports.notAsked)
     observed.facts.rivals = resolved.rivalLinks
     observed.links = resolved.known
     observed.touched = resolved.touchedLinks
-    observed.effectiveServers =
-      (try? TextFile.read(file.path)).map { ResolvConf(parsing: String(decoding: $0, as: UTF8.self)).nameServers } ?? []
+    observed.effectiveServers = file.nameServers
     return observed
   }
 
   /// Our servers that resolv.conf may name now, although we did not write it: they are no facts of the network.
-  package var ownServers: Set<IPAddress> {
-    resolved.lastServers.union(resolvconf.servers).union([NameServerSettings.address, NameServerSettings.addressOnLink])
+  package func ownServers(by reading: ResolverReading) -> Set<IPAddress> {
+    resolved.lastServers.union(reading.records.servers).union([NameServerSettings.address, NameServerSettings.addressOnLink])
   }
 
   private var observedNameServer: ObservedNameServer {
@@ -95,7 +99,7 @@ package final class HostResolver {
   }
 
   /// Whether each queried service has answered, or will not.
-  package var isSettled: Bool { !isNeeded || !mayLeadToResolved || resolved.isSettled }
+  package var isSettled: Bool { !isNeeded || !read().mayLeadToResolved || resolved.isSettled }
 
   /// Carries out a step that another program has to apply; calls back with the error, or `nil`.
   package func change(_ step: Step, then done: @escaping (String?) -> Void) {
@@ -117,12 +121,31 @@ package final class HostResolver {
   package var watchedFolders: [String] {
     isNeeded ? ["/run/systemd/resolve/netif"] + ResolvconfBackend.folders : []
   }
+}
+
+/// What the files about name servers say at one moment. Each is read at its first use, and at most once.
+package final class ResolverReading {
+  package let file: ResolvConfReading
+  /// The records of resolvconf.
+  private(set) lazy var records = readRecords()
+  fileprivate private(set) lazy var names = readNames()
+  private let readRecords: () -> ResolvconfRecords
+  private let readNames: () -> (version: [Int], hosts: HostsLookup, hasModule: Bool)
+
+  init(
+    _ file: ResolvConfReading, records: @escaping () -> ResolvconfRecords,
+    names: @escaping () -> (version: [Int], hosts: HostsLookup, hasModule: Bool)
+  ) {
+    self.file = file
+    readRecords = records
+    readNames = names
+  }
 
   /// Whether programs may ask systemd-resolved: by a link to one of its files, by the address of its stub, or by glibc's module.
-  private var mayLeadToResolved: Bool {
-    if names.asksResolved { return true }
+  private(set) lazy var mayLeadToResolved: Bool = {
+    if names.hasModule { return true }
     if let target = file.target { return target.contains("/systemd/") }
-    guard case .known(let text) = file.underlayText() else { return false }
+    guard case .known(let text) = file.underlayText else { return false }
     return text.contains("127.0.0.53") || text.contains("127.0.0.54")
-  }
+  }()
 }

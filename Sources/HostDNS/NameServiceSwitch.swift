@@ -20,7 +20,8 @@ final class NameServiceSwitch {
   /// too, so it is looked for again when that has changed.
   var asksResolved: Bool { read().hasModule }
 
-  private func read() -> (version: [Int], hosts: HostsLookup, hasModule: Bool) {
+  /// Both of them, of one moment.
+  func read() -> (version: [Int], hosts: HostsLookup, hasModule: Bool) {
     var status = stat()
     let version = stat(path, &status) == 0 ? [Int(status.st_dev), Int(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec] : []
     if let seen, seen.version == version { return seen }

@@ -27,8 +27,13 @@ package final class ResolvConfBackend {
     self.files = files
   }
 
-  package func observe() -> ObservedResolvConf {
-    switch look() {
+  /// The file now, to be read once for everything that an observation needs of it.
+  package func read() -> ResolvConfReading { ResolvConfReading(self) }
+
+  package func observe() -> ObservedResolvConf { observe(look()) }
+
+  func observe(_ place: ResolvConfPlace) -> ObservedResolvConf {
+    switch place {
     case .absent:
       if let obstacle = ResolvConfPlace.obstacle(at: path, isAbsent: true) { return .untouchable(reason: obstacle) }
       return .absent
@@ -44,17 +49,13 @@ package final class ResolvConfBackend {
     }
   }
 
-  /// The target of the file as an absolute path; `nil` if it is no symbolic link.
-  package var target: String? {
-    guard case .link(let target) = ResolvConfPlace(path) else { return nil }
-    return ResolvConfPlace.resolve(target, from: path)
-  }
-
   /// The text that names the underlay's servers: the file itself if it is not ours, else the stored original. Links are followed. A link to
   /// the stub of systemd-resolved yields the servers behind the stub.
-  package func underlayText() -> Fact<String> {
+  package func underlayText() -> Fact<String> { underlayText(at: look()) }
+
+  func underlayText(at place: ResolvConfPlace) -> Fact<String> {
     do {
-      switch look() {
+      switch place {
       case .absent: return .known("")
       case .file(let bytes, _) where !Self.isOurs(bytes): return .known(String(decoding: bytes, as: UTF8.self))
       case .file:
@@ -168,8 +169,9 @@ extension ResolvConfBackend {
   private static func isOurs(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Ownership.resolvConfMarker.utf8) }
 
   /// The present content; after an interrupted overwrite, the intended one.
-  private func look() -> ResolvConfPlace {
-    let place = ResolvConfPlace(path)
+  private func look() -> ResolvConfPlace { completed(ResolvConfPlace(path)) }
+
+  func completed(_ place: ResolvConfPlace) -> ResolvConfPlace {
     guard case .file(let bytes, let file) = place, let intended = intended(), intended.starts(with: bytes) else { return place }
     return .file(bytes: intended, file)
   }

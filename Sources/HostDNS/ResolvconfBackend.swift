@@ -46,38 +46,26 @@ package final class ResolvconfBackend {
     return start.contains("OPENRESOLV") ? .openresolv : start.contains("part of the resolvconf package") ? .debian : nil
   }
 
-  /// Our records, by name. A deleted one that resolv.conf still contains is an empty one.
-  package var records: [String: ResolvConf] {
-    var records = unfinished.mapValues { _ in ResolvConf() }
+  /// The records that matter, as they are now.
+  package func read() -> ResolvconfRecords {
+    let unfinished = unfinished
+    var found = ResolvconfRecords(ours: unfinished.mapValues { _ in ResolvConf() }, unfinished: unfinished)
     for folder in Self.folders {
-      for name in Folder.names(in: folder) where ResolverRecord.isOurs(name) {
-        if let text = try? TextFile.read("\(folder)/\(name)") { records[name] = ResolvConf(parsing: String(decoding: text, as: UTF8.self)) }
+      for name in Folder.names(in: folder) {
+        let (isOurs, isOfLoopback) = (ResolverRecord.isOurs(name), name == "lo" || name.hasPrefix("lo."))
+        guard isOurs || isOfLoopback, let text = try? TextFile.read("\(folder)/\(name)") else { continue }
+        let content = ResolvConf(parsing: String(decoding: text, as: UTF8.self))
+        if isOurs { found.ours[name] = content } else { found.ofLoopback.append((name, content)) }
       }
     }
-    return records
-  }
-
-  /// The servers of our records, and those that resolv.conf may still name.
-  var servers: [IPAddress] { (Array(records.values) + Array(unfinished.values)).flatMap(\.nameServers) }
-
-  /// Servers of this machine in records of others for the link `lo`.
-  var serversOfLoopback: [IPAddress] { loopbackRecords.flatMap(\.content.nameServers).filter(\.isLoopback).uniqued() }
-
-  private var loopbackRecords: [(name: String, content: ResolvConf)] {
-    Self.folders.flatMap { folder in
-      Folder.names(in: folder, withPrefix: "lo").compactMap { name -> (name: String, content: ResolvConf)? in
-        guard name == "lo" || name.hasPrefix("lo."), !ResolverRecord.isOurs(name) else { return nil }
-        guard let text = try? TextFile.read("\(folder)/\(name)") else { return nil }
-        return (name, ResolvConf(parsing: String(decoding: text, as: UTF8.self)))
-      }
-    }
+    return found
   }
 
   /// Why a record is not in force, though the program has taken it, with the remedy.
   private func reasonWithoutEffect(_ program: ResolvconfProgram) -> String {
     let taken = "\(program.rawValue) took the record, but \(path) does not name its servers"
     // It leaves out what follows an address of this machine.
-    guard program == .debian, let first = loopbackRecords.first(where: { $0.content.nameServers.contains(where: \.isLoopback) }) else {
+    guard program == .debian, let first = read().ofLoopback.first(where: { $0.content.nameServers.contains(where: \.isLoopback) }) else {
       return "\(taken) (cure: resolvconf --enable-updates)"
     }
     return "\(taken), because its record \(first.name) comes before (cure: `lo\(ResolverRecord.suffix)`"
@@ -119,7 +107,7 @@ package final class ResolvconfBackend {
   }
 
   package func remove(_ name: String, then done: @escaping (String?) -> Void) {
-    let found = records[name].flatMap { $0.nameServers.isEmpty ? nil : $0 }
+    let found = read().ours[name].flatMap { $0.nameServers.isEmpty ? nil : $0 }
     guard let program else {
       // The removed program will not write the file any more.
       return found == nil ? finishRemoval(of: name, nil, done) : done("resolvconf, which has our record, is not installed any more")
@@ -166,4 +154,20 @@ package final class ResolvconfBackend {
       done("\(error)")
     }
   }
+}
+
+/// Records of resolvconf at one moment.
+package struct ResolvconfRecords {
+  /// Ours, by name. A deleted one that resolv.conf still contains is an empty one.
+  package var ours: [String: ResolvConf]
+  /// Those whose removal has begun, by name.
+  var unfinished: [String: ResolvConf]
+  /// Those of others for the link `lo`.
+  var ofLoopback: [(name: String, content: ResolvConf)] = []
+
+  /// The servers of our records, and those that resolv.conf may still name.
+  var servers: [IPAddress] { (Array(ours.values) + Array(unfinished.values)).flatMap(\.nameServers) }
+
+  /// Servers of this machine in records of others for the link `lo`.
+  var serversOfLoopback: [IPAddress] { ofLoopback.flatMap(\.content.nameServers).filter(\.isLoopback).uniqued() }
 }

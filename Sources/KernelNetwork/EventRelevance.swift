@@ -40,6 +40,17 @@ package struct EventRelevance: Sendable {
     }
   }
 
+  /// Whether a later read shows what it announces: the state of an object of ours. A removed link may have left its index to another one.
+  func isSuperseded(_ message: NetlinkMessage) -> Bool {
+    switch message.type {
+    case LinkMessage.delete: false
+    // A new link announces its settings.
+    case NetconfMessage.new:
+      NetconfMessage.linkWithReversePathFilter(in: message).flatMap(InterfaceIndex.init).flatMap { known?.ownLinks.contains($0) } ?? false
+    default: isOfOurs(message)
+    }
+  }
+
   /// Whether it ends the machine's path to all destinations: its default route or carrier is gone, or another default route precedes.
   package func takesWay(_ message: NetlinkMessage) -> Bool {
     guard let known, !known.ways.isEmpty else { return false }

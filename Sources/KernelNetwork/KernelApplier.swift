@@ -116,18 +116,23 @@ package struct KernelApplier: Sendable {
   }
 }
 
-/// The links by name, read at the first use and again after a step that changes them.
+/// The links that steps name, each read at its first use and again after a step that changes links: a host may have ten thousand.
 struct LinkTable {
-  private var links: [String: Link]?
+  private var known: [String: Link] = [:]
   /// The last answer of `index`: most steps are on the same link as the one before.
   private var last: (name: String, index: UInt32)?
 
   mutating func forget() {
-    links = nil
+    known = [:]
     last = nil
   }
 
-  mutating func link(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> Link? { try all(socket)[name] }
+  mutating func link(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> Link? {
+    if let link = known[name] { return link }
+    let link = try socket.readLink(named: name)
+    known[name] = link
+    return link
+  }
 
   mutating func index(named name: String, _ socket: NetlinkSocket) throws(NetlinkError) -> UInt32? {
     if let last, last.name == name { return last.index }
@@ -135,14 +140,12 @@ struct LinkTable {
     return last?.index
   }
 
-  mutating func all(_ socket: NetlinkSocket) throws(NetlinkError) -> [String: Link] {
-    if let links { return links }
+  /// All of them, for a refusal.
+  func names(_ socket: NetlinkSocket) throws(NetlinkError) -> [UInt32: String] {
     var tries = 0
     while true {
       do throws(NetlinkError) {
-        let read = Dictionary(try socket.readLinks().map { ($0.name, $0) }) { first, _ in first }
-        links = read
-        return read
+        return try socket.readLinks().names
       } catch {
         tries += 1
         guard error.isTransient, tries < 5 else { throw error }

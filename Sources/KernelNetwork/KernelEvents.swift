@@ -48,10 +48,19 @@ package final class KernelEvents: Sendable {
   private let wifi: NetlinkSocket
   private let hasJoinedWiFi = Mutex(false)
   private let interest = Mutex<EventInterest?>(nil)
+  /// Announcements that came before the last read of the kernel's state, for the next `drain`.
+  private let held = Mutex<Held>(Held())
+
+  private struct Held {
+    var datagrams: [[UInt8]] = []
+    var wereLost = false
+  }
 
   /// The maximum number of datagrams that one `drain` reads from each socket, so that a storm cannot block the caller. The rest makes the
   /// descriptor readable again.
   private static let drainLimit = 8192
+  /// The same of one `hold`; the rest counts as coming after the read.
+  private static let holdLimit = 256
 
   /// `RTNLGRP_LINK`, `_NEIGH`, `_IPV4_IFADDR`, `_IPV4_ROUTE`, `_IPV4_RULE`, `_IPV6_IFADDR`, `_IPV6_ROUTE`, `_IPV6_RULE`, `_IPV4_NETCONF`.
   private static let groups: [Int32] = [1, 3, 5, 7, 8, 9, 11, 19, 24]
@@ -81,20 +90,47 @@ package final class KernelEvents: Sendable {
     }
   }
 
+  /// Sets aside what has been announced until now. A read follows that shows the state of our own objects, so their announcements do not
+  /// matter any more: they are our own changes, half made. The next `drain` handles all others. Returns whether there are any.
+  package func hold() -> Bool {
+    held.withLock { held in
+      for _ in 0..<Self.holdLimit {
+        do throws(NetlinkError) {
+          guard let datagram = try route.receive() else { break }
+          held.datagrams.append(datagram)
+        } catch {
+          held.wereLost = true
+          break
+        }
+      }
+      return held.wereLost || !held.datagrams.isEmpty
+    }
+  }
+
   /// Reads the announcements, and returns whether they can matter. `known` is the last read state: events that confirm it do not count.
   package func drain(known: KernelState? = nil) -> KernelChange {
     var change = KernelChange()
     var relevance: EventRelevance?
     var (isOfOurs, takesWay) = (false, false)
-    drain(route, into: &change) { message in
+    let earlier = held.withLock { held in
+      defer { held = Held() }
+      return held
+    }
+    change.overflowed = earlier.wereLost
+    var isEarlier = true
+    func reason(_ message: NetlinkMessage) -> KernelChange.Reasons {
       // Created on demand: there may be ten thousand links.
       let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
       relevance = relevanceNow
-      let reason = relevanceNow.reason(of: message)
-      if !reason.isEmpty, !isOfOurs { isOfOurs = relevanceNow.isOfOurs(message) }
-      if !reason.isEmpty, !takesWay { takesWay = relevanceNow.takesWay(message) }
-      return reason
+      if isEarlier, relevanceNow.isSuperseded(message) { return [] }
+      let reasons = relevanceNow.reason(of: message)
+      if !reasons.isEmpty, !isOfOurs { isOfOurs = relevanceNow.isOfOurs(message) }
+      if !reasons.isEmpty, !takesWay { takesWay = relevanceNow.takesWay(message) }
+      return reasons
     }
+    for datagram in earlier.datagrams { take(datagram, into: &change, reason) }
+    isEarlier = false
+    drain(route, into: &change, reason)
     change.isOfOurs = isOfOurs
     change.takesWay = takesWay
     // A radio's driver may be loaded at any time, and nl80211 with it.
@@ -109,18 +145,22 @@ package final class KernelEvents: Sendable {
         guard let datagram = try socket.receive() else { return }
         // After a loss everything is read again: the rest only has to be removed from the queue.
         if change.overflowed { continue }
-        for message in NetlinkMessages(datagram) {
-          change.events += 1
-          if message.type == LinkMessage.delete, message.payload.byte(at: 0) == 0, let gone = message.linkIndex {
-            change.goneLinks.insert(gone)
-          }
-          change.reasons.formUnion(reason(message))
-        }
+        take(datagram, into: &change, reason)
       } catch {
         // ENOBUFS, or a message that is too long, which is handled as lost.
         change.overflowed = true
         if error.code != ENOBUFS, error.code != EMSGSIZE { return }
       }
+    }
+  }
+
+  private func take(_ datagram: [UInt8], into change: inout KernelChange, _ reason: (NetlinkMessage) -> KernelChange.Reasons) {
+    for message in NetlinkMessages(datagram) {
+      change.events += 1
+      if message.type == LinkMessage.delete, message.payload.byte(at: 0) == 0, let gone = message.linkIndex {
+        change.goneLinks.insert(gone)
+      }
+      change.reasons.formUnion(reason(message))
     }
   }
 

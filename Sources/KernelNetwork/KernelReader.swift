@@ -95,6 +95,18 @@ extension NetlinkSocket {
     return links
   }
 
+  /// `nil`: there is none. A name that no link can have (IFNAMSIZ) is not asked for.
+  func readLink(named name: String) throws(NetlinkError) -> Link? {
+    guard !name.isEmpty, name.utf8.count < 16 else { return nil }
+    var link: Link?
+    do throws(NetlinkError) {
+      try dump("read link \(name)", { $0.getLink(named: name, sequence: $1) }) { link = link ?? Link($0) }
+    } catch {
+      guard error.code == ENODEV else { throw error }
+    }
+    return link?.name == name ? link : nil
+  }
+
   func readAddresses(linkNames: [UInt32: String]) throws(NetlinkError) -> [LinkAddress] {
     var addresses: [LinkAddress] = []
     try dump("read addresses", { $0.dumpAddresses(sequence: $1) }) {

@@ -7,6 +7,7 @@ import Wire
 /// as a whole, removed. They belong to the network namespace of the thread that created this.
 ///
 /// The input of nftables cannot be compared with its listing. So the listing after a replacement is stored, and compared with later ones.
+/// The kernel numbers its rulesets. While the number is the same, nothing is listed.
 package final class NftablesBackend {
   /// What is known of a table of ours.
   private struct Known {
@@ -15,11 +16,28 @@ package final class NftablesBackend {
     /// The kernel's listing after the last replacement, and the digest of its content.
     var listing: (digest: String, text: String)?
     var refusal: (digest: String, reason: String)?
+    /// The digest after a replacement whose listing is still to be stored.
+    var unlisted: String?
+    /// The state of the table, and the number of the ruleset that has it.
+    var last: (generation: UInt32, isTrusting: Bool, observed: ObservedFirewall)?
+    /// The number of the ruleset at the last call of `observe`.
+    var observedAt: UInt32?
+
+    mutating func forget() { (listing, refusal, unlisted, last) = (nil, nil, nil, nil) }
   }
 
   private let context: OpaquePointer
+  /// `nil`: rulesets have no numbers here.
+  private let numbers: RulesetNumbers?
+  /// Whether the kernel takes both tables of the kill switch in one transaction; `nil`: not tried yet.
+  private var takesCompanion: Bool?
   private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
   private var capture = Known(names: [NameCapture.name])
+
+  /// How many texts libnftables has been given.
+  package private(set) var commandCount = 0
+  /// Added to the companion's transaction, for tests of a kernel that refuses it.
+  package var companionSuffix = ""
 
   /// The descriptor of the folder of a control group with this number, in this process: of that of providers, or of one of a guard.
   package var groupFolder: (UInt64) -> Int32? = { _ in nil }
@@ -28,6 +46,7 @@ package final class NftablesBackend {
     var reason: UnsafePointer<CChar>?
     guard let context = cnft_new(&reason) else { throw NftablesError(reason.map { String(cString: $0) } ?? "") }
     self.context = context
+    numbers = try? RulesetNumbers()
   }
 
   deinit { cnft_free(context) }
@@ -45,24 +64,51 @@ package final class NftablesBackend {
 
   /// The state of the kill switch's table. A table of another agent is not known to be intact, unless its comment is trusted (`trusting`);
   /// replacing it costs a millisecond.
-  package func observe(trusting: Bool = false) -> ObservedFirewall { observe(firewall, trusting: trusting) }
+  package func observe(trusting: Bool = false) -> ObservedFirewall { observe(\.firewall, trusting: trusting) }
 
   /// The same of the table of `names: capture`.
-  package func observeCapture(trusting: Bool = false) -> ObservedFirewall { observe(capture, trusting: trusting) }
+  package func observeCapture(trusting: Bool = false) -> ObservedFirewall { observe(\.capture, trusting: trusting) }
 
-  private func observe(_ known: Known, trusting: Bool) -> ObservedFirewall {
+  /// The number of the ruleset that every table was observed in last; `nil`: of none, or of several.
+  package var observedRuleset: UInt32? {
+    let numbers = Set([firewall.observedAt, capture.observedAt].compactMap { $0 })
+    return numbers.count == 1 ? numbers.first : nil
+  }
+
+  /// The number of the present ruleset; `nil`: the kernel gives none.
+  package var presentRuleset: UInt32? { numbers?.present }
+
+  private func observe(_ table: ReferenceWritableKeyPath<NftablesBackend, Known>, trusting: Bool) -> ObservedFirewall {
+    let generation = numbers?.present
+    self[keyPath: table].observedAt = generation
+    if let generation, let last = self[keyPath: table].last, (last.generation, last.isTrusting) == (generation, trusting) {
+      return last.observed
+    }
+    let (observed, text) = examine(self[keyPath: table], trusting: trusting)
+    self[keyPath: table].last = nil
+    guard let generation, numbers?.present == generation else {
+      self[keyPath: table].observedAt = nil
+      return observed
+    }
+    if Self.isOfRuleset(text) { self[keyPath: table].last = (generation, trusting, observed) }
+    return observed
+  }
+
+  /// Whether a listing follows from the ruleset alone. The path of a control group may change without it.
+  private static func isOfRuleset(_ text: String) -> Bool { !text.contains("cgroupv2") }
+
+  private func examine(_ known: Known, trusting: Bool) -> (observed: ObservedFirewall, text: String) {
     let text: String
     do {
       text = try list(known)
     } catch {
-      if let refusal = known.refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
-      return error.isMissing ? .absent : .unknown(reason: error.description)
+      if let refusal = known.refusal { return (.refused(digest: refusal.digest, reason: refusal.reason), "") }
+      return (error.isMissing ? .absent : .unknown(reason: error.description), "")
     }
-    if let refusal = known.refusal { return .refused(digest: refusal.digest, reason: refusal.reason) }
+    if let refusal = known.refusal { return (.refused(digest: refusal.digest, reason: refusal.reason), text) }
     let digest = Self.digest(in: text) ?? ""
-    return .table(
-      digest: digest, isIntact: known.listing.map { $0.digest == digest && $0.text == text } ?? trusting,
-      isGuarding: text.contains("chain output"))
+    let isIntact = known.listing.map { $0.digest == digest && $0.text == text } ?? trusting
+    return (.table(digest: digest, isIntact: isIntact, isGuarding: text.contains("chain output")), text)
   }
 
   /// The kill switch's table as the kernel lists it, line by line; `nil` if there is none, or access is denied.
@@ -78,29 +124,62 @@ package final class NftablesBackend {
     // libnftables looks for groups below /sys/fs/cgroup alone; the hierarchy may be mounted elsewhere, or in no folder.
     if let group = table.providers { table.providers?.path = path(of: group) }
     for i in table.guarded.indices { table.guarded[i].group.path = path(of: table.guarded[i].group) }
-    try replace(&firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction)
+    try replace(\.firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction + companionSuffix)
   }
 
   private func path(of group: ProviderGroup) -> String? { groupFolder(group.number).map { "../../../proc/self/fd/\($0)" } }
 
   /// The same with the table of `names: capture`.
   package func replace(_ capture: NameCapture) throws(NftablesError) {
-    try replace(&self.capture, capture.transaction, digest: capture.digest, thenTrying: nil)
+    try replace(\.capture, capture.transaction, digest: capture.digest, thenTrying: nil)
   }
 
   private func replace(
-    _ known: inout Known, _ transaction: String, digest: String, thenTrying companion: String?
+    _ table: ReferenceWritableKeyPath<NftablesBackend, Known>, _ transaction: String, digest: String, thenTrying companion: String?
   ) throws(NftablesError) {
-    known.listing = nil
-    known.refusal = nil
+    self[keyPath: table].forget()
+    let before = numbers?.present
     do throws(NftablesError) {
-      _ = try run(transaction)
+      try run(transaction, thenTrying: companion)
     } catch {
-      known.refusal = (digest, error.description)
+      self[keyPath: table].refusal = (digest, error.description)
       throw error
     }
-    if let companion { _ = try? run(companion) }
-    known.listing = (digest, try list(known))
+    // The next number is that of our own transaction: then the kernel has what it took, and the listing can wait.
+    if let before, let after = numbers?.present, after == before &+ 1, companion == nil || takesCompanion == true,
+      Self.isOfRuleset(transaction)
+    {
+      self[keyPath: table].unlisted = digest
+      let isGuarding = transaction.contains("chain output")
+      self[keyPath: table].last = (after, false, .table(digest: digest, isIntact: true, isGuarding: isGuarding))
+    } else {
+      self[keyPath: table].listing = (digest, try list(self[keyPath: table]))
+    }
+  }
+
+  /// Runs both in one transaction if the kernel takes that, else one after the other; the second may fail.
+  private func run(_ transaction: String, thenTrying companion: String?) throws(NftablesError) {
+    guard let companion else { return _ = try run(transaction) }
+    if takesCompanion != false, (try? run(transaction + companion)) != nil { return takesCompanion = true }
+    _ = try run(transaction)
+    let isTaken = (try? run(companion)) != nil
+    if takesCompanion == nil { takesCompanion = isTaken }
+  }
+
+  /// Whether a listing is still to be stored.
+  package var isUnlisted: Bool { firewall.unlisted != nil || capture.unlisted != nil }
+
+  /// Stores the listings after replacements, for a time when nothing waits for it. Until then any other change of the ruleset makes a
+  /// table count as changed.
+  package func storeListings() {
+    for table in [\NftablesBackend.firewall, \NftablesBackend.capture] {
+      guard let digest = self[keyPath: table].unlisted else { continue }
+      self[keyPath: table].unlisted = nil
+      guard let generation = numbers?.present, generation == self[keyPath: table].last?.generation,
+        let text = try? list(self[keyPath: table]), numbers?.present == generation
+      else { continue }
+      self[keyPath: table].listing = (digest, text)
+    }
   }
 
   private func list(_ known: Known) throws(NftablesError) -> String {
@@ -109,17 +188,17 @@ package final class NftablesBackend {
   }
 
   package func remove() throws(NftablesError) {
-    (firewall.listing, firewall.refusal) = (nil, nil)
-    _ = try run(FirewallTable.removal)
-    _ = try? run(FirewallTable.neighbourRemoval)
+    firewall.forget()
+    try run(FirewallTable.removal, thenTrying: FirewallTable.neighbourRemoval)
   }
 
   package func removeCapture() throws(NftablesError) {
-    (capture.listing, capture.refusal) = (nil, nil)
+    capture.forget()
     _ = try run(NameCapture.removal)
   }
 
   private func run(_ commands: String) throws(NftablesError) -> String {
+    commandCount += 1
     let status = cnft_run(context, commands)
     // Reading them also empties them for the next command.
     let output = cnft_output(context).map { String(cString: $0) } ?? ""
@@ -152,5 +231,23 @@ package struct NftablesError: Error, Hashable, Sendable, CustomStringConvertible
   package var description: String {
     let first = text.split(separator: "\n").first.map(String.init) ?? "no reason given"
     return "nftables: \(first)"
+  }
+}
+
+/// The numbers that the kernel gives its rulesets of nftables, in the namespace of the thread that created this.
+private struct RulesetNumbers {
+  private let socket: NetlinkSocket
+
+  init() throws(NetlinkError) { socket = try NetlinkSocket(.netfilter, receiveBuffer: 1 << 16) }
+
+  /// The number of the present one; `nil`: the kernel does not answer.
+  var present: UInt32? {
+    var number: UInt32?
+    do throws(NetlinkError) {
+      try socket.dump("read the number of the ruleset", { $0.getGeneration(sequence: $1) }) {
+        number = number ?? NftablesMessage.generation(in: $0)
+      }
+    } catch { return nil }
+    return number
   }
 }

@@ -41,7 +41,7 @@ extension NetlinkSocket {
       writer.write(results.step(at: sent[i].place), link: sent[i].link, sequence: sequence, flags: flags)
     }
     if refusals.isEmpty { return }
-    var existing = ExistingObjects(linkNames: Array(try links.all(self).values).names)
+    var existing = ExistingObjects(linkNames: try links.names(self))
     for (i, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
       let step = results.step(at: sent[i].place)
       let isReached =

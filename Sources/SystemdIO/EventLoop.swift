@@ -70,13 +70,15 @@ package final class EventLoop {
     return source
   }
 
-  /// Calls back once, no earlier than `deadline` and up to 1 ms after it. Suspended time counts.
+  /// Calls back once, no earlier than `deadline` and up to 1 ms after it; for a deadline within 16 ms, sooner. Suspended time counts.
   package func at(_ deadline: Moment, _ handler: @escaping () -> Void) throws(SystemError) -> EventSource {
     let source = EventSource { _ in handler() }
     let microseconds = deadline.nanoseconds / 1000
+    // sd-event waits as long as this allows, unless another timer comes first.
+    let accuracy = min(1000, max(1, (deadline - .now) / .microseconds(16)))
     try source.attach("set a timer") { slot, context in
       sd_event_add_time(
-        event, slot, CLOCK_BOOTTIME, microseconds, 1000, { _, _, context in EventSource.fire(context, .timer) }, context)
+        event, slot, CLOCK_BOOTTIME, microseconds, UInt64(accuracy), { _, _, context in EventSource.fire(context, .timer) }, context)
     }
     return source
   }

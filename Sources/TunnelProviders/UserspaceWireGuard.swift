@@ -30,6 +30,8 @@ package final class UserspaceWireGuard {
   /// The agent's side of an engine: it provides sockets.
   private struct Running {
     let interface: InterfaceProcess
+    /// Whether it has not been configured yet.
+    var isNew: Bool
     var serving: EventSource?
   }
 
@@ -56,7 +58,7 @@ package final class UserspaceWireGuard {
     starts[link]?.abandon()
     starts[link] = EngineStart(program, link: link, in: socketDirectory, on: loop) { [weak self] result in
       self?.starts[link] = nil
-      if case .success(let interface) = result { self?.serve(interface, link: link) }
+      if case .success(let interface) = result { self?.serve(interface, link: link, isNew: false) }
       then(result.map { _ in })
     }
   }
@@ -78,7 +80,7 @@ package final class UserspaceWireGuard {
       let interface = try? InterfaceProcess(link, by: standby, socketDirectory: socketDirectory)
     else { return false }
     self.standby = nil
-    serve(interface, link: link)
+    serve(interface, link: link, isNew: true)
     return true
   }
 
@@ -95,10 +97,10 @@ package final class UserspaceWireGuard {
     if poll(&watched, 1, 1) > 0 { _ = interface.serveSockets() }
   }
 
-  private func serve(_ interface: InterfaceProcess, link: String) {
+  private func serve(_ interface: InterfaceProcess, link: String, isNew: Bool) {
     let process = interface.process
     running[link] = Running(
-      interface: interface,
+      interface: interface, isNew: isNew,
       serving: try? loop.whenReadable(interface.socketsDescriptor) { [weak self] in
         if !interface.serveSockets(), self?.running[link]?.interface.process == process { self?.running[link]?.serving = nil }
       })
@@ -132,6 +134,9 @@ package final class UserspaceWireGuard {
 
   /// Whether an engine is being started for this link, and does not answer yet.
   package func isStarting(_ link: String) -> Bool { starts[link] != nil || stops[link] != nil }
+
+  /// Whether the engine of this link has just been started, and has no configuration that would have to be read first.
+  package func isNew(_ link: String) -> Bool { running[link]?.isNew ?? false }
 
   /// Whether an engine listens for this link.
   package func isRunning(_ link: String) -> Bool {
@@ -168,6 +173,7 @@ package final class UserspaceWireGuard {
   private func interface(of link: String) -> InterfaceProcess? { running[link]?.interface }
 
   private func set(_ link: String, _ request: String) throws(ProviderError) {
+    running[link]?.isNew = false
     guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request, serving: interface(of: link)) else {
       throw ProviderError("no engine runs for \(link)")
     }

@@ -55,6 +55,36 @@ struct KernelEventsTests {
     }
   }
 
+  @Test("what was announced of our own objects before a read is no news after it; all else is, and a link that is gone")
+  func held() throws {
+    try inNamespaces {
+      try Self.makeLink()
+      try shell("ip address add 192.0.2.5/24 dev lan0; ip route add default via 192.0.2.1")
+      let events = try KernelEvents()
+      let reader = try KernelReader()
+      let make = "ip tuntap add corp mode tun && ip link set corp alias roamward:corp && ip link set corp up && ip link set corp down"
+      try shell(make)
+      #expect(events.drain(known: try reader.read()).isOfOurs, "the link was up for a moment")
+      try shell("ip link delete corp")
+      _ = events.drain()
+
+      try shell(make)
+      #expect(events.hold() && !Self.isReadable(events.descriptors))
+      let known = try reader.read()
+      let change = events.drain(known: known)
+      #expect(!change.isRelevant && change.events > 0, "\(change.reasons.rawValue)")
+      try shell("ip link set corp up")
+      #expect(events.drain(known: known).isOfOurs, "it comes after the read")
+
+      try shell("ip link set corp mtu 1300; ip route delete default")
+      #expect(events.hold())
+      #expect(events.drain(known: known).reasons.contains(.routes) && !events.hold())
+      try shell("ip link delete corp")
+      #expect(events.hold())
+      #expect(events.drain(known: try reader.read()).goneLinks.count == 1)
+    }
+  }
+
   @Test("a full buffer says that events were lost, once")
   func overflow() throws {
     try inNamespaces {

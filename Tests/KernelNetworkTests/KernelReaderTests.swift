@@ -11,6 +11,28 @@ import Wire
 
 @Suite("Reading the kernel", .needsNamespaces)
 struct KernelReaderTests {
+  @Test("a link that a step names is read alone, once, by its own name")
+  func linkOfStep() throws {
+    try inNamespaces {
+      try shell("ip link add lan0 type veth peer name far0; ip link property add dev lan0 altname other0")
+      let (real, socket) = (try NetlinkSocket(.route), try NetlinkSocket(.route))
+      let requests = Mutex<[[UInt8]]>([])
+      socket.interpose(
+        NetlinkSocket.Carrier(
+          send: { bytes throws(NetlinkError) in
+            requests.withLock { $0.append(bytes) }
+            try real.state.withLock { state throws(NetlinkError) in try state.send(bytes, what: "ask") }
+          }, receive: { () throws(NetlinkError) in try real.receive() }), patience: 20)
+      var links = LinkTable()
+      let index = try #require(try links.index(named: "lan0", socket))
+      #expect(try if_nametoindex("lan0") == index && links.link(named: "lan0", socket)?.kind == "veth")
+      #expect(requests.withLock { $0.count } == 1)
+      for name in ["other0", "gone0", "", "a-name-of-sixteen"] { #expect(try links.index(named: name, socket) == nil) }
+      // NLM_F_DUMP.
+      #expect(requests.withLock { $0.allSatisfy { $0[7] & 0x03 == 0 } })
+    }
+  }
+
   /// What a subscription newly announces: see `EventRelevance`. What was announced before is not read.
   @Test("a second look finds each change that was not announced before")
   func confirms() throws {

@@ -244,4 +244,46 @@ struct NftablesBackendTests {
       #expect(try !leaves(to: "198.51.100.5"))
     }
   }
+
+  @Test("nothing is listed while the kernel's ruleset is the one that was seen, and every other one is")
+  func generations() throws {
+    try inNamespaces {
+      try makeLinks()
+      let firewall = try NftablesBackend()
+      let wanted = try table()
+      var isAsObserved: Bool { firewall.observedRuleset.map { $0 == firewall.presentRuleset } ?? false }
+      #expect(!isAsObserved)
+      try firewall.replace(wanted)
+      #expect(firewall.commandCount == 1, "both tables are one transaction, which is not read back at once")
+      #expect(!isAsObserved && firewall.observe().isSatisfied(by: wanted) && isAsObserved)
+      #expect(firewall.commandCount == 1)
+      firewall.storeListings()
+      let afterListing = firewall.commandCount
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.commandCount == afterListing && !firewall.isUnlisted)
+      try shell("nft add table inet other")
+      #expect(!isAsObserved)
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.commandCount > afterListing && isAsObserved)
+      try shell("nft delete rule arp roamward input handle $(nft -a list chain arp roamward input | sed -n 's/.*drop # handle //p')")
+      #expect(!firewall.observe().isSatisfied(by: wanted))
+      try firewall.replace(wanted)
+      try shell("nft add table inet another")
+      #expect(!firewall.observe().isSatisfied(by: wanted), "what it was is not known yet")
+      firewall.storeListings()
+      #expect(!firewall.observe().isSatisfied(by: wanted))
+    }
+  }
+
+  @Test("a kernel without tables for ARP gets the first one, which is read back")
+  func withoutARP() throws {
+    try inNamespaces {
+      try makeLinks()
+      let firewall = try NftablesBackend()
+      let wanted = try table()
+      firewall.companionSuffix = "table arp roamward { chain c { no such rule; }; }\n"
+      try firewall.replace(wanted)
+      #expect(firewall.observe().isSatisfied(by: wanted))
+      try shell("nft add table inet other")
+      #expect(firewall.observe().isSatisfied(by: wanted))
+    }
+  }
 }

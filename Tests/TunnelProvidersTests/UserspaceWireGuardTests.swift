@@ -110,9 +110,10 @@ struct UserspaceWireGuardTests {
       wireGuard.keepReady(true)
       #expect(try waiting().count == 1)
       #expect(!wireGuard.startAtOnce(link: "no/link"))
-      #expect(wireGuard.startAtOnce(link: "rw0"))
+      #expect(!wireGuard.isNew("rw0") && wireGuard.startAtOnce(link: "rw0") && wireGuard.isNew("rw0"))
       let device = WireGuardDevice(keys: KeyPair(), port: 51999, peers: [peer("192.0.2.1:51820", ["10.1.0.0/16"], 25)])
-      try wireGuard.configure("rw0", device, observed: try wireGuard.read("rw0"))
+      try wireGuard.configure("rw0", device, observed: nil)
+      #expect(!wireGuard.isNew("rw0"), "others may have changed it from now on")
       try shell("ip link set rw0 up")
       // On a busy machine the engine takes longer to notice that than is waited for.
       var hasSockets = false

@@ -17,6 +17,8 @@ package struct ObservationRequest: Hashable, Sendable {
   package var nameCapture: FirewallDetail
   /// Links whose name servers the agent sets; `nil`: no tunnel has name servers.
   package var resolverLinks: Set<String>?
+  /// Whether steps have just been applied: a plan follows, so what was announced of our objects until now needs no pass of its own.
+  package var followsSteps = false
 
   package init(
     facts: Set<FactKind> = .all, tables: [UInt32] = [], everywhere: Bool = false, wireGuardLinks: [String] = [],

@@ -82,7 +82,8 @@ package struct MachinePlatform {
   package var readDevice: (String) -> WireGuardState?
   /// The packets that a link has carried in both directions; `nil`: there is no such link.
   package var countPackets: (String) -> UInt64?
-  /// Calls back once, when a packet passes the link in either direction; `nil`: this host cannot notice that. Multicasts do not count.
+  /// Calls back once, soon after a packet has passed the link in either direction; `nil`: this host cannot notice that. Multicasts do not
+  /// count.
   package var watchPackets: (String, @escaping () -> Void) -> Cancellation?
   /// Calls back at each look-up, in our name server, of a name whose tunnel is down; called once.
   package var watchLookups: (@escaping (NameLookup) -> Void) -> Void

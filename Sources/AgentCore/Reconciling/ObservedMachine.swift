@@ -5,6 +5,8 @@ import RoamwardCore
 /// The last observation of the machine and its network, and facts of the network from before. Pure: no clock.
 struct ObservedMachine {
   var observation: Observation?
+  /// Whether a device has been read since the last observation.
+  private(set) var hasNewerDevice = false
   private(set) var at = Moment(nanoseconds: 0)
   /// The network from the host's own sources; the observation's snapshot also has the results of probes.
   private(set) var hostSnapshot = NetworkSnapshot()
@@ -44,6 +46,7 @@ struct ObservedMachine {
     var new = new
     new.snapshot = complete(hostSnapshot)
     observation = new
+    hasNewerDevice = false
     others = OtherVPNs(in: new.state.kernel, ownLinks: ownLinks)
     claims = nil
     at = now
@@ -54,6 +57,14 @@ struct ObservedMachine {
   mutating func take(_ new: ResolverObservation) {
     observation?.state.resolvConf = new.file
     observation?.state.resolver = new.resolver
+  }
+
+  /// Takes in an observation of a WireGuard device alone. Returns false if the last observation has no such device.
+  mutating func take(_ device: WireGuardState, of link: String) -> Bool {
+    guard observation?.state.wireGuard[link] != nil else { return false }
+    observation?.state.wireGuard[link] = device
+    hasNewerDevice = true
+    return true
   }
 
   /// Adds the results of probes to the snapshot.

@@ -1,7 +1,8 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Schedules polls of WireGuard devices for an awaited answer: twenty times a second for two seconds, then four times. Pure: no clock.
+/// Schedules polls of WireGuard devices for an awaited answer: soon at first, then twenty times a second for two seconds, then four times.
+/// Pure: no clock.
 struct Polling {
   private static let eager = Duration.seconds(2)
 
@@ -17,6 +18,8 @@ struct Polling {
     awaiting = tunnels
     guard !tunnels.isEmpty else { return next = nil }
     let waited = now - since
-    next = now + (waited < Self.eager ? min(.milliseconds(50), max(.milliseconds(2), waited / 2)) : .milliseconds(250))
+    // The session has usually begun before the pass that made the device has ended.
+    let first = waited < .milliseconds(1) ? Duration.microseconds(500) : .milliseconds(1)
+    next = now + (waited < Self.eager ? min(.milliseconds(50), max(first, waited / 2)) : .milliseconds(250))
   }
 }

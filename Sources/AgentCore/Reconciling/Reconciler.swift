@@ -66,11 +66,19 @@ final class Reconciler {
     for tunnel in state.tunnels.ordered {
       tunnel.beginSampling()
       tunnel.watchPackets { [weak self] in
-        self?.noteWake(.packet, of: tunnel.policy.name)
-        self?.lookAgain()
+        self?.packetCame(into: tunnel)
       }
     }
     whenPassed()
+  }
+
+  /// Handles the first packet into an armed tunnel: the engine is beginning a session, which its device shows.
+  private func packetCame(into tunnel: TunnelSupervisor) {
+    noteWake(.packet, of: tunnel.policy.name)
+    guard let link = tunnel.linkName, let device = platform.machine.readDevice(link), state.seen.take(device, of: link) else {
+      return lookAgain()
+    }
+    pass()
   }
 
   /// Makes a pass without decisions: the desired state is applied to the system as observed now. `isNeeded` is called after that.
@@ -104,10 +112,12 @@ final class Reconciler {
 
   // MARK: Observe
 
-  func observe(for extra: Set<FactKind> = []) {
+  /// `afterSteps`: the next plan follows at once.
+  func observe(for extra: Set<FactKind> = [], afterSteps: Bool = false) {
     guard state.schedule.begin(at: now) else { return }
     state.agenda.counters.observations += 1
-    let request = state.observationRequest(adding: extra)
+    var request = state.observationRequest(adding: extra)
+    request.followsSteps = afterSteps
     let new: Observation
     do throws(PlatformError) {
       new = try platform.machine.observe(request)
@@ -183,13 +193,17 @@ final class Reconciler {
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
     defer { if state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() } }
     var (hasFailed, hasLookedAgain) = (false, false)
+    // The tunnels as a verification of the last observation has left them.
+    var verified: [TunnelMachine]?
     for _ in 0..<8 {
       guard let before = state.seen.state else { return }
       showTunnels(before)
       guard let work = state.plan(scope, troubles: platform.recoveryLog.troubles(), at: now) else { return }
       announcer.note(work.problems)
+      if work.steps.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
       let failures = carryOut(work.steps)
-      if !work.steps.isEmpty { observe() }
+      // A tunnel is connected only if an observation shows its settings, also one that needs no step.
+      if !work.steps.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.steps.isEmpty) }
       // If another program took the link down after the observation, the plan is repeated once; this is no failure.
       if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         hasLookedAgain = true
@@ -197,6 +211,7 @@ final class Reconciler {
       }
       let isSettled = verify(failures)
       if isSettled && work.steps.isEmpty { return }
+      verified = isSettled && failures.isEmpty ? state.tunnels.ordered.map(\.machine) : nil
       if !failures.isEmpty {
         state.schedule.retry(at: now)
         // The state of a failed tunnel is removed at once; further failures, or those of no tunnel, wait.
@@ -238,7 +253,8 @@ final class Reconciler {
     platform.machine.begin(step) { [weak self] result in
       guard let self else { return }
       finish(step, result)
-      if !isBegun, !step.isOfResolverProgram, case .success = result { isMade = true } else { lookAgain() }
+      // Before the call has returned, the observation after all steps is still to come.
+      if !isBegun, case .success = result { isMade = true } else { lookAgain() }
     }
     isBegun = true
     return isMade

@@ -1,5 +1,4 @@
 package import AgentCore
-internal import CLinux
 internal import Glibc
 package import HostDNS
 internal import HostServices
@@ -34,6 +33,8 @@ package final class LinuxMachine {
   private var needed: Set<FactKind>?
   /// Updated with the events to subscribe to after every observation; `nil` in a dry run.
   var events: KernelEvents?
+  /// Called when announcements were set aside (`KernelEvents.hold`): they are to be drained soon.
+  package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
@@ -108,19 +109,21 @@ package final class LinuxMachine {
     }
     host.need(need.facts, sleep: hearsSleep)
     let kernel = try readKernel(need)
-    let underlay = SnapshotWithSources(sources(kernel, need.facts))
+    let files = resolver.read()
+    let underlay = SnapshotWithSources(sources(kernel, need.facts, files))
     let snapshot = underlay.snapshot
-    var devices: [String: WireGuardState] = [:]
-    for name in need.wireGuardLinks { devices[name] = state(of: name, in: kernel) }
-    var state = ObservedState(kernel: kernel, wireGuard: devices, resolvConf: resolvConf.observe())
+    var state = ObservedState(kernel: kernel, resolvConf: files.file.observed)
     let links = need.resolverLinks.map { names in
       Dictionary(kernel.links.filter { names.contains($0.name) }.map { ($0.index.value, $0.name) }) { first, _ in first }
     }
-    state.resolver = resolver.observe(links)
+    state.resolver = resolver.observe(links, by: files)
     state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
     state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
+    if need.followsSteps { plannedRuleset = need.firewall == .whole ? firewall?.observedRuleset : nil }
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
+    // Last: an answer that came meanwhile need not be polled for.
+    for name in need.wireGuardLinks { state.wireGuard[name] = wireGuardState(of: name, in: kernel) }
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
 
@@ -133,6 +136,7 @@ package final class LinuxMachine {
     do throws(NetlinkError) {
       let needsMAC = need.facts.contains(.gatewayMAC)
       var kernel = KernelState()
+      if need.followsSteps, let events, events.hold() { eventsHeld() }
       for _ in 0..<3 {
         kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
         let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
@@ -172,7 +176,7 @@ package final class LinuxMachine {
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
-    var rest = steps[...]
+    var rest = steps.engineStepsLate[...]
     while let step = rest.first {
       let batch = rest.prefix { !$0.isOutsideKernel }
       if batch.isEmpty {
@@ -225,7 +229,8 @@ package final class LinuxMachine {
   /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {
     let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }
-    return ResolverObservation(file: resolvConf.observe(), resolver: resolver.observe(links))
+    let files = resolver.read()
+    return ResolverObservation(file: files.file.observed, resolver: resolver.observe(links, by: files))
   }
 
   private func applyOutsideKernel(_ step: Step) -> String? {
@@ -233,16 +238,19 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         userspace.prepareSockets(of: link, for: device)
-        try userspace.configure(link, device, observed: try userspace.read(link))
+        try userspace.configure(link, device, observed: userspace.isNew(link) ? nil : try userspace.read(link))
       // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
       case .writeResolvConf(let file): try resolvConf.write(file)
       case .restoreResolvConf: try resolvConf.restore()
-      case .replaceFirewall(let table): try requiredFirewall.replace(table)
+      case .replaceFirewall(let table):
+        try requiredFirewall.replace(table)
+        storeListingsLater()
       case .removeFirewall: try requiredFirewall.remove()
       case .setNameCapture(let capture):
         try requiredFirewall.replace(capture)
+        storeListingsLater()
         connections?.forgetConnections(toPort: 53)
       case .removeNameCapture:
         try requiredFirewall.removeCapture()
@@ -259,7 +267,25 @@ package final class LinuxMachine {
   private lazy var connections: Conntrack? = try? Conntrack()
 
   /// Opened at its first use: most machines never need it.
-  private lazy var firewall: NftablesBackend? = try? openFirewall()
+  private(set) lazy var firewall: NftablesBackend? = try? openFirewall()
+
+  private var listingTimer: EventSource?
+
+  /// What a replaced table looks like is read when the packets that wait for it have gone.
+  private func storeListingsLater() {
+    guard let firewall, firewall.isUnlisted else { return }
+    listingTimer = try? loop.at(.now + .milliseconds(100)) { [weak self] in
+      firewall.storeListings()
+      self?.listingTimer = nil
+    }
+    if listingTimer == nil { firewall.storeListings() }
+  }
+
+  /// The ruleset that was observed after steps, and from which the next plan was made.
+  private var plannedRuleset: UInt32?
+
+  /// Whether announcements of changed tables until now are of changes that a plan has covered: our own ones above all.
+  package var isFirewallAsPlanned: Bool { plannedRuleset.map { firewall?.presentRuleset == $0 } ?? false }
 
   private func observe(
     _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
@@ -286,31 +312,15 @@ package final class LinuxMachine {
     }
   }
 
-  private func openFirewall() throws(NftablesError) -> NftablesBackend {
+  func openFirewall() throws(NftablesError) -> NftablesBackend {
     let backend = try NftablesBackend()
     backend.groupFolder = { [providerGroups] in providerGroups.descriptor(of: $0) }
     return backend
   }
 
-  /// The differences between our table and the listing of this one: missing lines and extra lines. The calling thread moves to an empty
-  /// network namespace and stays there; `nil` if it may not.
-  package func firewallDifference(from table: FirewallTable) -> (missing: [String], extra: [String])? {
-    guard let found = firewall?.lines, clinux_new_network() == 0, let scratch = try? openFirewall(),
-      (try? scratch.replace(table)) != nil,
-      let wanted = scratch.lines
-    else { return nil }
-    let difference = found.difference(from: wanted)
-    func text(_ change: CollectionDifference<String>.Change) -> String {
-      switch change {
-      case .insert(_, let line, _), .remove(_, let line, _): line
-      }
-    }
-    return (difference.removals.map(text), difference.insertions.map(text))
-  }
-
   // MARK: Facts
 
-  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>) -> SnapshotInputs {
+  private func sources(_ kernel: KernelState, _ facts: Set<FactKind>, _ files: ResolverReading) -> SnapshotInputs {
     let radios = wifi.read(links: kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
     var sources = SnapshotInputs(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
@@ -318,14 +328,14 @@ package final class LinuxMachine {
     if facts.contains(.time) { sources.direct.time = .known(.now) }
     if facts.contains(.power) { sources.direct.power = powerSource() }
     if !facts.isDisjoint(with: .ofHostServices) {
-      sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver)
+      sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver(by: files))
     }
     return sources
   }
 
-  private var underlayResolver: Answer<ResolvConfReport> {
-    switch resolvConf.underlayText() {
-    case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers)
+  private func underlayResolver(by files: ResolverReading) -> Answer<ResolvConfReport> {
+    switch files.file.underlayText {
+    case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers(by: files))
     case .unknown(let reason): .unavailable(reason: reason)
     }
   }
@@ -349,21 +359,15 @@ package final class LinuxMachine {
   }
 
   /// The present device of a link, by the kind of the link at the last observation.
-  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { state(of: link, in: $0) } }
+  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { wireGuardState(of: link, in: $0) } }
 
-  /// Calls back once, when a packet passes the link; `nil` if this process may not have such a socket.
+  /// Calls back once, soon after a packet has passed the link; `nil` if this process may not have such a socket.
   func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
-    guard let index = lastRead?.link(named: link)?.index, let socket = try? PacketSocket(on: index) else { return nil }
-    var isOver = false
-    let source = try? loop.whenReadable(socket.descriptor.number) {
-      guard !isOver else { return }
-      isOver = true
-      came()
-    }
-    return source.map { Cancellation($0) }
+    guard let index = lastRead?.link(named: link)?.index, let wait = try? PacketWait(on: index, loop, came) else { return nil }
+    return Cancellation(wait)
   }
 
-  private func state(of link: String, in kernel: KernelState) -> WireGuardState? {
+  private func wireGuardState(of link: String, in kernel: KernelState) -> WireGuardState? {
     guard let found = kernel.link(named: link) else { return nil }
     return wireGuardState(of: link, by: found.kind == "wireguard" ? .kernel : .userspace)
   }
@@ -372,25 +376,6 @@ package final class LinuxMachine {
     switch engine {
     case .kernel: (try? wireGuard.read(link)) ?? nil
     case .userspace: (try? userspace.read(link)) ?? nil
-    }
-  }
-}
-
-extension KernelState {
-  /// Links that carry addresses: programs of the host may report on them.
-  fileprivate var linksInUse: [Link] {
-    let names = Set(addresses.map(\.link))
-    return links.filter { names.contains($0.name) && $0.isUp && !$0.isLoopback && Ownership.tunnel(ofAlias: $0.alias) == nil }
-  }
-}
-
-extension Step {
-  /// Whether another program than the kernel applies it.
-  fileprivate var isOutsideKernel: Bool {
-    switch traits.executor {
-    case .firewall, .resolverFile, .userspaceEngine: true
-    // Steps of resolver programs take another path; the applier refuses them.
-    case .kernelInBatches, .kernel, .resolverProgram: false
     }
   }
 }

@@ -89,6 +89,15 @@ extension NetlinkWriter {
     }
   }
 
+  /// Requests the link of this name, or with it as another name; ENODEV if there is none. An acknowledgement follows.
+  package mutating func getLink(named name: String, sequence: UInt32) {
+    message(LinkMessage.get, flags: NetlinkMessage.Flag.acknowledge, sequence: sequence) { writer in
+      writer.linkHeader(index: 0)
+      writer.attribute(LinkMessage.Attribute.name, text: name)
+      writer.attribute(LinkMessage.Attribute.extendedMask, host32: 0x8)
+    }
+  }
+
   /// Creates a link of a kind; EEXIST if one of the name exists, EOPNOTSUPP if the kernel lacks the kind.
   package mutating func addLink(named name: String, kind: String, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive

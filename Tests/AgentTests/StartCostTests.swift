@@ -1,0 +1,74 @@
+import AgentCore
+import ControlProtocol
+import KernelModel
+import LinuxPlatform
+import NetworkTypes
+import RoamwardCore
+import Simulation
+import TestKit
+import Testing
+
+/// What a start reads of the machine: programs wait for it.
+@Suite("The cost of a start") struct StartCostTests {
+  private func agent(_ tunnel: TunnelPolicy, keeper: ObservedResolver? = nil) -> WatchedAgent {
+    var cafe = DayOut.cafe
+    cafe.links[0].dnsServers = .known([Sample.address("198.51.100.53")])
+    let agent = WatchedAgent(tunnel, on: cafe)
+    agent.machine.engine = .engine(.userspace)
+    if let keeper { agent.machine.state.keepResolver(keeper, file: .untouchable(reason: "a link")) }
+    agent.machine.state.installNameServer()
+    agent.start(for: .seconds(5))
+    return agent
+  }
+
+  @Test("an answer is seen in the device alone: then one observation shows what was applied") func lookUp() throws {
+    let agent = agent(DayOut.watched())
+    var looks: Int?
+    agent.whenTold = { event in
+      if case .state(_, _, let to, _, _) = event, to == "connected" { looks = agent.machine.log.observations }
+    }
+    agent.machine.peersAnswer = false
+    agent.machine.lookUp(try #require(DomainName("git.corp.example")))
+    agent.machine.run(for: .milliseconds(20))
+    let (before, reads) = (agent.machine.log.observations, agent.machine.log.samples)
+    agent.machine.peersAnswer = true
+    agent.machine.run(for: .seconds(1))
+    // The second shows that its names go to it.
+    #expect(looks == before + 2 && agent.machine.log.samples > reads)
+  }
+
+  @Test("the first packet into an armed tunnel reads its device, and makes one observation") func packet() throws {
+    let agent = agent(DayOut.armed("10.0.0.0/8"), keeper: DayOut.resolved)
+    #expect(try agent.tunnel().state == "armed")
+    let before = agent.machine.log.observations
+    agent.machine.sendPacket(into: "corp")
+    agent.machine.run(for: .seconds(1))
+    #expect(try agent.tunnel().state == "connected" && agent.machine.log.observations == before + 1)
+  }
+
+  @Test("while an engine starts, the kernel gives its link what it can; the device is configured right before the link is up")
+  func order() throws {
+    let configuration = Sample.wireGuard()
+    func configure(_ link: String, _ engine: WireGuardEngine) -> Step {
+      .configureWireGuard(
+        link: link, WireGuardDevice(engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, peers: []))
+    }
+    func steps(_ link: String, _ engine: WireGuardEngine) -> [Step] {
+      [configure(link, engine), .setMTU(link: link, mtu: 1420, was: 1500), .setUp(link: link)]
+    }
+    let (corp, lab) = (steps("corp", .userspace), steps("lab", .userspace))
+    #expect((corp + lab).engineStepsLate == [corp[1], corp[0], corp[2], lab[1], lab[0], lab[2]])
+    #expect([corp[0], corp[1]].engineStepsLate == [corp[1], corp[0]] && [corp[0]].engineStepsLate == [corp[0]])
+    #expect(steps("corp", .kernel).engineStepsLate == steps("corp", .kernel), "the kernel's WireGuard waits for nothing")
+  }
+
+  @Test("an awaited device is polled within a millisecond of the pass that made it, and each millisecond at first") func poll() throws {
+    let agent = agent(DayOut.watched())
+    agent.machine.peersAnswer = false
+    agent.machine.lookUp(try #require(DomainName("git.corp.example")))
+    agent.machine.run(for: .milliseconds(1))
+    #expect(agent.status.counters.polls >= 1)
+    agent.machine.run(for: .milliseconds(4))
+    #expect(agent.status.counters.polls >= 4)
+  }
+}
