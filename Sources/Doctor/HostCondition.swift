@@ -21,6 +21,8 @@ package struct HostCondition: Hashable, Sendable {
   package var otherTunnels: [OtherTunnel] = []
   /// Missing programs of the tunnels' commands, by tunnel.
   package var missingPrograms: [String: [String]] = [:]
+  /// Users that providers run as and that do not exist, by tunnel.
+  package var missingUsers: [String: String] = [:]
   package var policyErrors = 0
   package var agent = AgentCondition.absent(reason: "")
   /// The state of the tunnels, from the running agent.

@@ -40,6 +40,13 @@ extension HostCheck {
           cure: "install \(programs.count == 1 ? "it" : "them"), or correct the policy's provider")
       }
     },
+    HostCheck("provider-users", "the users of the tunnels' providers exist") { host, _ in
+      host.missingUsers.sorted { $0.key < $1.key }.map { tunnel, user in
+        HostFinding(
+          "provider-users", .problem, "\(tunnel) cannot be brought up: its provider runs as the user \(user), which does not exist",
+          cure: "systemd-sysusers, or useradd --system \(user)")
+      }
+    },
     HostCheck("clock", "the clock is plausible") { host, policies in
       // WireGuard's handshakes contain the time, and a peer never accepts an earlier one (TAI64N, WireGuard paper 5.1). Certificates have
       // validity dates.

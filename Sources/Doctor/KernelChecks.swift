@@ -51,7 +51,7 @@ extension HostCheck {
     },
     HostCheck("mark", "the programs of command tunnels can be marked") { host, policies in
       guard let reason = host.kernel.markAbsence else { return [] }
-      let tunnels = policies.enabled.filter { if case .command = $0.provider { true } else { false } }
+      let tunnels = policies.enabled.filter(\.provider.opensOwnSockets)
       let guarded = tunnels.filter { $0.guarding != .off }.map(\.name)
       let full = tunnels.filter { $0.guarding == .off && $0.takesEverything }.map(\.name)
       var findings: [HostFinding] = []

@@ -32,6 +32,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   /// The reason that openvpn gave last for having no connection.
   private var trouble = ""
   private var attempts = 0
+  private var lastLine = ""
 
   private struct Login {
     var username: String?
@@ -124,6 +125,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     case .endOfSettings: applySettings()
     case .log(let text, let isLoud):
       if text.contains("PUSH_REPLY") { pushReply = text }
+      lastLine = text
       host.log(isLoud ? .warning : .debug, "openvpn", text)
     case .fatal(let text): fail("openvpn-failed", text, .time)
     case .page(let url): host.ask(Question(kind: .url, prompt: "Sign in to \(host.tunnel)", url: url)) { _ in }
@@ -179,7 +181,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     isProcessRunning = false
     // `stopped` does nothing unless the agent waits for it.
     host.stopped()
-    let why = trouble.isEmpty ? "with status \(code)" : "(\(trouble))"
+    let why = !trouble.isEmpty ? "(\(trouble))" : "with status \(code)" + (lastLine.isEmpty ? "" : ": \(lastLine)")
     host.fail(TunnelFailure(code: "openvpn-ended", text: "\(host.tunnel): openvpn ended \(why); see its log", help: .time))
   }
 

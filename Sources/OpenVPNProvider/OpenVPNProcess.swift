@@ -21,6 +21,7 @@ package final class OpenVPNProcess: OpenVPNRunner {
   /// Of the listener, then of the connection.
   private var reading: DescriptorLoop.Source?
   private var feeding: DescriptorLoop.Source?
+  private var hearing: DescriptorLoop.Source?
   private var unread: [UInt8] = []
   private var unsent: [UInt8] = []
   private var commands: [String] = []
@@ -40,23 +41,28 @@ package final class OpenVPNProcess: OpenVPNRunner {
       return "openvpn is not installed: apt install openvpn"
     }
     Self.removeLeftovers()
-    var template = Array("\(Self.folders)XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { return "make a folder in /tmp: \(SystemError.words(errno))" }
-    let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    guard let (folder, held) = Self.makeFolder() else { return "make a folder in /tmp: \(SystemError.words(errno))" }
     let path = "\(folder)/management"
+    lock = held
     do throws(SystemError) {
-      lock = try Self.locked(folder)
       let listener = try FileDescriptor.listen(at: path, mode: 0o600)
       self.listener = listener
       var ends: [Int32] = [0, 0]
       guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
       let (input, output) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+      guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
+      let (saying, said) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+      // Its ends block: it would take a pause of ours for the end of its configuration.
+      for end in [input, said] { _ = fcntl(end.number, F_SETFL, fcntl(end.number, F_GETFL) & ~O_NONBLOCK) }
       process = try SpawnedProgram(
         program, ["openvpn", "--config", "stdin"], environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
-        descriptors: [.open(input), .nothing, .nothing], company: .group, umask: 0o077
+        descriptors: [.open(input), .open(said), .open(said)], company: .group, umask: 0o077
       ).start()
+      hearing = try loop.whenReadable(saying.number) { [weak self] in self?.hear(saying) }
       reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept(folder, path) }
       exit = try loop.onExit(of: process) { [weak self] code in
+        // Its last words.
+        self?.hear(saying)
         self?.forget(folder, path)
         ended(code)
       }
@@ -79,6 +85,17 @@ package final class OpenVPNProcess: OpenVPNRunner {
       rmdir("/tmp/\(name)")
       withExtendedLifetime(held) {}
     }
+  }
+
+  /// A new folder, and its lock. Another program of this user may take one for a leftover before it is locked.
+  private static func makeFolder() -> (path: String, lock: FileDescriptor)? {
+    for _ in 0..<10 {
+      var template = Array("\(folders)XXXXXX".utf8CString)
+      guard mkdtemp(&template) != nil else { return nil }
+      let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+      if let held = try? locked(folder), access(folder, F_OK) == 0 { return (folder, held) }
+    }
+    return nil
   }
 
   private static func locked(_ folder: String) throws(SystemError) -> FileDescriptor {
@@ -124,6 +141,17 @@ package final class OpenVPNProcess: OpenVPNRunner {
     }
   }
 
+  /// Takes what it prints. Until it has connected, that is all that it says; from then on it says the same by its management interface.
+  private func hear(_ saying: FileDescriptor) {
+    guard let bytes = try? saying.read() else { return }
+    guard !bytes.isEmpty else { return hearing = nil }
+    if connection != nil { return }
+    for text in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      // The line begins with the date: 2026-11-23 16:37:12.
+      line(.log(String(text.first?.isNumber == true ? text.dropFirst(20) : text), isLoud: false))
+    }
+  }
+
   private func accept(_ folder: String, _ path: String) {
     guard connection == nil, let accepted = try? listener?.accept() else { return }
     connection = accepted
@@ -166,6 +194,6 @@ package final class OpenVPNProcess: OpenVPNRunner {
     unlink(path)
     rmdir(folder)
     process = 0
-    (listener, lock, connection, feeding, reading, exit) = (nil, nil, nil, nil, nil, nil)
+    (listener, lock, connection, feeding, hearing, reading, exit) = (nil, nil, nil, nil, nil, nil, nil)
   }
 }

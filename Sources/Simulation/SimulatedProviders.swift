@@ -47,7 +47,9 @@ extension SimulatedMachine {
       send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
       openSocket: { _, _, _, _, done in done(nil) }, keepSecret: { _, _, _ in },
-      end: { [unowned self] tunnel in endProvider(of: tunnel, life) }, cut: { [unowned self] tunnel in endProvider(of: tunnel, life) })
+      // An agent may be released after its machine.
+      end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) }, cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) }
+    )
   }
 
   private func tell(_ tunnel: String, _ bytes: [UInt8], _ life: SimulatedLife) {

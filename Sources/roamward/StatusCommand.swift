@@ -138,6 +138,15 @@ extension StatusReport.Tunnel {
       let bytes = "received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))"
       lines.append("peer:    last handshake \(age(time - lastHandshake)) ago; \(bytes)")
     }
+    if let brought {
+      let names = brought.matchDomains.isEmpty ? "" : " for \(brought.matchDomains.joined(separator: ", "))"
+      let parts = [
+        brought.addresses.isEmpty ? nil : "address \(brought.addresses.joined(separator: ", "))",
+        brought.included.isEmpty ? nil : "routes \(brought.included.joined(separator: ", "))",
+        brought.servers.isEmpty ? nil : "name servers \(brought.servers.joined(separator: ", "))\(names)",
+      ].compactMap(\.self)
+      if !parts.isEmpty { lines.append("brought: \(parts.joined(separator: "; "))") }
+    }
     for question in questions { lines.append("asks:    \(question.prompt); `roamward answer \(name)`") }
     if let usage { lines.append(usage.line) }
     if let failure { lines.append("failure: \(failure)") }

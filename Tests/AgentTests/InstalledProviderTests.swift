@@ -55,6 +55,21 @@ import Testing
     #expect(life.machine.providers.tunnels.isEmpty && life.machine.providers.stops == ["plain person"])
   }
 
+  @Test("a plan made by another process knows what the provider has brought, and needs no step") func planned() throws {
+    let life = life(Self.policy())
+    life.start()
+    let orders = StandingOrders(try life.status.coded, isSameNetwork: true)
+    let tunnels = DesiredTunnels(
+      life.machine.policies, on: cafe, orders, in: life.machine.state.observed, engine: .kernel)
+    let preview = PlanPreview(of: tunnels, from: life.machine.state.observed, others: OtherVPNs())
+    #expect(preview.plan.steps.isEmpty, "\(preview.plan.steps)")
+    // Without what it has brought, its addresses and routes would be strangers.
+    var bare = orders
+    bare.brought = [:]
+    let other = DesiredTunnels(life.machine.policies, on: cafe, bare, in: life.machine.state.observed, engine: .kernel)
+    #expect(!PlanPreview(of: other, from: life.machine.state.observed, others: OtherVPNs()).plan.steps.isEmpty)
+  }
+
   @Test("what the policy does not allow is refused, and said") func allowance() throws {
     let allowed = SettingsAllowance(routes: [Sample.prefix("10.0.0.0/8")], domains: [.within(Sample.domain("corp.example"))])
     let life = life(Self.policy(allowing: allowed, killSwitch: .on))

@@ -33,6 +33,16 @@ enum Golden {
       reason: "disabled by its policy", code: .disabled)
     lab.lookup = .init(lookup)
     lab.usage = .init(processes: 2, memoryBytes: 9_700_000, processorMilliseconds: 160)
+    var brought = BroughtSettings()
+    brought.addresses = [InterfaceAddress("10.9.0.2/24")].compactMap(\.self)
+    brought.included = [IPPrefix("10.0.0.0/8")].compactMap(\.self)
+    brought.excluded = [IPPrefix("10.99.0.0/16")].compactMap(\.self)
+    brought.mtu = .fixed(1380)
+    brought.dns = DNSPolicy(
+      servers: [IPAddress("10.9.0.1")].compactMap(\.self), searchDomains: [DomainName("lab.example")].compactMap(\.self),
+      matchDomains: [DomainPattern("lab.example")].compactMap(\.self))
+    brought.gateways = [IPAddress("203.0.113.10")].compactMap(\.self)
+    lab.brought = .init(brought)
     lab.questions = [
       .init(number: 7, kind: "url", prompt: "Sign in to lab", url: "https://login.example/start", until: noon + .seconds(300))
     ]

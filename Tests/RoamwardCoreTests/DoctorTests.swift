@@ -91,6 +91,9 @@ struct DoctorTests {
     Ill(check: "unit", severity: .risk, cure: "systemctl enable roamwardd") { $0.enabledUnits.remove("roamwardd.service") },
     Ill(check: "lock", severity: .risk, cure: "systemctl enable roamward-lock") { $0.enabledUnits.remove("roamward-lock.service") },
     Ill(check: "programs", severity: .problem, cure: "install it") { $0.missingPrograms = ["vpn": ["openvpn"]] },
+    Ill(check: "provider-users", severity: .problem, cure: "useradd --system roamward-provider") {
+      $0.missingUsers = ["plain": "roamward-provider"]
+    },
     Ill(check: "clock", severity: .problem, cure: "timesyncd") { $0.clock = 86_400 },
     Ill(check: "tunnels", severity: .problem, cure: "connecting; the last attempt failed: the peer did not answer") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 2, failure: "the peer did not answer within 15 s")]
@@ -219,7 +222,9 @@ struct DoctorTests {
 
   @Test("says nothing of what no policy needs") func needless() {
     var host = Self.well
-    for ill in Self.ills where !["policies", "programs", "root", "agent", "guards"].contains(ill.check) { ill.spoil(&host) }
+    for ill in Self.ills where !["policies", "programs", "provider-users", "root", "agent", "guards"].contains(ill.check) {
+      ill.spoil(&host)
+    }
     #expect(Diagnosis(of: host, with: PolicySet()).findings == [])
   }
 

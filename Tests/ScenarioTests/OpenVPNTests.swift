@@ -80,6 +80,8 @@ struct OpenVPNProviderScenes {
       no_folder() { ! ls -d /tmp/roamward-openvpn-* 2>/dev/null; }
       within 5 no_folder
       roamward message office status | jq -c .
+      "$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" >diff.out && say "no drift" || cat diff.out
+      roamward status | grep -o 'brought:.*'
       go mobile
       within 30 office_answers
       within 20 field_is office state connected
@@ -96,7 +98,8 @@ struct OpenVPNProviderScenes {
     #expect(
       seen.lines == [
         "[dev office dev office dev wlan0]", "[Uid: 65534 65534 65534 65534 CapEff: 0000000000000000 ]",
-        "{\"connected\":true,\"trouble\":null}", "0",
+        "{\"connected\":true,\"trouble\":null}", "[no drift]",
+        "brought: address 10.99.0.2/24; routes 10.99.0.0/24, 10.98.0.0/16; name servers 10.99.0.1", "0",
       ])
   }
 

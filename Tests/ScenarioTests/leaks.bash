@@ -44,6 +44,14 @@ forget_leaks() {
 
 nothing_leaked() { [[ $(leaked) == "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0" ]]; }
 
+# No counter moves for a while.
+is_quiet() {
+  local before
+  before=$(leaked)
+  sleep 0.2
+  [[ $(leaked) == "$before" ]]
+}
+
 # Every counter moves.
 all_leaked() { [[ $(leaked) != *=0* ]]; }
 

@@ -52,7 +52,7 @@ import Wire
 
   @Test("a step that goes out in batches has one message, and no other has any") func messages() throws {
     let steps = try Self.samples()
-    #expect(steps.count == 26)
+    #expect(steps.count == 27)
     for step in steps {
       var writer = NetlinkWriter(reserving: 64)
       writer.write(step, link: 7, sequence: 3, flags: 0)

@@ -55,6 +55,9 @@ extension Agent {
     guard let provider = state.tunnels[tunnel]?.installed else {
       return done(.refused(RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could read messages")))
     }
+    guard state.set.tunnel(named: tunnel)?.isEnabled ?? false else {
+      return done(.refused(RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false)")))
+    }
     let message: MessageContent
     do throws(MessageError) { message = try MessageContent(json: content) } catch {
       return done(.refused(RequestError(code: .badRequest, message: "the message: \(error)")))

@@ -13,6 +13,8 @@ package struct StandingOrders: Hashable, Sendable {
   package var levels: [String: TunnelMachine.Level] = [:]
   /// The routing tables of running tunnels.
   package var tables: [String: UInt32] = [:]
+  /// The settings that providers of running tunnels have brought.
+  package var brought: [String: BroughtSettings] = [:]
 
   package init() {}
 
@@ -25,6 +27,7 @@ package struct StandingOrders: Hashable, Sendable {
     }
     for tunnel in report.tunnels {
       tables[tunnel.name] = tunnel.table
+      brought[tunnel.name] = tunnel.brought?.settings
       levels[tunnel.name] = ["armed": .armed, "connected": .full, "reasserting": .full][tunnel.state]
       guard let override = tunnel.override, let lifetime = lifetime(tunnel.overrideLifetime, tunnel.overrideUntil) else { continue }
       overrides[tunnel.name] = ManualOverride(
@@ -66,6 +69,8 @@ extension DesiredTunnels {
   package init(
     _ policies: PolicySet, on snapshot: NetworkSnapshot, _ orders: StandingOrders, in observed: ObservedState, engine: WireGuardEngine
   ) {
+    var policies = policies
+    policies.tunnels = policies.tunnels.map { policy in orders.brought[policy.name].map(policy.with) ?? policy }
     self.init(policies, overrides: orders.overrides, killSwitch: orders.killSwitch, on: snapshot)
     takenSlots = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName))).takenSlots
     standings = policies.tunnels.map { policy in
@@ -94,6 +99,10 @@ extension ObservedState {
 extension DesiredLink.Device {
   /// A peer's endpoint that is a name takes the address that its device has; no name is resolved.
   fileprivate init(of tunnel: TunnelPolicy, _ engine: WireGuardEngine, in observed: ObservedState) {
+    if case .installed(let provider) = tunnel.provider {
+      self = .tun(user: provider.program.user)
+      return
+    }
     guard case .wireGuard(let provider) = tunnel.provider else {
       self = .foreign
       return

@@ -52,6 +52,9 @@ final class InstalledDriver: TunnelDriver {
     self.outlets = outlets
   }
 
+  /// Its policy is gone: a program that a message has started ends too.
+  deinit { if session != nil { platform.installed.end(tunnel) } }
+
   var engineName: String { session.map(\.program).flatMap { $0.isEmpty ? nil : $0 } ?? configuration.program.name }
 
   var isReleased: Bool { session == nil }

@@ -119,6 +119,7 @@ extension AgentState {
   private var neededFacts: Set<FactKind> {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
     return set.neededFacts.union(isHeld ? [.gatewayMAC] : []).union(awaitsNameServers ? [.dnsServers] : [])
+      .union(tunnels.ordered.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 
   /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here.

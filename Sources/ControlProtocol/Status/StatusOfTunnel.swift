@@ -56,6 +56,8 @@ extension StatusReport {
     package var lookup: Lookup?
     /// What its programs use.
     package var usage: Usage?
+    /// The settings that its provider has brought.
+    package var brought: Brought?
     /// What its provider asks a person, the first first.
     package var questions: [Question] = []
 
@@ -117,7 +119,7 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
-      case lookup, usage, questions
+      case lookup, usage, brought, questions
 
       var about: String {
         switch self {
@@ -152,6 +154,7 @@ extension StatusReport {
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
         case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
+        case .brought: "Settings that its provider has brought, as far as the policy allows them; null: none."
         case .questions: "What its provider asks a person; `roamward answer` answers."
         case .usage: "What its programs use, by their control group; null: none runs, or there is no such group."
         }

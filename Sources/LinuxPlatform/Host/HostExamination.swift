@@ -30,6 +30,7 @@ extension HostCondition {
     enabledUnits = files.enabledUnits
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
+    missingUsers = absentUsers(of: loaded.policies)
     let addresses = (try? machine.observe(ObservationRequest(facts: [])).state.kernel.addresses) ?? []
     // Resolvers of stopped containers do not matter; podman removes them when a container stops.
     containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
@@ -71,10 +72,24 @@ private func resolvConfCondition(_ path: String) -> ResolvConfCondition {
 private func missing(_ policies: PolicySet) -> [String: [String]] {
   var missing: [String: [String]] = [:]
   for tunnel in policies.tunnels where tunnel.isEnabled {
-    guard case .command(let command) = tunnel.provider else { continue }
-    let programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
+    let programs: [String]
+    switch tunnel.provider {
+    case .wireGuard: continue
+    case .command(let command): programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
+    case .installed(let provider): programs = [provider.program.path, "setpriv"]
+    }
     let absent = programs.filter { !isOnPath($0) }
     if !absent.isEmpty { missing[tunnel.name] = absent }
+  }
+  return missing
+}
+
+private func absentUsers(of policies: PolicySet) -> [String: String] {
+  var missing: [String: String] = [:]
+  for tunnel in policies.tunnels where tunnel.isEnabled {
+    if case .installed(let provider) = tunnel.provider, getpwnam(provider.program.user) == nil {
+      missing[tunnel.name] = provider.program.user
+    }
   }
   return missing
 }
