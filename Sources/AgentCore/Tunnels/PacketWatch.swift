@@ -6,7 +6,7 @@ import RoamwardCore
 /// A packet only wakes the agent: the device then shows whether it began a session. If it did not (no endpoint, no network, an address of
 /// no peer), the next one is noticed after a pause, ever longer, so that a program that keeps sending does not keep the agent busy.
 struct PacketWatch {
-  private static let pauses = Backoff(first: .seconds(1), longest: .seconds(20))
+  private static let pauses = Backoff(first: .milliseconds(125), longest: .seconds(20))
 
   private var watch: Cancellation?
   private var vain = 0
