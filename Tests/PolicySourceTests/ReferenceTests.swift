@@ -52,7 +52,9 @@ private func table(_ mapping: KeyTable) -> String {
   @Test("the example of every key is read without an error", arguments: (KeyTable.policy + KeyTable.snapshot).indices)
   func examples(index: Int) {
     let mapping = (KeyTable.policy + KeyTable.snapshot)[index]
-    let files = MemoryFiles(["/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n"])
+    let files = MemoryFiles([
+      "/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n", "/etc/p/corp.password": "secret\n",
+    ])
     for key in mapping.keys {
       let surroundings = Surroundings(files: files.system, folder: "/etc/p", requireRootOwnership: true)
       let problems = mapping.read("\(key.name): \(key.example)", surroundings)

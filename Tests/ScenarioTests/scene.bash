@@ -96,7 +96,14 @@ count_in_log() { grep -c -- "$1" "$scene/agent.log" || true; }
 
 state() { "$lab" state; }
 
-remember() { state >"$scene/before"; }
+# Addresses that the kernel still checks for duplicates change by themselves.
+remember() {
+  for _ in {1..100}; do
+    [[ -n $(ip -6 address show tentative) ]] || break
+    sleep 0.05
+  done
+  state >"$scene/before"
+}
 
 as_before() {
   state >"$scene/after"
