@@ -29,6 +29,8 @@ package struct PolicyFileSystem: Sendable {
   package var status: @Sendable (_ path: String) throws(FileFailure) -> Status
   /// Reads at most `limit` bytes, and the status of the same file. Reads nothing of a file that is not regular. Must not block.
   package var read: @Sendable (_ path: String, _ limit: Int) throws(FileFailure) -> (bytes: [UInt8], status: Status)
+  /// The status of a file with a secret, of which no copy is kept; `nil`: as of any other file.
+  package var statusOfSecret: (@Sendable (_ path: String) throws(FileFailure) -> Status)?
   /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 

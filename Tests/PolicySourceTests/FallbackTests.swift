@@ -43,6 +43,28 @@ import Testing
     #expect(loaded.hasErrors && loaded.fallback == nil && loaded.kept == nil)
   }
 
+  @Test("a tunnel with a credential, of which no copy is kept, is in the last good set") func credential() throws {
+    var files = good
+    files["/etc/p/20-b.yaml"] = """
+      version: 1
+      tunnels:
+        b:
+          provider: { installed: { name: sample, options: { server: "a:1" }, credentials: { password: secret }, insecure: accept } }
+      """
+    files["/etc/p/secret"] = "hunter2\n"
+    files["/usr/lib/roamward/providers/sample.yaml"] = InstalledProviderReaderTests.manifest
+    let before = load(files, after: nil, at: 1)
+    #expect(before.diagnostics.isEmpty && before.kept?.files["/etc/p/secret"] == nil, "\(before.diagnostics)")
+    files["/etc/p/10-a.yaml"] = tunnel("a") + "nonsense: 1\n"
+    let broken = load(files, after: before.kept)
+    #expect(names(broken) == ["a", "b"] && broken.fallback != nil)
+    let again = load(files, after: broken.kept, at: 3)
+    #expect(names(again) == ["a", "b"] && again.fallback == broken.fallback)
+    // The whole set, from the copies alone.
+    files["/etc/p/20-b.yaml"] = "nonsense: 1\n"
+    #expect(names(load(files, after: broken.kept, at: 4)) == ["a", "b"])
+  }
+
   @Test("a broken file is replaced, what was edited well or removed counts, and the next time it is the same") func perFile() throws {
     var files = good
     files["/etc/p/20-b.yaml"] = tunnel("b") + "nonsense: 1\n"

@@ -145,7 +145,7 @@ extension PolicyFileSystem {
   /// A file system with only these files, owned by root, as trusted files are.
   static func only(_ kept: KeptPolicies, workingDirectory: @escaping @Sendable () -> String) -> PolicyFileSystem {
     let files = kept.files
-    return PolicyFileSystem(
+    var system = PolicyFileSystem(
       names: { path in files.keys.filter { folder(of: $0) == path }.map { baseName(of: $0) } },
       status: { path throws(FileFailure) in
         if files[path] != nil { return Status(kind: .regular, mode: 0o600) }
@@ -156,6 +156,9 @@ extension PolicyFileSystem {
         guard let file = files[path]?.file else { throw FileFailure("it was not there", isMissing: true) }
         return (Array(file.bytes.prefix(limit)), Status(kind: .regular, mode: 0o600))
       }, workingDirectory: workingDirectory)
+    // The set was good with it; it is looked at again when a tunnel starts.
+    system.statusOfSecret = { _ in Status(kind: .regular, mode: 0o600) }
+    return system
   }
 
   /// A file system in which these files replace those of their paths, and the hidden files are absent.

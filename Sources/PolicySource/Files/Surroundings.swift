@@ -91,7 +91,7 @@ struct Surroundings: Sendable {
   /// What is wrong with a file that has a secret; `nil`: nothing. Its content is not read: no copy of it is kept.
   func troubleOfSecret(_ path: String) -> FileFailure? {
     do throws(FileFailure) {
-      let status = try files.status(path)
+      let status = try (files.statusOfSecret ?? files.status)(path)
       guard status.kind == .regular else { return FileFailure("it is no regular file") }
       if requireRootOwnership, status.owner != 0 { return FileFailure("it does not belong to root", cure: "chown root:root \(path)") }
       return status.mode & 0o077 == 0 ? nil : FileFailure("others may read it", cure: "chmod 0600 \(path)")
