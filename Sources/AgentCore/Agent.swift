@@ -80,7 +80,7 @@ package final class Agent {
     var open = commands.count
     if open == 0 { return done() }
     for (tunnel, command) in commands {
-      platform.commands.run(.down, tunnel, command) { [platform] _ in
+      platform.commands.run(.down, tunnel, command, Ownership.mark) { [platform] _ in
         platform.recoveryLog.forgetCommand(tunnel)
         open -= 1
         if open == 0 { done() }

@@ -96,7 +96,7 @@ extension FilterProgram {
       go(to: drop, ifAtLeast: Ownership.tables.upperBound + 1)
       go(to: accept)
     } else {
-      // 21000 to 21999 are 0x5208 to 0x55ef: the upper half is 0, and the lower half's bytes are swapped.
+      // 21000 to 23000 are 0x5208 to 0x59d8: the upper half is 0, and the lower half's bytes are swapped.
       mask(0x0000_ffff)
       go(to: drop, unlessEqual: 0)
       for high in Ownership.tables.lowerBound >> 8...Ownership.tables.upperBound >> 8 {

@@ -7,7 +7,8 @@ internal import LinuxIO
 ///     /system.slice/roamwardd.service/roamward-4026531840/outside/tunnel-work
 ///
 /// Their folder is named after the agent's network namespace, so that agents in several do not meet. Below it is a group for each
-/// underlay, with the program that marks sockets for it, and in that a group for each tunnel. `guards` beside it has the same program, and
+/// underlay, with the program that marks sockets for it, and in that a group for each tunnel: `outside`, and `through-7` for tunnels that
+/// go through tunnel number 7. `guards` beside it has the same program, and
 /// a group for each guard: what the kill switch permits to all of `outside` is not permitted to them.
 package final class ProviderGroups {
   /// The file that names the folder, for the next agent: that may run in another control group.
@@ -75,10 +76,14 @@ package final class ProviderGroups {
     }
   }
 
-  /// The group of a tunnel, which is created if it is missing.
-  package func group(of tunnel: String) throws(ProviderGroupError) -> OpenControlGroup {
+  /// The group of a tunnel whose sockets have this mark, which is created if it is missing.
+  package func group(of tunnel: String, mark: UInt32 = Ownership.mark) throws(ProviderGroupError) -> OpenControlGroup {
     prepare()
     guard let outside else { throw ProviderGroupError(failure ?? "") }
+    if mark != Ownership.mark, let folder {
+      let way = try Self.makeMarked(folder, Self.name(ofWay: mark), mark)
+      do throws(SystemError) { return try way.makeChild(Self.name(of: tunnel)) } catch { throw ProviderGroupError(error) }
+    }
     if let group = try? outside.makeChild(Self.name(of: tunnel)) { return group }
     // Another program has removed the empty groups: they are made again, under other numbers.
     (folder, self.outside, openGuards) = (nil, nil, [:])
@@ -88,18 +93,33 @@ package final class ProviderGroups {
   }
 
   /// The group of a tunnel; `nil`: there is none.
-  package func existingGroup(of tunnel: String) -> OpenControlGroup? { try? outside?.child(Self.name(of: tunnel)) }
+  package func existingGroup(of tunnel: String) -> OpenControlGroup? {
+    ways.lazy.compactMap { try? $0.child(Self.name(of: tunnel)) }.first
+  }
+
+  /// The groups with tunnels: one for each underlay.
+  private var ways: [OpenControlGroup] {
+    let inner = folder?.children.filter { $0.hasPrefix(Self.wayPrefix) }.sorted() ?? []
+    return (outside.map { [$0] } ?? []) + inner.compactMap { try? folder?.child($0) }
+  }
 
   /// The tunnels that have a group.
   package var tunnels: [String] {
-    outside?.children.compactMap { $0.hasPrefix(Self.tunnelPrefix) ? String($0.dropFirst(Self.tunnelPrefix.count)) : nil } ?? []
+    ways.flatMap(\.children).compactMap { $0.hasPrefix(Self.tunnelPrefix) ? String($0.dropFirst(Self.tunnelPrefix.count)) : nil }
   }
 
   /// The folder's name, from the root of the hierarchy.
   package var name: String? { folder?.name }
 
   /// Removes the group of a tunnel; processes in it prevent that.
-  package func remove(_ tunnel: String) { try? outside?.removeChild(Self.name(of: tunnel)) }
+  package func remove(_ tunnel: String) {
+    for way in ways where way.children.contains(Self.name(of: tunnel)) {
+      try? way.removeChild(Self.name(of: tunnel))
+      if way.number != outside?.number, way.children.isEmpty, let name = way.name.split(separator: "/").last {
+        try? folder?.removeChild(String(name))
+      }
+    }
+  }
 
   /// Kills everything in a tunnel's group, and removes it: waits half a second at most. For use before a loop runs.
   package func end(_ tunnel: String) {
@@ -133,6 +153,8 @@ package final class ProviderGroups {
   static let guardsName = "guards"
   private static let tunnelPrefix = "tunnel-"
   private static func name(of tunnel: String) -> String { tunnelPrefix + tunnel }
+  private static let wayPrefix = "through-"
+  private static func name(ofWay mark: UInt32) -> String { wayPrefix + String(mark & 0xffff) }
 
   /// The folder's name: it has the number of the network namespace.
   private static var folderName: String {
@@ -167,16 +189,18 @@ package final class ProviderGroups {
     do throws(SystemError) { return try OpenControlGroup.root() } catch { throw ProviderGroupError(error) }
   }
 
-  static func makeMarked(_ home: OpenControlGroup, _ name: String = outsideName) throws(ProviderGroupError) -> OpenControlGroup {
+  static func makeMarked(
+    _ home: OpenControlGroup, _ name: String = outsideName, _ mark: UInt32 = Ownership.mark
+  ) throws(ProviderGroupError) -> OpenControlGroup {
     let group: OpenControlGroup
     do throws(SystemError) { group = try home.makeChild(name) } catch { throw ProviderGroupError(error) }
-    let mark = try marker()
+    let mark = try marker(mark)
     do throws(SystemError) { try mark.attach(to: group) } catch { throw ProviderGroupError(error) }
     return group
   }
 
-  private static func marker() throws(ProviderGroupError) -> SocketMark {
-    do throws(SystemError) { return try SocketMark(Ownership.mark) } catch { throw ProviderGroupError(error) }
+  private static func marker(_ mark: UInt32 = Ownership.mark) throws(ProviderGroupError) -> SocketMark {
+    do throws(SystemError) { return try SocketMark(mark) } catch { throw ProviderGroupError(error) }
   }
 }
 

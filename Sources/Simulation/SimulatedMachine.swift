@@ -88,7 +88,7 @@ package final class SimulatedMachine {
     return Platform(
       clock: clock(of: life), machine: machine(of: life), network: network(of: life),
       commands: CommandPlatform(
-        run: { [unowned self] action, tunnel, command, done in run(action, tunnel, command, by: life, then: done) }, end: { _ in },
+        run: { [unowned self] action, tunnel, command, _, done in run(action, tunnel, command, by: life, then: done) }, end: { _ in },
         cut: { _ in }),
       installed: installed(of: life), policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)),
       recoveryLog: recoveryLog(of: life),
@@ -125,9 +125,9 @@ package final class SimulatedMachine {
 
   private func network(of life: SimulatedLife) -> NetworkPlatform {
     NetworkPlatform(
-      resolve: { [unowned self] name, servers, link, done in
-        dns.lookups.append("\(name) on \(link ?? "-") by \(servers.map(\.description).joined(separator: ","))")
-        if servers.contains(where: dns.silentServers.contains) {
+      resolve: { [unowned self] name, way, done in
+        dns.lookups.append("\(name) on \(way.link ?? "-") by \(way.servers.map(\.description).joined(separator: ","))")
+        if way.servers.contains(where: dns.silentServers.contains) {
           let run = AnswerInFlight()
           schedule.add(at: now + .seconds(5), unlessGone: run) { done(.failed(reason: "no name server answered in time")) }
           return Cancellation(run)

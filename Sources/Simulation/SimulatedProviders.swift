@@ -39,7 +39,7 @@ extension SimulatedMachine {
     // The channels of an agent that is gone are closed.
     providers.running = [:]
     return InstalledPlatform(
-      start: { [unowned self] tunnel, _, events throws(PlatformError) in
+      start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
         providers.running[tunnel] = SimulatedProvider { if !life.isDead { events($0) } }
         guard let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") else { return }
         tell(tunnel, hello, life)

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 package import ProviderGroups
@@ -33,10 +34,13 @@ package final class CommandProvider {
     self.groups = groups
   }
 
-  /// Runs the action's program. Calls back once, never during this call: success for status 0; otherwise the error has the exit status and
+  /// Runs the action's program; the sockets of `up` and `down` have this firewall mark.
+  ///
+  /// Calls back once, never during this call: success for status 0; otherwise the error has the exit status and
   /// the last output. An action without a program succeeds.
   package func run(
-    _ action: Action, tunnel: String, _ configuration: CommandProviderConfiguration, then: @escaping (Result<Void, ProviderError>) -> Void
+    _ action: Action, tunnel: String, _ configuration: CommandProviderConfiguration, mark: UInt32 = Ownership.mark,
+    then: @escaping (Result<Void, ProviderError>) -> Void
   ) {
     count += 1
     let id = count
@@ -55,7 +59,8 @@ package final class CommandProvider {
     do throws(SystemError) {
       runs[id] = .program(
         try ChildProcess(
-          arguments, environment: environment, timeout: configuration.timeout, group: action == .status ? nil : group(of: tunnel), on: loop
+          arguments, environment: environment, timeout: configuration.timeout, group: action == .status ? nil : group(of: tunnel, mark),
+          on: loop
         ) { outcome in
           finish(outcome.verdict(on: action, program))
         }, for: tunnel, action)
@@ -65,7 +70,7 @@ package final class CommandProvider {
     }
   }
 
-  private func group(of tunnel: String) -> FileDescriptor? { (try? groups?.group(of: tunnel))?.folder }
+  private func group(of tunnel: String, _ mark: UInt32) -> FileDescriptor? { (try? groups?.group(of: tunnel, mark: mark))?.folder }
 
   /// Waits until nothing runs in a tunnel's group, and removes it. At the deadline everything in it is killed.
   private func empty(_ group: OpenControlGroup, of tunnel: String, run id: Int, until deadline: Moment, then: @escaping () -> Void) {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KernelModel
 internal import LinuxIO
 package import NetworkTypes
 package import ProviderGroups
@@ -26,9 +27,9 @@ package final class InstalledProviders {
     self.groups = groups
   }
 
-  /// Starts a tunnel's program. `events` is called later only; `ended` comes last, and once.
+  /// Starts a tunnel's program, whose sockets have this firewall mark. `events` is called later only; `ended` comes last, and once.
   package func start(
-    _ tunnel: String, _ configuration: InstalledProviderConfiguration, events: @escaping (Event) -> Void
+    _ tunnel: String, _ configuration: InstalledProviderConfiguration, mark: UInt32 = Ownership.mark, events: @escaping (Event) -> Void
   ) throws(ProviderError) {
     guard programs[tunnel] == nil else { throw ProviderError("the provider's last program is still ending") }
     var secrets: [ProviderSession.Attachment: FileDescriptor] = [:]
@@ -36,7 +37,7 @@ package final class InstalledProviders {
       guard let name = Word(credential.name) else { continue }
       secrets[.credential(name)] = try open(credential)
     }
-    let process = try ProviderProcess(configuration.program, group: try? groups?.group(of: tunnel).folder, on: loop)
+    let process = try ProviderProcess(configuration.program, mark: mark, group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
     process.attachments = secrets
     process.events = { [weak self] event in
       if case .ended = event {

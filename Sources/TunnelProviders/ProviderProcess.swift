@@ -19,6 +19,8 @@ final class ProviderProcess {
   var events: (InstalledProviders.Event) -> Void = { _ in }
   var group: OpenControlGroup?
   private let loop: EventLoop
+  /// The firewall mark of its sockets.
+  private let mark: UInt32
   private let process: Int32
   private var channel: MessageChannel?
   /// Messages that the program has no room for yet.
@@ -31,7 +33,7 @@ final class ProviderProcess {
   private var hasExited = false
   private var killAt: Moment?
 
-  init(_ program: ProviderProgram, group: FileDescriptor?, on loop: EventLoop) throws(ProviderError) {
+  init(_ program: ProviderProgram, mark: UInt32, group: FileDescriptor?, on loop: EventLoop) throws(ProviderError) {
     guard let account = getpwnam(program.user) else {
       throw ProviderError("there is no user \(program.user), as which it runs", help: "useradd --system \(program.user)")
     }
@@ -39,6 +41,7 @@ final class ProviderProcess {
       throw ProviderError("\(program.path) cannot be started: \(SystemError.words(errno))", help: "is the provider installed?")
     }
     self.loop = loop
+    self.mark = mark
     let arguments = Self.arguments(of: program, group: account.pointee.pw_gid)
     do throws(SystemError) {
       let (ours, theirs) = try MessageChannel.pair()
@@ -125,7 +128,7 @@ final class ProviderProcess {
         | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard number >= 0 else { return done(ProviderError(SystemError.last("open a socket").description)) }
     let file = FileDescriptor(owning: number)
-    var mark = Ownership.mark
+    var mark = mark
     guard setsockopt(number, SOL_SOCKET, SO_MARK, &mark, socklen_t(MemoryLayout.size(ofValue: mark))) == 0 else {
       return done(ProviderError(SystemError.last("mark a socket").description))
     }

@@ -50,7 +50,7 @@ extension Decision {
   fileprivate var exitCode: ExitCode {
     switch inert {
     case nil, .notArmed: break
-    case .disabled, .onDemandOff, .excluded: return ExitCode(15)
+    case .disabled, .onDemandOff, .excluded, .blocked: return ExitCode(15)
     }
     return switch outcome {
     case .connect: ExitCode(10)

@@ -133,6 +133,7 @@ extension StatusReport.Tunnel {
       let time = age(timer.at - time)
       lines.append("next:    \(TunnelTimer.What(rawValue: timer.what)?.text(in: time) ?? "\(timer.what) in \(time)")")
     }
+    if let through { lines.append("through: \(through), which carries its packets") }
     if let link { lines.append("link:    \(link), \(engine ?? "")" + (endpoint.map { " to \($0)" } ?? "")) }
     if let lastHandshake {
       let bytes = "received \(size(receivedBytes ?? 0)), sent \(size(sentBytes ?? 0))"

@@ -52,6 +52,27 @@ private let cases: [(policy: String, said: String)] =
       "network `a` names itself: a → b → c → a"
     ),
     ("version: 1\ntunnels: { t: @{} }", "`provider` is missing in a tunnel"),
+    (
+      "version: 1\ntunnels: { a: { provider: { command: { up: a, down: b } }, through: @c } }",
+      "there is no tunnel \"c\""
+    ),
+    (
+      "version: 1\ntunnels: { a: { provider: { command: { up: a, down: b } }, through: @a } }",
+      "tunnel `a` goes through itself: a → a"
+    ),
+    (
+      "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b } } }, a: { provider: { command: { up: a, down: b } }, through: @b } }",
+      "tunnel `b` has no link to go through"
+    ),
+    (
+      """
+      version: 1
+      tunnels:
+        b: { class: enterprise, provider: { command: { up: a, down: b, interface: tun0 } } }
+        a: { class: enterprise, provider: { command: { up: a, down: b } }, through: @b }
+      """,
+      "both `a` and `b` are enterprise tunnels, and only one of those runs at a time"
+    ),
     ("version: 1\ntunnels: { t: { provider: @{} } }", "the provider is missing"),
     ("version: 1\ntunnels: { t: { provider: { @openvpn: {} } } }", "`openvpn` is not supported by this version"),
     (

@@ -107,7 +107,10 @@ private func table(_ mapping: KeyTable) -> String {
         let (snapshot, diagnostics) = readSnapshot(text: Array(block.utf8), file: path)
         #expect(snapshot != nil && diagnostics == [], "\(diagnostics.map { $0.rendered() })\n\(block)")
       } else {
-        let lists = ["/etc/p/trusted.ssids": "Home\n", "/etc/p/trusted-ssids.txt": "Home\n", "/etc/p/private.conf": Samples.wireGuard]
+        let lists = [
+          "/etc/p/trusted.ssids": "Home\n", "/etc/p/trusted-ssids.txt": "Home\n", "/etc/p/private.conf": Samples.wireGuard,
+          "/etc/p/lab.conf": Samples.wireGuard,
+        ]
         let loaded = load(block, lists)
         #expect(!loaded.hasErrors, "\(loaded.report)\n\(block)")
         #expect(!loaded.policies.networks.isEmpty || !loaded.policies.tunnels.isEmpty)

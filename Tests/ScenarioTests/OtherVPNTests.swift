@@ -111,7 +111,7 @@ struct OtherVPNTests {
     #expect(
       seen.lines == [
         "21501:\tnot from all fwmark 0x52000000/0xff000000 lookup 21501 proto 82",
-        "note: the rule \"priority 21500 lookup 254 protocol 0\" is not Roamward's, and uses a number from 21000 to 21999; its place is left to it",
+        "note: the rule \"priority 21500 lookup 254 protocol 0\" is not Roamward's, and uses a number from 21000 to 23000; its place is left to it",
         "other: Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched", "dev tailscale0", "dev corp", "dev wlan0",
         "[untouched]",
       ])

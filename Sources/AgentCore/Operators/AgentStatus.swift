@@ -68,6 +68,7 @@ extension Agent {
       notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + (supervisor.installed?.refused ?? []).map { RemarkReport(.unsupported, of: policy.name, $0.text) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
+    report.through = policy.through?.name
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
     report.brought = (supervisor.installed?.brought).flatMap { $0 == BroughtSettings() ? nil : .init($0) }

@@ -211,7 +211,7 @@ private final class GuardedNames {
       case .address(let address): found.append(GuardedEndpoint(address: address, port: endpoint.port))
       case .name(let name):
         open += 1
-        let lookup = network.resolve(name, link?.dnsServers.value ?? [], link?.name) { [self] in take($0, of: name, port: endpoint.port) }
+        let lookup = network.resolve(name, LookupWay(outsideOn: link)) { [self] in take($0, of: name, port: endpoint.port) }
         if let lookup { lookups.append(lookup) }
       }
     }

@@ -92,7 +92,7 @@ extension ObservedState {
       route.link != nil && route.link == tunnel.linkName && route.routeProtocol == Ownership.routeProtocol
         && Ownership.tables.contains(route.table)
     }
-    .map { $0.table - Ownership.tables.lowerBound }
+    .flatMap { Ownership.slot(of: $0.table) }
   }
 }
 

@@ -13,13 +13,15 @@ package enum ProviderChannelEvent: Hashable, Sendable {
 
 /// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
 package struct InstalledPlatform {
-  /// Starts a tunnel's program. Its events come later, on the agent's thread; `ended` is the last one, and comes once.
-  package var start: (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
+  /// Starts a tunnel's program, whose sockets have this firewall mark. Its events come later, on the agent's thread; `ended` is the last
+  /// one, and comes once.
+  package var start:
+    (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
   /// Sends a message to the tunnel's program, with the descriptor of this name.
   package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
   /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.
   package var openDevice: (String, UInt32, String) throws(PlatformError) -> Int
-  /// Connects a marked socket outside of every tunnel; the descriptor is `granted(id)` if it calls back without an error.
+  /// Connects a socket with that mark; the descriptor is `granted(id)` if it calls back without an error.
   package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void
   /// Keeps a secret as a readable descriptor of this name, until it is sent.
   package var keepSecret: (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void
@@ -31,7 +33,8 @@ package struct InstalledPlatform {
   package var endLeftovers: (Set<String>) -> Void
 
   package init(
-    start: @escaping (String, InstalledProviderConfiguration, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void,
+    start:
+      @escaping (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void,
     send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
     openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
     openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
@@ -51,7 +54,7 @@ package struct InstalledPlatform {
   /// No program starts.
   package static var unsupported: InstalledPlatform {
     InstalledPlatform(
-      start: { _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
+      start: { _, _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
       openDevice: { _, _, _ throws(PlatformError) in throw PlatformError("this platform has no TUN devices") },
       openSocket: { _, _, _, _, done in done(PlatformError("this platform has no sockets")) },
       keepSecret: { _, _, _ throws(PlatformError) in throw PlatformError("this platform keeps no secrets") }, end: { _ in }, cut: { _ in })

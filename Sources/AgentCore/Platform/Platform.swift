@@ -116,8 +116,8 @@ package struct MachinePlatform {
 
 /// Queries over the underlay, whatever tunnels are up.
 package struct NetworkPlatform {
-  /// Resolves a name by these servers, from this link.
-  package var resolve: (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> Cancellation?
+  /// Resolves a name by these servers.
+  package var resolve: (DomainName, LookupWay, @escaping (Resolution) -> Void) -> Cancellation?
   /// Sends a request from this link.
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?
   /// Makes the kernel resolve a neighbour's hardware address on this link; the result arrives as an event.
@@ -126,7 +126,7 @@ package struct NetworkPlatform {
   package var leave: () -> Void
 
   package init(
-    resolve: @escaping (DomainName, [IPAddress], String?, @escaping (Resolution) -> Void) -> Cancellation?,
+    resolve: @escaping (DomainName, LookupWay, @escaping (Resolution) -> Void) -> Cancellation?,
     probe: @escaping (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?,
     resolveNeighbour: @escaping (IPAddress, LinkFacts) -> Void, leave: @escaping () -> Void
   ) {
@@ -137,10 +137,30 @@ package struct NetworkPlatform {
   }
 }
 
+/// The way of a look-up.
+package struct LookupWay: Hashable, Sendable {
+  package var servers: [IPAddress]
+  /// The link that queries leave by; `nil`: the one of their route.
+  package var link: String?
+  /// Whether queries pass every tunnel by.
+  package var isOutside: Bool
+
+  package init(servers: [IPAddress], link: String?, isOutside: Bool) {
+    self.servers = servers
+    self.link = link
+    self.isOutside = isOutside
+  }
+
+  /// By the name servers of this network, outside of every tunnel.
+  package init(outsideOn underlay: LinkFacts?) {
+    self.init(servers: underlay?.dnsServers.value ?? [], link: underlay?.name, isOutside: true)
+  }
+}
+
 /// Programs of command tunnels.
 package struct CommandPlatform {
-  /// Runs a program of a tunnel.
-  package var run: (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void
+  /// Runs a program of a tunnel. Its sockets have this firewall mark.
+  package var run: (CommandAction, String, CommandProviderConfiguration, UInt32, @escaping (CommandOutcome) -> Void) -> Void
   /// Ends a tunnel's running program; its outcome follows soon.
   package var end: (String) -> Void
   /// Kills the program now, with all its child processes.
@@ -151,7 +171,7 @@ package struct CommandPlatform {
   package var usage: (String) -> ProgramUsage?
 
   package init(
-    run: @escaping (CommandAction, String, CommandProviderConfiguration, @escaping (CommandOutcome) -> Void) -> Void,
+    run: @escaping (CommandAction, String, CommandProviderConfiguration, UInt32, @escaping (CommandOutcome) -> Void) -> Void,
     end: @escaping (String) -> Void, cut: @escaping (String) -> Void, keepGroup: @escaping (Bool) -> Void = { _ in },
     usage: @escaping (String) -> ProgramUsage? = { _ in nil }
   ) {
@@ -165,7 +185,7 @@ package struct CommandPlatform {
   /// Every program fails.
   package static var unsupported: CommandPlatform {
     CommandPlatform(
-      run: { _, _, _, done in done(.failed(reason: "this platform runs no commands")) }, end: { _ in }, cut: { _ in })
+      run: { _, _, _, _, done in done(.failed(reason: "this platform runs no commands")) }, end: { _ in }, cut: { _ in })
   }
 }
 

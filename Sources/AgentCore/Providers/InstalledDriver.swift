@@ -13,6 +13,8 @@ struct DriverOutlets {
   let publish: (ProviderNews) -> Void
   /// Why the tunnel is in its state, or leaves it.
   let cause: () -> ReasonCode
+  /// The way of the tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
+  let outerWay: () -> OuterWay?
 }
 
 /// Drives a tunnel of an installed provider: starts its program, and does for it what needs privileges. The protocol is `ProviderSession`.
@@ -28,6 +30,8 @@ final class InstalledDriver: TunnelDriver {
   /// The channel to the program that runs; `nil`: none runs.
   private(set) var session: ProviderSession?
   private var isEnding = false
+  /// The firewall mark of its sockets.
+  private var mark = Ownership.mark
   /// Whether a run is wanted and has not been started.
   private var isStartDue = false
   private var path: NetworkPath?
@@ -72,6 +76,8 @@ final class InstalledDriver: TunnelDriver {
     // The program of the run before is still ending.
     if isEnding { return }
     if session == nil { return startProgram() }
+    // A message has started it while its outer tunnel was down, or another one.
+    if mark != outlets.outerWay().mark { return endProgram() }
     startRun()
   }
 
@@ -191,7 +197,8 @@ final class InstalledDriver: TunnelDriver {
 
   private func startProgram() {
     do throws(PlatformError) {
-      try platform.installed.start(tunnel, configuration) { [weak self] event in self?.take(event) }
+      mark = outlets.outerWay().mark
+      try platform.installed.start(tunnel, configuration, mark) { [weak self] event in self?.take(event) }
       session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
     } catch {
       isStartDue = false
@@ -373,7 +380,7 @@ final class InstalledDriver: TunnelDriver {
   }
 
   private func resolve(_ id: UInt32, _ name: DomainName) {
-    let lookup = platform.network.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
+    let lookup = platform.network.resolve(name, outlets.outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
       guard let self else { return }
       pending.lookups[id] = nil
       switch resolution {

@@ -108,11 +108,19 @@ extension AgentState {
   func observationRequest(adding extra: Set<FactKind>) -> ObservationRequest {
     let all = tunnels.ordered
     return ObservationRequest(
-      facts: neededFacts.union(extra), tables: all.map { Ownership.tables.lowerBound + $0.slot }.sorted(),
+      facts: neededFacts.union(extra), tables: tables(of: all),
       everywhere: seen.observation == nil, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
       foreignLinks: (all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName) + killSwitch.machine.programs.compactMap(\.link))
         .sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)
+  }
+
+  /// The tables of these tunnels; with tunnels inside others, or what is left of them, also the tables for their packets.
+  private func tables(of tunnels: [TunnelSupervisor]) -> [UInt32] {
+    let own = tunnels.map { Ownership.tables.lowerBound + $0.slot }.sorted()
+    let isNested =
+      tunnels.contains { $0.policy.through != nil } || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
+    return isNested ? own + tunnels.map { Ownership.innerTable(of: $0.slot) }.sorted() + [Ownership.lostTable] : own
   }
 
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
@@ -165,6 +173,7 @@ extension AgentState {
   func reason(for tunnel: TunnelSupervisor, at now: Moment, wallClock: Timestamp) -> (code: ReasonCode, description: String) {
     if let doubt = tunnel.machine.doubt { return (doubt.code, "\(doubt)") }
     let name = tunnel.policy.name
+    if tunnel.isOuterLost, let outer = tunnel.policy.through?.name { return (.outerPending, "waits for \(outer), which it goes through") }
     let reason = StateReason(
       set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)

@@ -9,6 +9,8 @@ struct TunnelOrder {
   let intent: Intent
   /// Whether the decision differs from the last one.
   let isNews: Bool
+  /// Whether it is to go down only when no tunnel goes through it any more.
+  let isAfterInner: Bool
 }
 
 extension AgentState {
@@ -39,7 +41,9 @@ extension AgentState {
       killSwitch.machine.note(
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
-      return TunnelOrder(tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews)
+      return TunnelOrder(
+        tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
+        isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name))
     }
   }
 

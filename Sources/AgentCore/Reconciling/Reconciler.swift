@@ -25,6 +25,7 @@ final class Reconciler {
     runner = StepRunner(platform: platform)
     state.tunnels.surroundings = TunnelSurroundings(
       changed: { [weak self] in self?.lookAgain() }, publish: { [announcer] in announcer.publish(.provider($0, $1)) },
+      outerWay: { [tunnels = state.tunnels] in tunnels.outerWay(of: $0) },
       cause: { [weak self] tunnel in
         guard let self else { return .stopping }
         return state.reason(for: tunnel, at: now, wallClock: wallClock).code
@@ -159,7 +160,10 @@ final class Reconciler {
     for order in state.decide(at: now, wallClock: wallClock) {
       if order.isNews { announcer.publish(.decision(order)) }
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
-      drive(tunnel) { $0.want(order.intent, on: $1, usedSlots: self.state.desiredTunnels.usedSlots) }
+      drive(tunnel) { tunnel, underlay in
+        if order.isAfterInner { return tunnel.endAfterInner(on: underlay) }
+        tunnel.want(order.intent, on: underlay, usedSlots: self.state.desiredTunnels.usedSlots)
+      }
     }
     for tunnel in state.tunnels.withoutPolicy(state.set) {
       drive(tunnel) { $0.want(.down, on: $1) }
@@ -168,6 +172,9 @@ final class Reconciler {
     // After the rules: a tunnel that is not wanted on the new network need not be verified there.
     if let news = state.seen.pathNews.take() {
       for tunnel in running where tunnel.isConcerned(by: news) { drive(tunnel) { $0.handle(news.event, on: $1) } }
+    }
+    for tunnel in state.tunnels.ordered {
+      if let event = tunnel.takeOuterNews() { drive(tunnel) { $0.handle(event, on: $1) } }
     }
     for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
   }
@@ -191,7 +198,9 @@ final class Reconciler {
 
   /// Applies the desired state, and reports the results to the tunnels. Ends when no more step can be applied at once.
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
-    defer { if state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() } }
+    defer {
+      if state.tunnels.isBehind || state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() }
+    }
     var (hasFailed, hasLookedAgain) = (false, false)
     // The tunnels as a verification of the last observation has left them.
     var verified: [TunnelMachine]?

@@ -9,6 +9,7 @@ final class CommandDriver: TunnelDriver {
   private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
+  private let outerWay: () -> OuterWay?
   private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
   private var running: CommandAction?
   /// Whether `up` has begun and `down` has not ended since.
@@ -17,14 +18,14 @@ final class CommandDriver: TunnelDriver {
   private var life = 0
 
   init(
-    _ command: CommandProviderConfiguration, tunnel: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void,
-    changed: @escaping () -> Void
+    _ command: CommandProviderConfiguration, tunnel: String, platform: Platform, outlets: DriverOutlets
   ) {
     self.command = command
     self.tunnel = tunnel
     self.platform = platform
-    self.report = report
-    self.changed = changed
+    report = outlets.report
+    changed = outlets.changed
+    outerWay = outlets.outerWay
   }
 
   let engineName = "command"
@@ -94,7 +95,7 @@ final class CommandDriver: TunnelDriver {
       isDownOwed = true
       platform.recoveryLog.noteCommand(tunnel, command)
     }
-    platform.commands.run(action, tunnel, command) { [weak self] outcome in
+    platform.commands.run(action, tunnel, command, outerWay().mark) { [weak self] outcome in
       guard let self else { return }
       running = nil
       done(outcome)

@@ -87,10 +87,9 @@ extension ProviderConfiguration {
     switch self {
     case .wireGuard(let provider):
       WireGuardDriver(
-        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, report: outlets.report,
-        changed: outlets.changed)
+        provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, outlets: outlets)
     case .command(let command):
-      CommandDriver(command, tunnel: tunnel, platform: platform, report: outlets.report, changed: outlets.changed)
+      CommandDriver(command, tunnel: tunnel, platform: platform, outlets: outlets)
     case .installed(let provider):
       InstalledDriver(provider, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     }

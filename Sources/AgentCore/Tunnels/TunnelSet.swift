@@ -32,6 +32,15 @@ final class TunnelSet {
     }
   }
 
+  /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
+  func outerWay(of policy: TunnelPolicy) -> OuterWay? { policy.through.map { OuterWay($0.name, byName[$0.name]) } }
+
+  /// Whether a tunnel goes through this one, and is not down.
+  func isCarrying(_ outer: String) -> Bool { byName.values.contains { $0.policy.through?.name == outer && $0.machine.isRunning } }
+
+  /// Whether a tunnel has not taken in a change of the one that it goes through, or that goes through it.
+  var isBehind: Bool { byName.values.contains { $0.isBehindOuterTunnel || $0.isToEndAfterInner && !isCarrying($0.policy.name) } }
+
   func withoutPolicy(_ policies: PolicySet) -> [TunnelSupervisor] {
     byName.keys.sorted().filter { policies.tunnel(named: $0) == nil }.compactMap { byName[$0] }
   }

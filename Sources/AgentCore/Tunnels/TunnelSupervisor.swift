@@ -27,6 +27,12 @@ final class TunnelSupervisor {
   private(set) var lookup = LookupStart()
   /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
+  /// Whether it is wanted, and waits until the tunnel that it goes through is connected.
+  private(set) var awaitsOuter = false
+  /// Whether the outer tunnel was connected when this one last took that in.
+  private var wasOuterOpen = true
+  /// Whether it is to go down as soon as no tunnel goes through it.
+  private(set) var isToEndAfterInner = false
   /// The intent for the tunnel while it goes down only to be replaced: one left as it is (`ignore`) comes up again.
   private var comeBack: Intent?
 
@@ -51,7 +57,7 @@ final class TunnelSupervisor {
   var isToBeReplaced: Bool { successor != nil }
 
   /// Whether rules or a person want it up, and nothing has wanted it down since.
-  var isWanted: Bool { machine.isWanted || comeBack != nil }
+  var isWanted: Bool { machine.isWanted || comeBack != nil || awaitsOuter }
 
   /// The tunnel as input of the desired state.
   var setup: TunnelSetup {
@@ -85,7 +91,10 @@ final class TunnelSupervisor {
   func sessionsBegan() { driver?.sessionsBegan() }
 
   /// Whether a step is one of its own: of its link, or of its table.
-  func owns(_ step: Step) -> Bool { step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot) }
+  func owns(_ step: Step) -> Bool {
+    step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot)
+      || step.concerns(link: nil, table: Ownership.innerTable(of: slot))
+  }
 
   /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
   func isReadyToGo(_ policies: PolicySet) -> Bool {
@@ -99,7 +108,7 @@ final class TunnelSupervisor {
 
   /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.
   func update(_ policy: TunnelPolicy) {
-    if policy.provider.isSameTunnel(as: self.policy.provider) {
+    if policy.provider.isSameTunnel(as: self.policy.provider), policy.through?.name == self.policy.through?.name {
       let isSame = policy.isSameSetup(as: self.policy)
       self.policy = policy
       successor = nil
@@ -129,13 +138,42 @@ final class TunnelSupervisor {
     if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) {
       slot = TunnelSetup.freeSlot(for: policy.precedence, used: used())
     }
-    switch intent {
+    let isDue = intent == .up || intent == .unchanged && awaitsOuter
+    if !machine.isRunning { wasOuterOpen = surroundings.outerWay(policy).isOpen }
+    awaitsOuter = isDue && !machine.isRunning && !wasOuterOpen
+    isToEndAfterInner = false
+    switch isDue ? .up : intent {
+    case .up where awaitsOuter: break
     case .up: handle(.want(.up), on: underlay)
     case .armed: handle(.want(.armed), on: underlay)
     case .down: handle(.want(.down), on: underlay)
     // A changed policy may have taken the permission to be armed.
     case .watched, .unchanged: if machine.wish == .armed, policy.armingObstacle != nil { handle(.want(.down), on: underlay) }
     }
+  }
+
+  /// Leaves it as it is until no tunnel goes through it: then it is to go down.
+  func endAfterInner(on underlay: LinkFacts?) {
+    want(.unchanged, on: underlay)
+    isToEndAfterInner = true
+  }
+
+  /// The change of the outer tunnel since the last call, as a change of the underlay.
+  func takeOuterNews() -> TunnelMachine.Event? {
+    let isOpen = surroundings.outerWay(policy).isOpen
+    defer { wasOuterOpen = isOpen }
+    guard machine.isRunning, isOpen != wasOuterOpen else { return nil }
+    return isOpen ? .underlayChanged : .underlayLost
+  }
+
+  /// Whether it can carry nothing, because the outer tunnel does not.
+  var isOuterLost: Bool { policy.through != nil && (awaitsOuter || machine.isRunning && !wasOuterOpen) }
+
+  /// Whether it has not taken in a change of its outer tunnel yet.
+  var isBehindOuterTunnel: Bool {
+    guard policy.through != nil else { return false }
+    let isOpen = surroundings.outerWay(policy).isOpen
+    return awaitsOuter && isOpen || machine.isRunning && isOpen != wasOuterOpen
   }
 
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
@@ -306,7 +344,8 @@ final class TunnelSupervisor {
         guard let self else { return }
         surroundings.publish(policy.name, news)
       },
-      cause: { [weak self] in self.map { $0.cause } ?? .stopping })
+      cause: { [weak self] in self.map { $0.cause } ?? .stopping },
+      outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } })
     driver = policy.provider.driver(
       of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
   }
@@ -324,6 +363,8 @@ struct TunnelSurroundings {
   var changed: () -> Void = {}
   /// A tunnel's provider tells something.
   var publish: (String, ProviderNews) -> Void = { _, _ in }
+  /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
+  var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
   /// The reason of rules and people for a tunnel's state.
   var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
 }

@@ -9,6 +9,7 @@ final class WireGuardDriver: TunnelDriver {
   private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
+  private let outerWay: () -> OuterWay?
   /// The device, with its endpoints resolved.
   private var device: WireGuardDevice?
   private var preparedOn: LinkFacts?
@@ -27,14 +28,14 @@ final class WireGuardDriver: TunnelDriver {
   private var life = 0
 
   init(
-    _ configuration: WireGuardQuickConfiguration, link: String, platform: Platform, report: @escaping (TunnelMachine.Event) -> Void,
-    changed: @escaping () -> Void
+    _ configuration: WireGuardQuickConfiguration, link: String, platform: Platform, outlets: DriverOutlets
   ) {
     self.configuration = configuration
     self.link = link
     self.platform = platform
-    self.report = report
-    self.changed = changed
+    report = outlets.report
+    changed = outlets.changed
+    outerWay = outlets.outerWay
   }
 
   var engineName: String { device?.engine.rawValue ?? "wireguard" }
@@ -245,7 +246,7 @@ final class WireGuardDriver: TunnelDriver {
     guard open > 0 else { return done(peers) }
     for i in peers.indices {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
-      let lookup = platform.network.resolve(name, underlay?.dnsServers.value ?? [], underlay?.name) { [weak self] resolution in
+      let lookup = platform.network.resolve(name, outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
         guard let self, life == asked else { return }
         switch address(in: resolution, of: name, on: underlay) {
         case .found(let address):

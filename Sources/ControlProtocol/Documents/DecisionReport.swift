@@ -11,6 +11,7 @@ package struct DecisionReport: Hashable, Sendable, Codable {
   package var rule: RuleReport?
   package var pending: Pending?
   package var inert: Inert?
+  package var carries: String?
   package var trace: [Entry]
 
   package init(
@@ -28,7 +29,7 @@ package struct DecisionReport: Hashable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case tunnel, action, code, reason, rule, pending, inert, trace
+    case tunnel, action, code, reason, rule, pending, inert, carries, trace
 
     var about: String {
       switch self {
@@ -39,6 +40,7 @@ package struct DecisionReport: Hashable, Sendable, Codable {
       case .rule: "The rule that decided, or whose fact is awaited; null: none holds."
       case .pending: "Of a decision that waits for a fact; null: it does not wait."
       case .inert: "The reason why the decision has no effect; null: it has effect."
+      case .carries: "The tunnel that keeps this one up, whatever its rules decide, because it goes through it; null: none."
       case .trace: "The rules that were evaluated, in order."
       }
     }
@@ -166,6 +168,7 @@ extension DecisionReport {
       trace: decision.trace.map {
         Entry(rule: RuleReport($0.rule), action: $0.action.rawValue, holds: $0.holds.rawValue, reason: [$0.finding.reason])
       })
+    carries = decision.carries
   }
 }
 

@@ -32,6 +32,8 @@ extension StatusReport {
     package var isWanted: Bool
     /// The tunnel's own routing table while it is not down.
     package var table: UInt32?
+    /// The tunnel that carries its own packets.
+    package var through: String?
     /// The pending timers, the next first.
     package var timers: [Timer]
     package var link: String?
@@ -111,7 +113,7 @@ extension StatusReport {
       case overrideReason = "override-reason"
       case overrideLifetime = "override-lifetime"
       case isWanted = "wanted"
-      case table, timers, link, engine, cipher, endpoint
+      case table, through, timers, link, engine, cipher, endpoint
       case lastHandshake = "last-handshake"
       case receivedBytes = "received-bytes"
       case sentBytes = "sent-bytes"
@@ -139,6 +141,7 @@ extension StatusReport {
         case .overrideLifetime: "The event that ends it."
         case .isWanted: "Whether rules or a person have wanted it up, and nothing has wanted it down since."
         case .table: "The routing table that is its own while it is anything but down."
+        case .through: "The tunnel that carries its own packets; null: they leave outside of every tunnel."
         case .timers: "Timers, the next first."
         case .link: "Its link; null: it has none."
         case .engine: "The engine that runs it."

@@ -64,11 +64,11 @@ extension FirewallTable {
       + between(outgoing: true) + refusals(Self.refusal)
   }
 
-  /// 2: packets with our mark.
+  /// 2: packets with our mark. Those of a tunnel through another one have another mark: they leave by that tunnel's link, or not at all.
   private var ownMark: String { "\(Self.markMatch) jump marked" }
 
   private static let markMatch =
-    "meta mark & 0x\(String(Ownership.markMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16))"
+    "meta mark & 0x\(String(Ownership.wayMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16))"
 
   /// 2: packets of sockets that root has opened, those of the kernel's own sockets, which have no user, and those of providers and guards,
   /// by their control group. Guards come first: their programs are root's, and reach their endpoints alone. The kernel still attributes its

@@ -6,15 +6,37 @@ package enum Ownership {
   /// `rtm_protocol` of our routes and `FRA_PROTOCOL` of our rules; 82 is the letter R, unassigned in linux/rtnetlink.h.
   package static let routeProtocol: UInt8 = 82
 
-  /// The routing tables of tunnels: tunnel number n has the table `tables.lowerBound + n`, and a rule of the same priority.
-  package static let tables: ClosedRange<UInt32> = 21_000...21_999
+  /// The number of tunnels that can run at a time.
+  package static let slots: UInt32 = 1000
+
+  /// Our routing tables. Tunnel number n has the table `tables.lowerBound + n`, and a rule of the same priority; `innerTable(n)` leads the
+  /// packets of tunnels inside it into it.
+  package static let tables: ClosedRange<UInt32> = 21_000...23_000
 
   /// The priorities of our rules: those of the tunnels, and before them those for other VPNs' own packets.
-  package static let rules: ClosedRange<UInt32> = 20_900...21_999
+  package static let rules: ClosedRange<UInt32> = 20_900...23_000
 
-  /// The firewall mark of the tunnels' own packets, which stay outside every tunnel.
+  /// The firewall mark of the tunnels' own packets, which no tunnel's rule takes. Under `markMask`.
   package static let mark: UInt32 = 0x5200_0000
   package static let markMask: UInt32 = 0xff00_0000
+
+  /// Under this mask, `mark` means the packets that leave outside of every tunnel, and `innerMark(of: nil)` those that go through another
+  /// tunnel.
+  package static let wayMask: UInt32 = 0xff80_0000
+
+  /// The firewall mark of the own packets of tunnels that go through tunnel number n; `nil`: that tunnel is down, and they go nowhere.
+  package static func innerMark(of slot: UInt32?) -> UInt32 { mark | 0x0080_0000 | (slot.map { $0 + 1 } ?? 0) }
+
+  /// The table with the way of such packets into tunnel number n, and the priority of its rule.
+  package static func innerTable(of slot: UInt32) -> UInt32 { tables.lowerBound + slots + slot }
+
+  /// The table for such packets that have no other way: they are unreachable.
+  package static let lostTable = tables.upperBound
+
+  /// The number of the tunnel that one of our tables, or the priority of a rule, belongs to; `nil`: to none.
+  package static func slot(of number: UInt32) -> UInt32? {
+    tables.contains(number) && number != lostTable ? (number - tables.lowerBound) % slots : nil
+  }
 
   /// The firewall mark of our name server's questions: they are routed like unmarked packets, and not captured. Under `markMask`.
   package static let nameServerMark: UInt32 = 0x5300_0000

@@ -60,8 +60,9 @@ extension NetworkPlatform {
     let resolver = EndpointResolver(on: loop, helper)
     let probes = ProbeRunner(on: loop, helper, resolver: resolver)
     return NetworkPlatform(
-      resolve: { name, servers, link, done in
-        let lookUp = resolver.resolve(name, servers: servers, link: link, mark: Ownership.mark) { result in
+      resolve: { name, way, done in
+        let mark = way.isOutside ? Ownership.mark : nil
+        let lookUp = resolver.resolve(name, servers: way.servers, link: way.link, mark: mark) { result in
           switch result {
           case .success(let addresses): done(.addresses(addresses))
           case .failure(let error): done(.failed(reason: error.description))
@@ -80,8 +81,8 @@ extension CommandPlatform {
   fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> CommandPlatform {
     let commands = CommandProvider(on: loop, groups: groups)
     return CommandPlatform(
-      run: { action, tunnel, configuration, done in
-        commands.run(action.providerAction, tunnel: tunnel, configuration) { result in
+      run: { action, tunnel, configuration, mark, done in
+        commands.run(action.providerAction, tunnel: tunnel, configuration, mark: mark) { result in
           if case .failure(let error) = result { done(.failed(reason: error.description)) } else { done(.succeeded) }
         }
       },
@@ -98,9 +99,9 @@ extension InstalledPlatform {
   fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> InstalledPlatform {
     let providers = InstalledProviders(on: loop, groups: groups)
     return InstalledPlatform(
-      start: { tunnel, configuration, events throws(PlatformError) in
+      start: { tunnel, configuration, mark, events throws(PlatformError) in
         do throws(ProviderError) {
-          try providers.start(tunnel, configuration) { event in
+          try providers.start(tunnel, configuration, mark: mark) { event in
             switch event {
             case .message(let bytes, let hasDescriptor): events(.message(bytes, hasDescriptor: hasDescriptor))
             case .closed: events(.closed)

@@ -38,7 +38,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
       files[i].refuseUndefined(reference, known: names)
     }
   }
-  let problems = findNetworkProblems(set.networks, condition)
+  let problems = findNetworkProblems(set.networks, condition) + findNestingProblems(set.tunnels) { tunnels[$0].map { set.tunnels[$0] } }
   if problems.isEmpty { return set }
   let byPath = Dictionary(files.indices.map { (files[$0].parsed.contents.path, $0) }) { first, _ in first }
   for problem in problems {

@@ -20,7 +20,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   }
   return draft.provider.map {
     TunnelPolicy(
-      name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0,
+      name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0, through: draft.through,
       onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, killSwitch: draft.killSwitch,
       includesAllNetworks: draft.includesAllNetworks, location: entry.keyLocation)
   }
@@ -32,6 +32,7 @@ struct TunnelDraft {
   var isEnabled = true
   var precedence = TunnelClass.personal
   var provider: ProviderConfiguration?
+  var through: OuterTunnel?
   var onDemand = OnDemand()
   var routes: RoutePolicy?
   var dns: DNSDraft?
@@ -59,6 +60,12 @@ let tunnelKeys = Mapping(
       required: "provider", .provider, "The implementation of the tunnel, exactly one.", example: "{ wireguard: { config: corp.conf } }",
       missing: "add `provider:` with `wireguard:` or `command:` below it"
     ) { $0.provider = $1 },
+    Key(
+      "through", expects: "the name of a tunnel", schema: .string,
+      "The tunnel that carries this one's own packets; while this one is wanted, so is that one.", example: "office"
+    ) { entry, draft, reading in
+      draft.through = ValueReader.line.read(entry.value, &reading).map { OuterTunnel($0, location: entry.value.location) }
+    },
     Key("on-demand", .onDemand, "On-demand rules and their timing.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
     Key("routes", .routes, "The destinations that go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
     Key(

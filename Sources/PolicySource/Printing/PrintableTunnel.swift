@@ -14,6 +14,8 @@ package struct PrintableTunnel: Hashable, Sendable {
   package var isEnabled: Bool
   package var precedence: TunnelClass
   package var provider: Provider
+  /// The name of the tunnel that carries this one's own packets.
+  package var through: String?
   package var onDemand: OnDemand
   package var routes: RoutePolicy?
   package var dns: DNSPolicy?
@@ -24,7 +26,8 @@ package struct PrintableTunnel: Hashable, Sendable {
 
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: Provider,
-    onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil, proxy: ProxyPolicy? = nil,
+    through: String? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
+    proxy: ProxyPolicy? = nil,
     killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false
   ) {
     self.name = name
@@ -32,6 +35,7 @@ package struct PrintableTunnel: Hashable, Sendable {
     self.isEnabled = isEnabled
     self.precedence = precedence
     self.provider = provider
+    self.through = through
     self.onDemand = onDemand
     self.routes = routes
     self.dns = dns
@@ -51,7 +55,8 @@ package struct PrintableTunnel: Hashable, Sendable {
       }
     self.init(
       name: policy.name, about: policy.about, isEnabled: policy.isEnabled, precedence: policy.precedence, provider: provider,
-      onDemand: policy.onDemand, routes: policy.routes, dns: policy.dns, mtu: policy.mtu, proxy: policy.proxy,
+      through: policy.through?.name, onDemand: policy.onDemand, routes: policy.routes, dns: policy.dns, mtu: policy.mtu,
+      proxy: policy.proxy,
       killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks)
   }
 }

@@ -8,6 +8,7 @@ extension PolicyPrinter {
     if !tunnel.isEnabled { mapping.add("enabled", .word("false")) }
     if tunnel.precedence != .personal { mapping.add("class", .word(tunnel.precedence.rawValue)) }
     mapping.add("provider", .mapping(yaml(of: tunnel.provider)))
+    mapping.add("through", tunnel.through.map { .text($0) })
     let onDemand = yaml(of: tunnel.onDemand)
     if !onDemand.isEmpty { mapping.add("on-demand", .mapping(onDemand)) }
     mapping.add("routes", tunnel.routes.map { .mapping(yaml(of: $0)) })

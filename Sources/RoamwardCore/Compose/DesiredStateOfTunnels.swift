@@ -17,9 +17,9 @@ extension DesiredState {
         continue
       }
       if let remark = tunnel.markRemark(on: underlay) { remarks.append(remark) }
-      if let link = DesiredLink(tunnel, on: underlay) { links.append(link) }
+      if let link = DesiredLink(tunnel, on: underlay.below(tunnel, in: ordered)) { links.append(link) }
       guard tunnel.level.hasRoutes else { continue }
-      let (routes, notes) = tunnelRoutes(tunnel, on: underlay)
+      let (routes, notes) = tunnelRoutes(tunnel, on: underlay, through: ordered.outer(of: tunnel))
       self.routes += routes
       self.notes += notes
       if tunnel.level == .armed { remarks += armedRemarks(of: tunnel, on: underlay) }
@@ -29,6 +29,7 @@ extension DesiredState {
           family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
       }
     }
+    addPassages(ordered)
     addRulesForOthers(ordered, underlay.others)
     let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }
     let down = ordered.filter { !up.contains($0) }
@@ -55,7 +56,7 @@ extension DesiredState {
 }
 
 extension DesiredLink {
-  fileprivate init?(_ tunnel: TunnelSetup, on underlay: UnderlayFit) {
+  init?(_ tunnel: TunnelSetup, on underlay: UnderlayFit) {
     guard let link = tunnel.link else { return nil }
     switch (tunnel.device, tunnel.policy.provider) {
     case (.wireGuard, .wireGuard(let provider)):
@@ -83,6 +84,13 @@ extension TunnelSetup {
 }
 
 extension DesiredLink.Device {
+  /// Gives its own packets this firewall mark, if the kernel or an engine of ours sends them.
+  mutating func mark(_ mark: UInt32) {
+    guard case .wireGuard(var device) = self else { return }
+    device.firewallMark = mark
+    self = .wireGuard(device)
+  }
+
   /// The device without persistent keepalives, so that it sends nothing by itself.
   var silent: DesiredLink.Device {
     guard case .wireGuard(var device) = self else { return self }

@@ -64,11 +64,16 @@ package struct DesiredTunnels: Hashable, Sendable {
       setup.refusesNames = refusesNames(policy)
       setup.watch = watch(of: setup)
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
+      setup.isRunning = standing.isRunning
+      if let through = policy.through { setup.device.mark(Ownership.innerMark(of: slot(of: through.name))) }
       if isStopping { setup.policy.dns?.whenDown = .ask }
       return setup
     }
     .sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }
   }
+
+  /// The slot of a running tunnel; `nil`: it is down, or there is none of that name.
+  package func slot(of tunnel: String) -> UInt32? { standings.first { $0.isRunning && $0.setup.policy.name == tunnel }?.setup.slot }
 
   /// Whether the tunnel's names are refused while it is down; they are not if a rule says that this network needs no tunnel.
   private func refusesNames(_ policy: TunnelPolicy) -> Bool {
@@ -105,12 +110,12 @@ package struct DesiredTunnels: Hashable, Sendable {
       rest.decisions[policy.name] = decision
       return Exclusion.Claim(policy, decision, override: overrides[policy.name], isRunning: known[policy.name]?.isWanted ?? false)
     }
-    let losers = Exclusion.losers(among: claims)
-    for claim in claims {
+    let settled = Exclusion.settle(claims)
+    for claim in settled.claims {
       let policy = claim.tunnel
       let name = policy.name
       let standing = known[name]
-      let isLoser = losers[name] != nil
+      let isLoser = settled.isHeld(name)
       let isUp = !isLoser && ([.up, .armed].contains(claim.intent) || [.watched, .unchanged].contains(claim.intent) && claim.isRunning)
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
       let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
@@ -165,7 +170,7 @@ extension TunnelPolicy {
   /// Whether all tunnel settings are the same, without the provider's.
   package func isSameSetup(as other: TunnelPolicy) -> Bool {
     routes == other.routes && dns == other.dns && mtu == other.mtu && proxy == other.proxy && killSwitch == other.killSwitch
-      && includesAllNetworks == other.includesAllNetworks && precedence == other.precedence
+      && includesAllNetworks == other.includesAllNetworks && precedence == other.precedence && through?.name == other.through?.name
   }
 }
 

@@ -14,7 +14,8 @@ extension FirewallTable {
       },
       allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
     attached = underlay.attachedPrefixes
-    gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false }
+    // Those of an inner tunnel are reached through the outer one, which is no way outside.
+    gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false && $0.policy.through == nil }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.group }
     hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }

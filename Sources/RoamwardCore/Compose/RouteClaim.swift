@@ -44,7 +44,7 @@ package func routeClaims(
     let included = tunnel.includedPrefixes
     guard !included.isEmpty, tunnel.refusal(on: underlay) == nil else { return [] }
     let wides = PrefixIndex(included)
-    let routes = tunnelRoutes(tunnel, on: underlay).routes
+    let routes = tunnelRoutes(tunnel, on: underlay, through: tunnels.outer(of: tunnel)).routes
     let ways = Dictionary(routes.map { ($0.destination, $0) }) { $0.metric <= $1.metric ? $0 : $1 }
     let table = PrefixIndex(ways.keys)
     var claims = kernel.rules.filter { $0.isAsked(before: tunnel, for: included) }.map { RouteClaim(of: $0, on: tunnel, underlay) }

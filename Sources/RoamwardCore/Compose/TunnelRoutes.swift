@@ -6,7 +6,9 @@ import NetworkTypes
 /// The table comes before the main one, so it has to pass on other packets explicitly: `throw` continues with the next rule. It passes on
 /// excluded prefixes, attached prefixes and those of other VPNs. If the tunnel has no address of a family, that family's included prefixes
 /// are `unreachable` rather than outside.
-func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [Route], notes: [Remark]) {
+///
+/// `outer`: the tunnel that it goes through.
+func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer: TunnelSetup?) -> (routes: [Route], notes: [Remark]) {
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
   let name = tunnel.policy.name
@@ -38,7 +40,19 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
         "IPv\(number) is unreachable while the tunnel is up, because it takes all of IPv\(other) and has no IPv\(number) address"
           + " (exclude \(IPPrefix.everything(family)) to leave IPv\(number) outside)"))
   }
+  // Of a tunnel through another one, all that goes there takes the outer tunnel.
+  var detours: [Route] = []
   for endpoint in tunnel.endpointsPastTheTunnel(on: underlay) {
+    if let outer, let link = outer.link {
+      kinds[.host(endpoint)] = nil
+      detours.append(Route(to: .host(endpoint), on: link, table: tunnel.table))
+      notes.append(
+        Remark(
+          .routesLimited, of: name,
+          "all that goes to \(endpoint) goes through \(outer.policy.name) alone, because this kernel checks return paths strictly"
+            + " (rp_filter is 1; 2 is enough)"))
+      continue
+    }
     let only = policy.isEnforced ? "; the firewall lets nothing but the tunnel's own packets go there" : ""
     notes.append(
       Remark(
@@ -52,6 +66,7 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit) -> (routes: [
       to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
       metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
   }
+  routes += detours
   if policy.isEnforced {
     // Final routes in case the link is gone, or is not the one that a program requires: then no packet continues to the main table.
     routes += kinds.filter { $0.value == .unicast }.map { prefix, _ in
@@ -89,7 +104,7 @@ extension TunnelSetup {
   }
 
   /// Whether the tunnel has an address of the family; a command's link is assumed to have both.
-  fileprivate func carries(_ family: IPAddress.Family) -> Bool {
+  func carries(_ family: IPAddress.Family) -> Bool {
     policy.provider.ownAddresses?.contains { $0.address.family == family } ?? true
   }
 }

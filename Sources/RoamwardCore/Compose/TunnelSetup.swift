@@ -20,6 +20,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var renewsSessions = false
   /// Whether the WireGuard device sends nothing by itself: the tunnel is armed.
   package var isSilent = false
+  /// Whether it is in any state but down: its programs may run, and its slot is its own.
+  package var isRunning = false
   /// The state of the tunnel for look-ups of its names.
   package var progress = NameWatch.Progress.down
   /// The names whose look-ups start it, under the present decision.

@@ -5,7 +5,11 @@ import NetworkTypes
 extension TunnelSetup {
   /// The reason why the tunnel may not start: its kill switch would block its own packets.
   func markRefusal(on underlay: UnderlayFit) -> String? {
-    guard policy.provider.opensOwnSockets, policy.guarding != .off, case .unavailable(let reason) = underlay.providers else { return nil }
+    guard policy.provider.opensOwnSockets, case .unavailable(let reason) = underlay.providers else { return nil }
+    if let through = policy.through {
+      return "its own programs would not go through \(through.name): their sockets cannot be marked here: \(reason)"
+    }
+    guard policy.guarding != .off else { return nil }
     return "its kill switch would block its own programs, whose sockets cannot be marked here: \(reason)"
   }
 

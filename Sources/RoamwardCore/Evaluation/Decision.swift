@@ -27,6 +27,8 @@ package struct Decision: Hashable, Sendable {
   package var isWithoutNetwork = false
   /// The reason why the decision is not acted on; `nil`: it is acted on.
   package var inert: Inert?
+  /// The tunnel that keeps this one up, whatever its own rules say, because it goes through it.
+  package var carries: String?
 
   package init(tunnel: String, outcome: Outcome, rule: RuleReference? = nil, trace: [RuleTrace] = []) {
     self.tunnel = tunnel
@@ -44,8 +46,22 @@ package enum Inert: Hashable, Sendable {
   case onDemandOff
   /// Only one enterprise tunnel runs at a time, and this one has precedence.
   case excluded(by: String)
+  /// The tunnel that it goes through cannot be up.
+  case blocked(by: String, OuterObstacle)
   /// `evaluate-connection`: the tunnel cannot be armed, and this version does not watch look-ups.
   case notArmed(ArmingObstacle)
+}
+
+/// The reason why a tunnel cannot carry another one.
+package enum OuterObstacle: Hashable, Sendable {
+  /// No policy defines it.
+  case missing
+  /// `enabled: false`.
+  case disabled
+  /// A person wants it down.
+  case heldDown
+  /// The tunnel that it goes through itself cannot be up.
+  case blocked
 }
 
 /// The time limit of a pending decision, counted from the network's arrival, and the decision without the fact.

@@ -47,20 +47,23 @@ extension Evaluator {
   ) -> [Decision] {
     let prepared = prepare(snapshot)
     let decisions = policies.tunnels.map { decide($0, on: prepared, patience: patience, explaining: explanation) }
-    let losers = Exclusion.losers(among: zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1) })
-    return zip(policies.tunnels, decisions).map { $1.acted(by: $0, excludedBy: losers[$0.name]) }
+    let settled = Exclusion.settle(zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1) })
+    return zip(policies.tunnels, decisions).map { $1.acted(by: $0, settled) }
   }
 }
 
 extension Decision {
-  /// The decision with the reason why it is not acted on. `override`: a manual override with precedence over it.
-  func acted(by tunnel: TunnelPolicy, excludedBy winner: String?) -> Decision {
+  /// The decision with what the other tunnels make of it: the reason why it is not acted on, and the tunnel that it carries.
+  func acted(by tunnel: TunnelPolicy, _ settled: SettledClaims) -> Decision {
     var decision = self
+    decision.carries = settled.carrying[tunnel.name]
     decision.inert =
       if !tunnel.isEnabled {
         .disabled
-      } else if let winner {
+      } else if let winner = settled.losers[tunnel.name] {
         .excluded(by: winner)
+      } else if let blocked = settled.blocked[tunnel.name] {
+        blocked
       } else if !tunnel.onDemand.isEnabled {
         .onDemandOff
       } else {
@@ -77,7 +80,16 @@ extension Inert {
     case .disabled: .disabled
     case .onDemandOff: .onDemandOff
     case .excluded: .excluded
+    case .blocked: .outerDown
     case .notArmed: .unsupported
+    }
+  }
+
+  /// Whether another tunnel is the reason: then a manual override does not help either.
+  package var isOfOthers: Bool {
+    switch self {
+    case .excluded, .blocked: true
+    case .disabled, .onDemandOff, .notArmed: false
     }
   }
 
@@ -90,6 +102,7 @@ extension Inert {
     case .disabled: "disabled by its policy (enabled: false)"
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
     case .excluded(let winner): "enterprise tunnel \(winner) comes first"
+    case .blocked(let outer, let obstacle): "it goes through \(outer), which \(obstacle.text)"
     case .notArmed(let obstacle): "the tunnel cannot be armed: \(obstacle)"
     }
   }

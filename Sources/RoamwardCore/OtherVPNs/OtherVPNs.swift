@@ -127,15 +127,15 @@ package struct OtherVPNs: Hashable, Sendable {
     let ours = FirewallMark(Ownership.mark, mask: Ownership.markMask)
     for rule in rules {
       for number in [rule.priority, rule.table] where Ownership.tables.contains(number) {
-        takenSlots.insert(number - Ownership.tables.lowerBound)
-        collisions.append("the rule \"\(rule)\" is not Roamward's, and uses a number from 21000 to 21999; its place is left to it")
+        if let slot = Ownership.slot(of: number) { takenSlots.insert(slot) }
+        collisions.append("the rule \"\(rule)\" is not Roamward's, and uses a number from 21000 to 23000; its place is left to it")
       }
       if let mark = rule.firewallMark, mark.mask & ours.mask != 0, mark.value & mask(mark) != 0, mark.overlaps(ours) {
         collisions.append("the rule \"\(rule)\" is not Roamward's, and means packets with Roamward's own mark (\(ours))")
       }
     }
     for route in kernel.routes where Ownership.tables.contains(route.table) && route.routeProtocol != Ownership.routeProtocol {
-      takenSlots.insert(route.table - Ownership.tables.lowerBound)
+      if let slot = Ownership.slot(of: route.table) { takenSlots.insert(slot) }
     }
     collisions = collisions.uniqued()
 

@@ -8,6 +8,8 @@ package import NetworkTypes
 package enum ArmingObstacle: Hashable, Sendable {
   /// The provider has nothing that waits for a first packet.
   case provider(String)
+  /// The tunnel goes through this one, which would have to be up.
+  case through(String)
   /// The tunnel includes no prefix.
   case noPrefix
   /// The tunnel includes everything, or a prefix that is not private.
@@ -29,6 +31,7 @@ extension ArmingObstacle: CustomStringConvertible {
   package var description: String {
     switch self {
     case .provider(let name): "only a WireGuard tunnel waits for its first packet, and its provider is `\(name)`"
+    case .through(let outer): "it goes through \(outer), which would have to be up"
     case .noPrefix: "it includes no prefix"
     case .publicPrefix(let prefix) where prefix.length == 0: "it includes everything"
     case .publicPrefix(let prefix): "it includes \(prefix), which is not private"
@@ -44,6 +47,7 @@ extension ArmingObstacle: CustomStringConvertible {
   package var cure: String {
     switch self {
     case .provider: "use `action: connect`, or the provider `wireguard`"
+    case .through: "use `action: connect`, or remove `through:`"
     case .noPrefix: "name private prefixes in `routes: include:`"
     case .publicPrefix: "include only private prefixes (RFC 1918, RFC 4193, RFC 6598), or use `action: connect`"
     case .noServer: "name the tunnel's servers and domains: `dns: { servers: […], match-domains: […] }`"
@@ -82,6 +86,7 @@ extension TunnelPolicy {
   /// The reason why no rule may arm the tunnel; `nil`: one may.
   package var armingObstacle: ArmingObstacle? {
     guard case .wireGuard = provider else { return .provider(provider.name) }
+    if let through { return .through(through.name) }
     let included = namedPrefixes
     if included.isEmpty { return .noPrefix }
     if let open = included.first(where: { !$0.isArmable }) { return .publicPrefix(open) }

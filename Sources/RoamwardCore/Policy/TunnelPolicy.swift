@@ -8,6 +8,8 @@ package struct TunnelPolicy: Hashable, Sendable {
   package var isEnabled: Bool
   package var precedence: TunnelClass
   package var provider: ProviderConfiguration
+  /// The tunnel that carries this one's own packets; `nil`: they leave outside of every tunnel.
+  package var through: OuterTunnel?
   package var onDemand: OnDemand
   /// The policy's routes; `nil` if the policy has none: then the routes of the provider's own configuration apply.
   package var routes: RoutePolicy?
@@ -21,7 +23,8 @@ package struct TunnelPolicy: Hashable, Sendable {
 
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
-    onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil, proxy: ProxyPolicy? = nil,
+    through: OuterTunnel? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
+    proxy: ProxyPolicy? = nil,
     killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, location: SourceLocation
   ) {
     self.name = name
@@ -29,6 +32,7 @@ package struct TunnelPolicy: Hashable, Sendable {
     self.isEnabled = isEnabled
     self.precedence = precedence
     self.provider = provider
+    self.through = through
     self.onDemand = onDemand
     self.routes = routes
     self.dns = dns
@@ -36,6 +40,18 @@ package struct TunnelPolicy: Hashable, Sendable {
     self.proxy = proxy
     self.killSwitch = killSwitch
     self.includesAllNetworks = includesAllNetworks
+    self.location = location
+  }
+}
+
+/// The tunnel that carries another one's own packets (`through:`).
+package struct OuterTunnel: Hashable, Sendable {
+  package var name: String
+  /// The place of the key.
+  package var location: SourceLocation
+
+  package init(_ name: String, location: SourceLocation) {
+    self.name = name
     self.location = location
   }
 }

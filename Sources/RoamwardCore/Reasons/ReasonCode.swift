@@ -21,6 +21,12 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case onDemandOff = "on-demand-off"
   /// Another enterprise tunnel has precedence.
   case excluded
+  /// The tunnel that it goes through cannot be up.
+  case outerDown = "outer-down"
+  /// Another tunnel goes through this one.
+  case carries
+  /// The tunnel that it goes through is not connected yet.
+  case outerPending = "outer-pending"
   /// The rule's action has no effect on this tunnel: it is not armed.
   case unsupported
   /// A manual override (`up`, `down`) decides.

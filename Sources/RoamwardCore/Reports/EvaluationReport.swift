@@ -12,6 +12,7 @@ package func report(_ decisions: [Decision], explained: Bool) -> String {
       pad(decision.tunnel, name), pad(decision.outcome.rawValue, 10), pad(rule, width), pad(decision.ruleReason, explained ? 0 : 50), place,
     ]
     lines.append(trimmed(columns.joined(separator: "  ")))
+    if let inner = decision.carries { lines.append("\(pad("", name))  up all the same: \(inner) goes through it") }
     if let inert = decision.inert { lines.append("\(pad("", name))  not acted on: \(inert.text)") }
     if let pending = decision.pending { lines.append("\(pad("", name))  \(pending.text)") }
     guard explained else { continue }

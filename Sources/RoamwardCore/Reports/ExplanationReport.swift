@@ -4,6 +4,7 @@ import NetworkTypes
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.ruleReason)"]
   if let pending = decision.pending { lines.append(pending.text) }
+  if let inner = decision.carries { lines.append("up all the same: \(inner) goes through it") }
   if let inert = decision.inert { lines.append("not acted on: \(inert.text)") }
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }
   for entry in trace {

@@ -24,7 +24,8 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
 
   private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?) -> ReasonCode {
     if !policy.isEnabled { return .disabled }
-    if case .excluded? = decision?.inert { return .excluded }
+    if let inert = decision?.inert, inert.isOfOthers { return inert.code }
+    if decision?.carries != nil, override == nil { return .carries }
     if override != nil { return .manualOverride }
     if !policy.onDemand.isEnabled { return .onDemandOff }
     return decision?.code ?? .undecided
@@ -34,11 +35,14 @@ package struct StateReason: Hashable, Sendable, CustomStringConvertible {
     _ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
   ) -> String {
     if !policy.isEnabled { return "disabled by its policy" }
-    if case .excluded? = decision?.inert, let inert = decision?.inert {
+    if let inert = decision?.inert, inert.isOfOthers {
       return inert.text + (override?.wantsUp ?? false ? ", despite the manual override (up)" : "; " + (decision?.ownText ?? ""))
     }
     if let override {
       return "manual override (\(override.wantsUp ? "up" : "down")) \(override.lifetime.text); `roamward resume` ends it"
+    }
+    if let inner = decision?.carries {
+      return "\(inner) goes through it; " + (policy.onDemand.isEnabled ? decision?.ownText ?? "" : "on-demand is off")
     }
     if !policy.onDemand.isEnabled { return "on-demand is off" }
     guard let decision else { return "not decided yet" }

@@ -40,19 +40,22 @@ package struct DecisionScheduler: Hashable, Sendable {
     let claims = zip(policies.tunnels, judged).map { tunnel, decision in
       Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
     }
-    let losers = Exclusion.losers(among: claims)
-    return zip(claims, judged).map { claim, judged in
+    let all = Exclusion.settle(claims)
+    return zip(all.claims, judged).map { claim, judged in
       let tunnel = claim.tunnel
-      let decision = judged.acted(by: tunnel, excludedBy: losers[tunnel.name])
+      let decision = judged.acted(by: tunnel, all)
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
       if decision.isSettled { settled[tunnel.name] = decision }
-      let override = overrides[tunnel.name]
+      let override = claim.override
       var intent = claim.intent
       let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
-      if let winner = losers[tunnel.name] {
-        intent = isSettling(winner, in: claims, since: changed, at: now) ? .unchanged : .down
+      if let winner = all.losers[tunnel.name] {
+        intent = isSettling(winner, in: all.claims, since: changed, at: now) ? .unchanged : .down
+        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
+      } else if all.blocked[tunnel.name] != nil {
+        intent = .down
         releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
       } else if override == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
@@ -65,7 +68,7 @@ package struct DecisionScheduler: Hashable, Sendable {
       }
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
-        guarding: losers[tunnel.name] != nil && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
+        guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
         isNews: isNews)
     }
   }
@@ -165,5 +168,6 @@ extension Decision {
 
   fileprivate func isNews(after other: Decision?) -> Bool {
     outcome != other?.outcome || rule != other?.rule || ruleReason != other?.ruleReason || inert != other?.inert
+      || carries != other?.carries
   }
 }
