@@ -131,7 +131,7 @@ import Testing
         == "\n    socket cgroupv2 level 3 \"../../../proc/self/fd/9\" accept\n    meta skuid != 0 return\n    accept\n")
     // The kernel compares no groups there.
     let leaving = try #require(placed.transaction.components(between: "chain postrouting {", and: "  }\n"))
-    #expect(leaving.contains("meta mark & 0xff000000 == 0x52000000 accept") && !leaving.contains("jump"))
+    #expect(leaving.contains("meta mark & 0xff800000 == 0x52000000 accept") && !leaving.contains("jump"))
     // The same table in each program, another one for another group.
     #expect(placed.digest == with.digest)
     #expect(try table(.ready(ProviderGroup(number: 4712, level: 3))).digest != with.digest)
@@ -192,7 +192,7 @@ import Testing
           chain output {
             type filter hook output priority filter; policy accept;
             oifname "lo" accept
-            meta mark & 0xff000000 == 0x52000000 jump marked
+            meta mark & 0xff800000 == 0x52000000 jump marked
             oifname { "corp" } accept
             ip daddr { 192.168.7.0/24, 255.255.255.255/32 } udp sport 68 udp dport 67 accept
             ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept
@@ -239,7 +239,7 @@ import Testing
           chain postrouting {
             type filter hook postrouting priority filter; policy accept;
             oifname "lo" accept
-            meta mark & 0xff000000 == 0x52000000 jump marked
+            meta mark & 0xff800000 == 0x52000000 jump marked
             oifname != { "lo", "corp" } ip saddr { 10.77.0.2 } counter drop
             oifname { "corp" } accept
             iifname { "corp" } ct state established,related accept

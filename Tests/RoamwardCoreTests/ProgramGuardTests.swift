@@ -46,7 +46,7 @@ import Testing
     #expect(
       output.prefix(3) == [
         "type filter hook output priority filter; policy accept;", "oifname \"lo\" accept",
-        "meta mark & 0xff000000 == 0x52000000 jump marked",
+        "meta mark & 0xff800000 == 0x52000000 jump marked",
       ])
     #expect(output.filter { $0.hasSuffix("accept") }.count == 5, "\(output)")
     #expect(
@@ -69,7 +69,7 @@ import Testing
     let any = try #require(block(GuardSetup(guarded: program())))
     #expect(try chain("marked", of: any) == [group + "accept", "meta skuid != 0 return", "accept"])
     // The kernel compares no groups there.
-    #expect(try chain("postrouting", of: any).contains("meta mark & 0xff000000 == 0x52000000 accept"))
+    #expect(try chain("postrouting", of: any).contains("meta mark & 0xff800000 == 0x52000000 accept"))
   }
 
   @Test("a guard of another group is another table; where its folder is found makes no difference") func digest() throws {
