@@ -87,7 +87,7 @@ struct DryRunTests {
     #expect(
       seen.lines == [
         "[10]", "[11]", "[12]", "[10]", "[2]", "[2]", "[2]", "[1]", #"[1,"corp","connect",2,10,null,2]"#, #"[1,"no","array"]"#,
-        #"[2,"yes","array"]"#, #"["action","code","inert","pending","reason","rule","trace","tunnel"]"#,
+        #"[2,"yes","array"]"#, #"["action","carries","code","inert","pending","reason","rule","trace","tunnel"]"#,
       ])
   }
 
