@@ -146,13 +146,7 @@ struct ProbeHelperTests {
     let seen: [String] = try inNamespaces {
       try onLoop { loop, done in
         var answers = [TinyHTTPServer.Answer.stay(""), .stay(""), .text(fine)]
-        // Called when both probes have reached the server.
-        var haveArrived: () -> Void = {}
-        let server = try TinyHTTPServer(on: loop) { _ in
-          guard answers.count > 1 else { return answers[0] }
-          defer { if answers.count == 1 { haveArrived() } }
-          return answers.removeFirst()
-        }
+        let server = try TinyHTTPServer(on: loop) { _ in answers.count > 1 ? answers.removeFirst() : answers[0] }
         let helper = ProbeHelper(on: loop)
         helper.renew()
         #expect(helper.process == nil, "nothing is started for a network without tasks")
@@ -167,15 +161,13 @@ struct ProbeHelperTests {
             helper.renew()
             done(["\(reply)", "gone \(first.map(exists) == false)", "another \(process != first)", "idle \(helper.process == nil)"])
           })
-        haveArrived = {
-          let soon = try? loop.at(.now) {
+        kept.append(
+          try loop.at(.now + .milliseconds(700)) {
             first = helper.process
             withExtendedLifetime(obsolete) {}
             obsolete = nil
             helper.renew()
-          }
-          kept.append(soon)
-        }
+          })
         return (kept, { kept })
       }
     }
