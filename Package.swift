@@ -353,11 +353,16 @@ let package = Package(
       ]),
     tests("NameServerTests", uses: ["NameServer", "NetworkTypes", "SeededRandom"]),
     tests("ProbeProtocolTests", uses: ["NetworkTypes", "ProbeProtocol", "SeededRandom"]),
-    tests("ProbeWorkerTests", uses: ["CConfined", "ProcessConfinement", "ProbeWorker"]),
+    tests(
+      "ProbeWorkerTests",
+      uses: [
+        "CConfined", "LinuxIO", "NetworkTypes", "ProbeProtocol", "ProcessConfinement", "ProbeWorker", "TestSupport", "roamward-probe",
+      ]),
     tests(
       "HostDNSTests",
       uses: [
-        "HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SystemdIO", "SystemdTestSupport", "TestSupport", "CSystemd",
+        "HostDNS", "LinuxIO", "NetworkTypes", "KernelModel", "RoamwardCore", "SeededRandom", "SystemdIO", "SystemdTestSupport",
+        "TestSupport", "CSystemd",
       ]),
     tests(
       "HostProbesTests",

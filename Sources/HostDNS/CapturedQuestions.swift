@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KernelModel
 internal import LinuxIO
 internal import NameProtocol
@@ -55,8 +56,8 @@ struct CapturedQuestions {
       do throws(SystemError) {
         socket = try NameServerSockets.listener(place.address, port: NameCapture.port, isStream: place.isStream, link: place.link)
       } catch {
-        // Without IPv6 there is no `::1`, and a bridge may be gone. Nothing is redirected there then, or the next plan corrects it.
-        if place.link == nil, place.address.family == .v4 { throw error }
+        // A kernel may have no IPv6, and a bridge may be gone. Nothing is redirected there then, or the next plan corrects it.
+        if place.link == nil, place.address.family == .v4 || error.code == EADDRINUSE { throw error }
         continue
       }
       places[next] = place

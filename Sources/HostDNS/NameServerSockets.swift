@@ -4,18 +4,32 @@ internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 
+/// The port of a socket for questions to name servers.
+enum QuestionPort {
+  /// Few services listen there.
+  private static let all = 10_000...65_535 as ClosedRange<UInt16>
+  /// Ports that others on this host may want later: captured questions, and WireGuard by custom. A socket of a pool at one of them would be
+  /// in their way until the next network.
+  static let avoided: [UInt16] = [NameCapture.port, 51_820]
+
+  static func random(using generator: inout some RandomNumberGenerator) -> UInt16 {
+    while true {
+      let port = UInt16.random(in: all, using: &generator)
+      if !avoided.contains(port) { return port }
+    }
+  }
+}
+
 /// The sockets that only the agent may make for its name server.
 enum NameServerSockets {
-  /// Ports of questions: those that no service is registered for, below the ones that the kernel gives out.
-  private static let ports = 10_000...65_535 as ClosedRange<UInt16>
-
   /// A socket for questions to name servers, at a random port. Which port it is has to be hard to guess (RFC 5452, section 9.2).
   static func question(_ family: IPAddress.Family, _ pool: QuestionPool) throws(SystemError) -> FileDescriptor {
     var failure = SystemError(code: EADDRINUSE, operation: "bind a socket to a random port")
+    var generator = SystemRandomNumberGenerator()
     for _ in 0..<20 {
       do throws(SystemError) {
         let any = family == .v4 ? IPAddress(v4: 0) : IPAddress(family: .v6, high: 0, low: 0)
-        let socket = try bound(SOCK_DGRAM, any, port: .random(in: ports))
+        let socket = try bound(SOCK_DGRAM, any, port: QuestionPort.random(using: &generator))
         try mark(socket, for: pool)
         return socket
       } catch {

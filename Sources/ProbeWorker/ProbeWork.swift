@@ -73,6 +73,7 @@ package final class ProbeWork {
   }
 
   private func serve() throws(SystemError) {
+    broker.onKept = { [weak self] in self?.receiveSoon() }
     reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receive() }
     try channel.send(HelperMessage.hello(trouble: nil).bytes)
     _ = try loop.run()
@@ -95,12 +96,11 @@ package final class ProbeWork {
     // The answer to an abandoned request: the socket closes.
     case .socket: break
     }
-    receiveKept()
   }
 
-  /// Handles messages that arrived during the wait for a socket: they are already read, so nothing else would wake the loop.
-  private func receiveKept() {
-    guard !broker.kept.isEmpty, later == nil else { return }
+  /// Handles messages that arrived during the wait for a socket, once libcurl and c-ares have returned.
+  private func receiveSoon() {
+    guard later == nil else { return }
     later = try? loop.at(.now) { [weak self] in
       self?.later = nil
       self?.receive()
@@ -113,7 +113,6 @@ package final class ProbeWork {
     }
     jobs[id] = .lookUp(channel, servers: order.servers.count)
     channel.ask(order, for: id) { [weak self] answer in self?.finish(id, answer) }
-    receiveKept()
   }
 
   private func transfer(_ order: Transfer, _ id: UInt32) {
@@ -126,7 +125,6 @@ package final class ProbeWork {
 
   private func finish(_ id: UInt32, _ answer: ErrandAnswer) {
     if end(id) { send(answer, of: id) }
-    receiveKept()
   }
 
   /// Returns whether there was such a task.

@@ -19,7 +19,9 @@ final class SocketBroker {
   private let channel: MessageChannel
   private var count: UInt32 = 0
   /// Messages that arrived during the wait for a socket.
-  private(set) var kept: [AgentMessage] = []
+  private var kept: [AgentMessage] = []
+  /// Called when a message was kept: it is already read, so nothing else would wake the loop.
+  var onKept: () -> Void = {}
 
   init(_ channel: MessageChannel) { self.channel = channel }
 
@@ -37,6 +39,7 @@ final class SocketBroker {
       guard let (message, passed) = try receive() else { continue }
       guard case .socket(wish: wish.number, let trouble) = message else {
         kept.append(message)
+        onKept()
         continue
       }
       if let trouble { throw .refused(trouble) }

@@ -170,9 +170,9 @@ struct OpenVPNProviderScenes {
       within 5 office_answers
       say "$(way_to 203.0.113.80)"
       for _ in 1 2; do
-        pkill -KILL -f 'openvpn --config stdin'
+        replaced 'openvpn --config stdin'
         within 20 field_is office state connected
-        pkill -KILL -f "$scene/providers/openvpn"
+        replaced "$scene/providers/openvpn"
         within 20 field_is office state connected
       done
       kill -TERM "$(cat "$scene/pki/server.pid")"

@@ -54,7 +54,10 @@ final class Scene {
   func run(_ script: String, limit: Int = 240) throws -> String {
     let (status, output) = try finish(script, limit: limit)
     guard status == 0 else {
-      throw SceneFailure("status \(status) of:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(16_000))")
+      // The reason first: a summary shows the beginning.
+      let end = output.lines.suffix(6).map { $0.prefix(300) }.joined(separator: "\n")
+      throw SceneFailure(
+        "status \(status) after:\n\(end)\nof:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(16_000))")
     }
     return output
   }

@@ -105,3 +105,15 @@ END
 }
 
 office_answers() { busybox ping -c 1 -W 1 10.99.0.1 >/dev/null; }
+
+# Kills the processes with such a command line, and waits until there are others.
+replaced() {
+  local killed
+  within 20 pgrep -f "$1"
+  killed=$(pgrep -f "$1")
+  # shellcheck disable=SC2086 # may be several
+  kill -KILL $killed
+  within 20 runs_otherwise "$1" "$killed"
+}
+
+runs_otherwise() { [[ -n $(pgrep -f "$1") && $(pgrep -f "$1") != "$2" ]]; }
