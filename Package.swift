@@ -165,6 +165,10 @@ let package = Package(
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
     .executableTarget(name: "roamward-openvpn", dependencies: ["OpenVPNProvider", "RoamwardProvider"], swiftSettings: strict + small),
+    rim(
+      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+    .executableTarget(
+      name: "roamward-openconnect", dependencies: ["OpenConnectProvider", "RoamwardProvider"], swiftSettings: strict + small),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -318,6 +322,11 @@ let package = Package(
       "OpenVPNProviderTests",
       uses: [
         "JSON", "NetworkTypes", "OpenVPNProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
+      ]),
+    tests(
+      "OpenConnectProviderTests",
+      uses: [
+        "JSON", "NetworkTypes", "OpenConnectProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
     tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),
     tests(

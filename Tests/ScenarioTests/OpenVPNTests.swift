@@ -57,7 +57,7 @@ let openVPN = """
 struct OpenVPNProviderScenes {
   private func scene() throws -> Scene {
     let scene = try Scene([:], words: ["providers.bash"])
-    try scene.run("install_openvpn")
+    try scene.run("install_provider openvpn")
     return scene
   }
 

@@ -41,16 +41,16 @@ plain_process() { pgrep -f "python3 $scene/providers/plain-udp" | head -n 1; }
 
 plain_answers() { busybox ping -c 1 -W 1 10.98.0.1 >/dev/null; }
 
-# Installs the provider of OpenVPN in the scene, to run as a user without privileges. TUN devices are for every user here, as udev makes
-# them on a machine.
-install_openvpn() {
-  local provider=$scene/providers
+# Installs a provider of this project in the scene, to run as a user without privileges: openvpn, openconnect. TUN devices are for every
+# user here, as udev makes them on a machine.
+install_provider() {
+  local name=$1 provider=$scene/providers
   mkdir -p "$provider"
   chmod 0755 "$provider"
-  install -m 0755 "$bin/roamward-openvpn" "$provider/openvpn"
-  sed -e "s|^program: .*|program: $provider/openvpn|" -e 's|^user: .*|user: nobody|' \
-    "$tests/../../packaging/providers/openvpn.yaml" >"$provider/openvpn.yaml"
-  chmod 0644 "$provider/openvpn.yaml"
+  install -m 0755 "$bin/roamward-$name" "$provider/$name"
+  sed -e "s|^program: .*|program: $provider/$name|" -e 's|^user: .*|user: nobody|' \
+    "$tests/../../packaging/providers/$name.yaml" >"$provider/$name.yaml"
+  chmod 0644 "$provider/$name.yaml"
   mknod "$scene/tun" c 10 200
   chmod 0666 "$scene/tun"
   mount --bind "$scene/tun" /dev/net/tun

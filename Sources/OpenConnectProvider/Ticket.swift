@@ -1,0 +1,38 @@
+/// What `openconnect --authenticate` prints when a server has let a person in: shell assignments, one on each line, some in single quotes.
+///
+/// Source: openconnect(8), "--authenticate".
+package struct Ticket: Hashable, Sendable {
+  /// What proves to the server that this person has signed in. A secret.
+  package private(set) var cookie = ""
+  /// The server's certificate, as `--servercert` takes it.
+  package private(set) var fingerprint = ""
+  /// The server and its address, as `--resolve` takes them.
+  package private(set) var resolve = ""
+  private var url = ""
+  private var host = ""
+
+  package init() {}
+
+  /// Where to connect to.
+  package var server: String { url.isEmpty ? host : url }
+
+  /// Whether it is enough to connect with.
+  package var isComplete: Bool { !cookie.isEmpty && !fingerprint.isEmpty && !server.isEmpty }
+
+  /// Takes a line; others than these assignments mean nothing.
+  package mutating func take(_ line: Substring) {
+    guard let equals = line.firstIndex(of: "=") else { return }
+    var value = line[line.index(after: equals)...]
+    if value.count >= 2, value.first == "'", value.last == "'" { value = value.dropFirst().dropLast() }
+    // Each becomes one argument or one line.
+    guard !value.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) else { return }
+    switch line[..<equals] {
+    case "COOKIE": cookie = String(value)
+    case "HOST": host = String(value)
+    case "CONNECT_URL": url = String(value)
+    case "FINGERPRINT": fingerprint = String(value)
+    case "RESOLVE": resolve = String(value)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import JSON
+import NetworkTypes
+import OpenConnectProvider
+import ProviderProtocol
+import RoamwardProvider
+import RoamwardProviderTesting
+import Testing
+
+/// openconnect(8) in memory: a test speaks for it.
+final class FakeOpenConnect: OpenConnectRunner {
+  nonisolated(unsafe) static weak var last: FakeOpenConnect?
+  private(set) var commands: [OpenConnectCommand] = []
+  private(set) var done: [String] = []
+  private var said: (OpenConnectWord) -> Void = { _ in }
+  private var ended: (Int32) -> Void = { _ in }
+
+  init(host: ProviderHost) { Self.last = self }
+
+  func start(
+    _ command: OpenConnectCommand, said: @escaping (OpenConnectWord) -> Void, ended: @escaping (Int32) -> Void
+  ) -> String? {
+    commands.append(command)
+    (self.said, self.ended) = (said, ended)
+    return nil
+  }
+
+  func answer(_ text: String) { done.append("answer \(text)") }
+  func reconnect() { done.append("reconnect") }
+  func leave() { done.append("leave") }
+  func kill() {}
+
+  func say(_ words: OpenConnectWord...) { for word in words { said(word) } }
+  func end(_ code: Int32 = 0) { ended(code) }
+
+  func takeDone() -> [String] {
+    defer { done = [] }
+    return done
+  }
+}
+
+/// The provider's conversation with openconnect, in memory; `serialized`, because a double is found by its type.
+@Suite(.serialized) struct OpenConnectTests {
+  typealias Host = MemoryHost<OpenConnect<FakeOpenConnect>>
+  static let options: JSON = ["server": "vpn.example", "username": "alice", "group": "staff"]
+
+  private func start(
+    _ options: JSON = options, _ credentials: [Word: [UInt8]] = ["password": Array("secret\n".utf8)]
+  ) throws -> (Host, FakeOpenConnect) {
+    let host = Host(OpenConnect<FakeOpenConnect>.self)
+    host.start(options, credentials: credentials)
+    return (host, try #require(FakeOpenConnect.last))
+  }
+
+  private func letIn(_ host: Host, _ openconnect: FakeOpenConnect) {
+    openconnect.say(
+      .result("COOKIE='c00k1e'"), .result("HOST='192.0.2.1'"), .result("CONNECT_URL='https://vpn.example:443/'"),
+      .result("FINGERPRINT='pin-sha256:abc='"), .result("RESOLVE='vpn.example:192.0.2.1'"))
+    openconnect.end()
+    host.advance(by: .zero)
+  }
+
+  private let values = [
+    "reason": "connect", "INTERNAL_IP4_ADDRESS": "10.8.0.6", "INTERNAL_IP4_NETMASKLEN": "24", "INTERNAL_IP4_MTU": "1400",
+    "CISCO_SPLIT_INC": "1", "CISCO_SPLIT_INC_0_ADDR": "10.0.0.0", "CISCO_SPLIT_INC_0_MASKLEN": "8", "VPNGATEWAY": "192.0.2.1",
+  ]
+
+  private func failure(_ host: Host) throws -> TunnelFailure {
+    guard host.ends.count == 1, case .failed(let failure) = host.ends.first else {
+      throw Refusal(code: "no-failure", text: "\(host.ends)")
+    }
+    return failure
+  }
+
+  @Test("it signs in, connects with the cookie, is ready with the settings, reasserts, and leaves") func life() throws {
+    let (host, openconnect) = try start()
+    #expect(
+      openconnect.commands[0].arguments == [
+        "--authenticate", "--timestamp", "--protocol", "anyconnect", "--user", "alice", "--authgroup", "staff", "--", "vpn.example",
+      ])
+    openconnect.say(.prompt("Password:"))
+    #expect(openconnect.takeDone() == ["answer secret"])
+    letIn(host, openconnect)
+    let second = openconnect.commands[1]
+    #expect(second.input == "c00k1e\n" && !second.arguments.contains { $0.contains("c00k1e") })
+    let end = ["--servercert", "pin-sha256:abc=", "--resolve", "vpn.example:192.0.2.1", "--", "https://vpn.example:443/"]
+    #expect(second.arguments.suffix(6) == end[...])
+    openconnect.say(.script(values))
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    #expect(host.settings?.addresses.map(\.description) == ["10.8.0.6/32"] && host.settings?.mtu == 1400)
+    #expect(host.settings?.includedRoutes.map(\.description) == ["10.0.0.0/8"])
+    openconnect.say(.script(["reason": "attempt-reconnect"]))
+    host.advance(by: .zero)
+    #expect(host.state == .reasserting)
+    openconnect.say(.script(values.merging(["reason": "reconnect"]) { $1 }))
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    host.stop(.person)
+    #expect(openconnect.takeDone() == ["leave"])
+    openconnect.end()
+    host.advance(by: .zero)
+    #expect(host.state == .idle && host.violations.isEmpty && host.ends == [.stopped(inTime: true)])
+  }
+
+  @Test("a wrong password needs a person, and is given once") func refused() throws {
+    let (host, openconnect) = try start()
+    openconnect.say(.prompt("Password:"), .line("Login failed."), .prompt("Password:"))
+    host.advance(by: .zero)
+    #expect(openconnect.takeDone() == ["answer secret"])
+    let failure = try failure(host)
+    #expect(failure.code == "auth-failed" && failure.help == .person)
+  }
+
+  @Test("without a password, and for a second one, a person is asked with the server's words") func asked() throws {
+    let (host, openconnect) = try start(Self.options, [:])
+    var prompts: [Question] = []
+    host.answers = {
+      prompts.append($0)
+      return .secret(Array(prompts.count == 1 ? "pw".utf8 : "123456".utf8))
+    }
+    openconnect.say(.line("[2026-11-24 02:50:00] POST https://vpn.example/"), .line("Please enter your password."), .prompt("Password:"))
+    host.advance(by: .zero)
+    openconnect.say(.line("Please enter the code."), .prompt("Verification code:"))
+    host.advance(by: .zero)
+    #expect(openconnect.takeDone() == ["answer pw", "answer 123456"])
+    #expect(prompts.map(\.kind) == [.password, .code])
+    #expect(prompts.map(\.prompt) == ["Please enter your password. Password (test)", "Please enter the code. Verification code (test)"])
+  }
+
+  @Test("a server that asks for a group, a name or a certificate gets none that the policy does not have")
+  func missing() throws {
+    let (first, group) = try start(["server": "vpn.example"])
+    group.say(.prompt("GROUP: [staff|guests]:"))
+    first.advance(by: .zero)
+    #expect(
+      try failure(first).text == "test: the server asks for a group: add `group:` to the options, one of staff, guests")
+    let (second, name) = try start(["server": "vpn.example"])
+    name.say(.prompt("Username:"))
+    second.advance(by: .zero)
+    #expect(try failure(second).code == "no-username")
+    let (third, certificate) = try start()
+    certificate.say(
+      .line("    --servercert pin-sha256:abc="), .prompt("Enter 'yes' to accept, 'no' to abort; anything else to view: "))
+    third.advance(by: .zero)
+    let unknown = try failure(third)
+    #expect(unknown.code == "certificate-unknown" && unknown.text.contains("add `server-certificate: pin-sha256:abc=`"))
+    #expect(certificate.takeDone() == [])
+  }
+
+  @Test("a session that the server has ended is begun anew once, and time mends the second end") func session() throws {
+    let (host, openconnect) = try start()
+    letIn(host, openconnect)
+    openconnect.say(.script(values))
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    openconnect.say(.line("Cookie was rejected by server; exiting."))
+    openconnect.end(2)
+    host.advance(by: .zero)
+    #expect(host.state == .reasserting && openconnect.commands.count == 3)
+    letIn(host, openconnect)
+    openconnect.say(.line("Cookie was rejected by server; exiting."))
+    openconnect.end(2)
+    host.advance(by: .zero)
+    #expect(openconnect.commands.count == 5)
+    letIn(host, openconnect)
+    openconnect.say(.line("Cookie was rejected by server; exiting."))
+    openconnect.end(2)
+    host.advance(by: .zero)
+    #expect(try failure(host).help == .time)
+  }
+
+  @Test("a change of network makes it connect again, and a stop while it signs in ends it") func moves() throws {
+    let (host, openconnect) = try start()
+    host.networkChanged(NetworkPath(interface: "wlan0", kind: .wifi))
+    #expect(openconnect.takeDone() == [])
+    letIn(host, openconnect)
+    host.networkChanged(NetworkPath(interface: "eth0", kind: .ethernet))
+    #expect(openconnect.takeDone() == ["reconnect"])
+    let (other, another) = try start()
+    other.stop(.rule)
+    another.end(137)
+    other.advance(by: .zero)
+    #expect(other.ends == [.stopped(inTime: true)])
+  }
+}
