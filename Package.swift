@@ -159,7 +159,7 @@ let package = Package(
 
     // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
     // memory for their tests, examples.
-    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe),
+    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe + small),
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -240,7 +240,7 @@ let package = Package(
         "LinuxPlatform", "NetworkTypes",
         "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ], optimized: small),
-    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
+    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: small),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
@@ -254,7 +254,7 @@ let package = Package(
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
         "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "ProviderProtocol", "Simulation", "CWipingHeap",
-      ], swiftSettings: strict),
+      ], swiftSettings: strict + small),
 
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
@@ -273,7 +273,8 @@ let package = Package(
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim(
       "Simulation",
-      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
+      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"],
+      optimized: small),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),
