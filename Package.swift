@@ -40,8 +40,8 @@ func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = 
 }
 
 /// A target of the package in Packages/Provider, built here in the same way (docs/decisions/0031); and an example of it.
-func provider(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
-  .target(name: name, dependencies: uses, path: "Packages/Provider/Sources/\(name)", swiftSettings: settings)
+func provider(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict, optimized: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/Provider/Sources/\(name)", swiftSettings: settings + optimized)
 }
 
 func example(_ name: String, of folder: String, uses: [Target.Dependency]) -> Target {
@@ -159,7 +159,7 @@ let package = Package(
 
     // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
     // memory for their tests, examples.
-    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe + small),
+    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe, optimized: small),
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -194,7 +194,7 @@ let package = Package(
 
     // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
     rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"], optimized: small),
-    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes", "RoamwardCore"], optimized: small),
+    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"], optimized: small),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: small),
@@ -245,7 +245,7 @@ let package = Package(
       name: "roamwardd",
       dependencies: [
         "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
-        argumentParser, logging,
+        logging,
       ],
       swiftSettings: strict + small),
     .executableTarget(
@@ -263,7 +263,7 @@ let package = Package(
     // What reads the answers of strangers: the only program that links libcurl and c-ares.
     rim(
       "ProbeWorker",
-      uses: ["NetworkTypes", "RoamwardCore", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
+      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.

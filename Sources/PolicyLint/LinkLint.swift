@@ -15,6 +15,8 @@ func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFindin
   case .command(let command):
     return (command.interface.map { takenName($0, of: tunnel, help: "name the link that `up` makes") } ?? [])
       + unmarkedService(command, of: tunnel)
+  case .service(let service):
+    return service.interface.map { takenName($0, of: tunnel, help: "name the link that the unit makes") } ?? []
   }
 }
 

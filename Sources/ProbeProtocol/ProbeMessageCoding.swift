@@ -1,6 +1,5 @@
 import JSON
 internal import NetworkTypes
-internal import RoamwardCore
 
 /// The reason why bytes are no message.
 package struct ProbeMessageError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -3,7 +3,6 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
-internal import RoamwardCore
 
 /// One GET through libcurl's multi interface. libcurl reports the sockets to watch and its next timer, and is only called from the loop.
 ///

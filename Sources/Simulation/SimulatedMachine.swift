@@ -90,7 +90,8 @@ package final class SimulatedMachine {
       commands: CommandPlatform(
         run: { [unowned self] action, tunnel, command, _, done in run(action, tunnel, command, by: life, then: done) }, end: { _ in },
         cut: { _ in }),
-      installed: installed(of: life), policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)),
+      installed: installed(of: life), services: services(of: life),
+      policies: PolicyPlatform(load: { [unowned self] in loaded }, trials: trials(of: life)),
       recoveryLog: recoveryLog(of: life),
       recordBlocking: { _ in })
   }

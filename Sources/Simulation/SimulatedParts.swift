@@ -46,6 +46,7 @@ package struct SimulatedNeighbours {
 
 /// The programs of tunnels with the provider `command`.
 package struct SimulatedPrograms {
+  package var services = SimulatedServices()
   /// Results of a command's actions, in order; the last one stays.
   package var results: [CommandAction: [CommandOutcome]] = [:]
   /// The run times of programs that do not end at once.

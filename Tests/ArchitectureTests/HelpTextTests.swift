@@ -41,8 +41,9 @@ import Testing
     return faults
   }
 
-  @Test("of each command is one imperative line, and of each option one line", arguments: ["roamward", "roamwardd"])
-  func lines(program: String) throws {
+  @Test("of each command is one imperative line, and of each option one line")
+  func lines() throws {
+    let program = "roamward"
     let folder = try TemporaryFolder()
     try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
     let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
@@ -59,9 +60,33 @@ import Testing
       }
     }
     gather(root, program)
-    #expect(commands.count >= (program == "roamward" ? 24 : 1) && options.count > 10)
+    #expect(commands.count >= 24 && options.count > 10)
     #expect(commands.flatMap(Self.faults(ofCommand:)) == [])
     #expect(options.flatMap(Self.faults(of:)) == [])
+  }
+
+  @Test("of each option of roamwardd begins with one line too, and a mistake is told with what to type")
+  func agent() throws {
+    let folder = try TemporaryFolder()
+    let program = "'\(LinkedProgramsTests.folder)/roamwardd'"
+    try shell(
+      "cd \(folder.path); \(program) --help >help; \(program) --help=x 2>flag; \(program) --policy 2>unknown; \(program) --socket 2>value; :"
+    )
+    func text(_ name: String) throws -> String { String(decoding: try TextFile.read("\(folder.path)/\(name)"), as: UTF8.self) }
+    let lines = try text("help").split(separator: "\n").compactMap { (line: Substring) -> Line? in
+      guard line.hasPrefix("  -"), let gap = line.dropFirst(2).firstRange(of: "  ") else { return nil }
+      return Line(name: String(line[..<gap.lowerBound]), text: String(line[gap.upperBound...].drop { $0 == " " }))
+    }
+    #expect(lines.count == 15 && lines.flatMap(Self.faults(of:)) == [])
+    #expect(try text("flag").hasPrefix("Error: '--help' takes no value\n"))
+    #expect(try text("value").hasPrefix("Error: Missing value for '--socket'\n"))
+    #expect(
+      try text("unknown") == """
+        Error: Unknown option '--policy'
+        Usage: roamwardd [<options>]
+          See 'roamwardd --help' for more information.
+
+        """)
   }
 
   @Test(

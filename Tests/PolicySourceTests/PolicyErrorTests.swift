@@ -90,6 +90,30 @@ private let cases: [(policy: String, said: String)] =
     ("version: 1\ntunnels: { t: { provider: { command: { up: @[], down: b } } } }", "expected a program and its arguments, found a list"),
     ("version: 1\ntunnels: { t: { provider: { command: @{ up: a } } } }", "`down` is missing in the `command` provider"),
     (
+      "version: 1\ntunnels: { t: { provider: { unit: { name: @work } } } }",
+      "expected a unit's name with `.service` or `.target`, found \"work\""
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { unit: { name: w.service } }, @kill-switch: 'on' } }",
+      "the packets of w.service have no mark, so `kill-switch` would block them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { unit: { name: w.service, interface: tun0 } }, @routes: { include: [default] } } }",
+      "the packets of w.service have no mark, so a tunnel for everything would take them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { networkmanager: { profile: Work } }, @include-all-networks: true } }",
+      "the packets of NetworkManager's VPN programs cannot be told from others, so `include-all-networks` would block them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { networkmanager: { profile: Work } }, @dns: { servers: [10.0.0.53] } } }",
+      "NetworkManager sets this of its profiles, so `dns` cannot be acted on"
+    ),
+    (
+      "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b, interface: t0 } } }, t: { provider: { networkmanager: { profile: W } }, @through: b } }",
+      "NetworkManager alone decides how the packets of its profiles leave"
+    ),
+    (
       "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b, interface: @a/b } } } }",
       "expected a link name of 1 to 15 characters, such as tun0, found \"a/b\""
     ),

@@ -13,6 +13,7 @@ package struct Platform {
   package var network: NetworkPlatform
   package var commands: CommandPlatform
   package var installed: InstalledPlatform
+  package var services: ServicePlatform
   package var guards: GuardPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
@@ -21,7 +22,8 @@ package struct Platform {
 
   package init(
     clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
-    installed: InstalledPlatform = .unsupported, guards: GuardPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
+    installed: InstalledPlatform = .unsupported, services: ServicePlatform = .unsupported, guards: GuardPlatform = .unsupported,
+    policies: PolicyPlatform, recoveryLog: RecoveryLog,
     recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
     self.guards = guards
@@ -30,6 +32,7 @@ package struct Platform {
     self.network = network
     self.commands = commands
     self.installed = installed
+    self.services = services
     self.policies = policies
     self.recoveryLog = recoveryLog
     self.recordBlocking = recordBlocking

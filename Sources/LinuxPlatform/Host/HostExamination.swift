@@ -74,7 +74,7 @@ private func missing(_ policies: PolicySet) -> [String: [String]] {
   for tunnel in policies.tunnels where tunnel.isEnabled {
     let programs: [String]
     switch tunnel.provider {
-    case .wireGuard: continue
+    case .wireGuard, .service: continue
     case .command(let command): programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
     case .installed(let provider): programs = [provider.program.path, "setpriv"]
     }

@@ -2,6 +2,7 @@ package import AgentCore
 internal import Glibc
 internal import HostDNS
 internal import HostProbes
+internal import HostServices
 import KernelModel
 import LinuxIO
 internal import NetworkTypes
@@ -24,7 +25,7 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups), services: .linux(loop),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
@@ -127,6 +128,29 @@ extension InstalledPlatform {
       endLeftovers: { commands in
         groups.find()
         providers.endLeftovers(except: commands)
+      })
+  }
+}
+
+extension ServicePlatform {
+  fileprivate static func linux(_ loop: EventLoop) -> ServicePlatform {
+    ServicePlatform(
+      start: { service, news in
+        let run = service.run(on: loop)
+        run.start { found in
+          switch found {
+          case .running: news(.running)
+          case .ended(let reason): news(.ended(reason: reason))
+          }
+        }
+        return Cancellation(run)
+      },
+      stop: { service, done in
+        // It lives until it has called back.
+        let run = service.run(on: loop)
+        run.stop { reason in
+          withExtendedLifetime(run) { done(reason.map { PlatformError($0) }) }
+        }
       })
   }
 }

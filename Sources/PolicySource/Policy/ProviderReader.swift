@@ -8,10 +8,14 @@ struct ProviderDraft {
   var wireGuard: Node.Entry?
   var command: Node.Entry?
   var installed: Node.Entry?
+  var unit: Node.Entry?
+  var profile: Node.Entry?
+
+  var entries: [Node.Entry] { [wireGuard, command, installed, unit, profile].compactMap(\.self) }
 }
 
 let providerKeys = Mapping(
-  subject: "a provider", draft: ProviderDraft(), planned: ["openvpn", "ipsec", "ikev2", "nebula", "unit"],
+  subject: "a provider", draft: ProviderDraft(), planned: ["openvpn", "ipsec", "ikev2", "nebula"],
   keys: [
     Key(
       "wireguard", expects: "a mapping", schema: wireGuardKeys.schema, "A WireGuard tunnel from a wg-quick file.",
@@ -28,29 +32,40 @@ let providerKeys = Mapping(
       "installed", expects: "a mapping", schema: installedKeys.schema, "A program that speaks the provider protocol.",
       example: "{ name: plain-udp, options: { server: \"vpn.example:9999\", address: 10.9.0.2/24 }, insecure: accept }"
     ) { entry, draft, _ in draft.installed = entry },
+    Key(
+      "unit", expects: "a mapping", schema: unitKeys.schema, "A systemd unit that is the tunnel; it sets itself up.",
+      example: "{ name: openvpn-client@work.service }"
+    ) { entry, draft, _ in draft.unit = entry },
+    Key(
+      "networkmanager", expects: "a mapping", schema: profileKeys.schema, "A VPN or WireGuard profile of NetworkManager.",
+      example: "{ profile: Work }"
+    ) { entry, draft, _ in draft.profile = entry },
   ])
 
 extension ValueReader where Value == ProviderConfiguration {
-  static let provider = ValueReader(expected: "exactly one provider, `wireguard`, `command` or `installed`", schema: providerKeys.schema) {
+  static let provider = ValueReader(expected: "exactly one provider", schema: providerKeys.schema) {
     node, reading in
     let before = reading.problems.errorCount
     guard let draft = providerKeys.read(node, &reading), reading.problems.errorCount == before else { return nil }
-    let named = [draft.wireGuard, draft.command, draft.installed].compactMap(\.self)
+    let named = draft.entries
     guard let entry = named.first else {
       reading.error(
-        "the provider is missing", help: "add `wireguard: { config: FILE }`, `command: { up: …, down: … }` or `installed: { name: … }`",
+        "the provider is missing", help: "add one of `wireguard`, `command`, `installed`, `unit` and `networkmanager`",
         at: node.location)
       return nil
     }
     if named.count > 1 {
       reading.error(
-        "a tunnel has exactly one provider, but there are \(named.count == 2 ? "two" : "three")", help: "keep one of them",
+        "a tunnel has exactly one provider, but there are \(["two", "three", "four", "five"][min(named.count - 2, 3)])",
+        help: "keep one of them",
         at: named[1].keyLocation)
       return nil
     }
     if draft.wireGuard != nil { return readWireGuard(entry.value, &reading).map { .wireGuard($0) } }
     if draft.command != nil { return readCommand(entry.value, &reading).map { .command($0) } }
-    return readInstalled(entry.value, &reading).map { .installed($0) }
+    if draft.installed != nil { return readInstalled(entry.value, &reading).map { .installed($0) } }
+    let service = draft.unit != nil ? readUnit(entry.value, &reading) : readProfile(entry.value, &reading)
+    return service.map { .service($0) }
   }
 }
 

@@ -18,6 +18,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
       "a kill switch needs the tunnel's link: nothing else may carry packets while it is up", help: "add `interface:` to `command`",
       at: place)
   }
+  if case .service(let service) = draft.provider { judgeService(service, of: entry, draft, &reading) }
   return draft.provider.map {
     TunnelPolicy(
       name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0, through: draft.through,

@@ -7,6 +7,7 @@ package struct PrintableTunnel: Hashable, Sendable {
     case wireGuard(config: String)
     case command(CommandProviderConfiguration)
     case installed(InstalledProviderConfiguration)
+    case service(ServiceProviderConfiguration)
   }
 
   package var name: String
@@ -51,6 +52,7 @@ package struct PrintableTunnel: Hashable, Sendable {
       switch policy.provider {
       case .wireGuard(let wireGuard): .wireGuard(config: wireGuard.path)
       case .command(let command): .command(command)
+      case .service(let service): .service(service)
       case .installed(let installed): .installed(installed)
       }
     self.init(

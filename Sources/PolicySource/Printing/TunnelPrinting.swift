@@ -34,6 +34,17 @@ extension PolicyPrinter {
       if command.timeout != CommandProviderConfiguration(up: [], down: []).timeout { mapping.add("timeout", duration(command.timeout)) }
       return YAMLMapping([("command", .mapping(mapping))])
     case .installed(let provider): return YAMLMapping([("installed", .mapping(yaml(of: provider)))])
+    case .service(let provider): return YAMLMapping([(provider.key, .mapping(yaml(of: provider)))])
+    }
+  }
+
+  private static func yaml(of provider: ServiceProviderConfiguration) -> YAMLMapping {
+    switch provider.service {
+    case .unit(let name):
+      var mapping = YAMLMapping([("name", .text(name))])
+      mapping.add("interface", provider.interface.map { .text($0) })
+      return mapping
+    case .profile(let name): return YAMLMapping([("profile", .text(name))])
     }
   }
 

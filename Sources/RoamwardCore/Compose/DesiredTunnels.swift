@@ -162,6 +162,7 @@ extension TunnelPolicy {
     switch provider {
     case .wireGuard, .installed: TunnelSetup.linkName(forTunnel: name)
     case .command(let command): command.interface
+    case .service(let service): service.interface
     }
   }
 }

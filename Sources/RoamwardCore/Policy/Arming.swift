@@ -68,7 +68,7 @@ extension TunnelPolicy {
     case .wireGuard(let provider):
       return provider.configuration.routesFromAllowedIPs ? provider.configuration.peers.flatMap(\.allowedIPs).uniqued() : []
     case .installed(let provider): return provider.settings.included
-    case .command: return []
+    case .command, .service: return []
     }
   }
 
@@ -79,7 +79,7 @@ extension TunnelPolicy {
     case .wireGuard(let provider):
       return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
     case .installed(let provider): return provider.settings.dns ?? DNSPolicy()
-    case .command: return DNSPolicy()
+    case .command, .service: return DNSPolicy()
     }
   }
 

@@ -5,6 +5,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
   case wireGuard(WireGuardProviderConfiguration)
   case command(CommandProviderConfiguration)
   case installed(InstalledProviderConfiguration)
+  case service(ServiceProviderConfiguration)
 
   /// The key under `provider:`.
   package var name: String {
@@ -12,6 +13,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
     case .wireGuard: "wireguard"
     case .command: "command"
     case .installed: "installed"
+    case .service(let service): service.key
     }
   }
 
@@ -20,7 +22,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
     switch self {
     case .wireGuard(let provider): provider.configuration.addresses
     case .installed(let provider): provider.settings.addresses
-    case .command: nil
+    case .command, .service: nil
     }
   }
 
@@ -30,6 +32,8 @@ package enum ProviderConfiguration: Hashable, Sendable {
     case .wireGuard: false
     case .installed(let provider): provider.program.needs.isDisjoint(with: [.udp, .tcp])
     case .command: true
+    // Those are another service's.
+    case .service: false
     }
   }
 }

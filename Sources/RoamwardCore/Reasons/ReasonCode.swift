@@ -65,6 +65,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case engineFailed = "engine-failed"
   /// The tunnel's `up` or `status` has failed.
   case commandFailed = "command-failed"
+  /// The unit or the profile that is the tunnel did not start, or has ended by itself.
+  case serviceFailed = "service-failed"
   /// The tunnel's provider has failed, or its program does not start.
   case providerFailed = "provider-failed"
   /// The tunnel's provider needs a person, or another policy, before it can connect.

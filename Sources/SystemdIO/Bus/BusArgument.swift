@@ -5,6 +5,8 @@ internal import LinuxIO
 package enum BusArgument: Hashable, Sendable {
   /// `s`.
   case string(String)
+  /// `o`.
+  case path(String)
   /// `q`.
   case uint16(UInt16)
   /// `t`.
@@ -23,6 +25,7 @@ package enum BusArgument: Hashable, Sendable {
   package var signature: String {
     switch self {
     case .string: "s"
+    case .path: "o"
     case .uint16: "q"
     case .uint64: "t"
     case .int32: "i"
@@ -37,6 +40,7 @@ package enum BusArgument: Hashable, Sendable {
   func append(to message: OpaquePointer) -> Int32 {
     switch self {
     case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), text)
+    case .path(let text): return sd_bus_message_append_basic(message, Self.code("o"), text)
     case .uint16(var number): return sd_bus_message_append_basic(message, Self.code("q"), &number)
     case .uint64(var number): return sd_bus_message_append_basic(message, Self.code("t"), &number)
     case .int32(var number): return sd_bus_message_append_basic(message, Self.code("i"), &number)

@@ -1,5 +1,3 @@
-package import NetworkTypes
-
 /// The host of an http or https URL.
 package enum URLHost: Hashable, Sendable {
   case name(DomainName)

@@ -1,0 +1,89 @@
+internal import KernelModel
+internal import RoamwardCore
+
+/// Drives a tunnel that is a service of this machine. A start waits for the end of a stop.
+final class ServiceDriver: TunnelDriver {
+  private let service: ServiceProviderConfiguration
+  private let tunnel: String
+  private let platform: Platform
+  private let report: (TunnelMachine.Event) -> Void
+  private let changed: () -> Void
+  private var watch: Cancellation?
+  private var isRunning = false
+  /// Whether it was started and has not been stopped since.
+  private var isStopDue = false
+  private var isStopping = false
+  private var isStartDue = false
+  private var life = 0
+
+  init(_ service: ServiceProviderConfiguration, tunnel: String, platform: Platform, outlets: DriverOutlets) {
+    self.service = service
+    self.tunnel = tunnel
+    self.platform = platform
+    report = outlets.report
+    changed = outlets.changed
+  }
+
+  var engineName: String { service.key }
+
+  var isReleased: Bool { !isStopDue && !isStopping }
+
+  var isPolled: Bool { false }
+
+  func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
+
+  func prepare(on underlay: LinkFacts?) {
+    life += 1
+    if isStopping { isStartDue = true } else { start() }
+  }
+
+  private func start() {
+    let asked = life
+    isStopDue = true
+    platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
+    watch = platform.services.start(service) { [weak self] news in
+      guard let self, life == asked else { return }
+      take(news)
+    }
+  }
+
+  private func take(_ news: ServicePlatform.News) {
+    switch news {
+    case .running:
+      guard !isRunning else { return }
+      isRunning = true
+      report(.prepared)
+    case .ended(let reason):
+      isRunning = false
+      report(.failed(TunnelFailure(.serviceFailed, reason)))
+    }
+    changed()
+  }
+
+  func probePeer(on underlay: LinkFacts?) { if isRunning { report(.peerAnswered) } }
+
+  /// Its manager tells it.
+  func askAgain() {}
+
+  func isAnswered(by state: WireGuardState?) -> Bool { false }
+
+  func release() {
+    life += 1
+    (watch, isRunning, isStartDue) = (nil, false, false)
+    guard isStopDue, !isStopping else { return }
+    isStopping = true
+    platform.services.stop(service) { [weak self] _ in
+      guard let self else { return }
+      (isStopping, isStopDue) = (false, false)
+      platform.recoveryLog.forgetCommand(tunnel)
+      if isStartDue {
+        isStartDue = false
+        start()
+      }
+      changed()
+    }
+  }
+
+  /// The note stays, for the next start or for a clean-up.
+  func cutShort() { (isStopping, isStopDue, isStartDue) = (false, false, false) }
+}

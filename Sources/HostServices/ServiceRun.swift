@@ -1,0 +1,69 @@
+internal import NetworkTypes
+package import RoamwardCore
+package import SystemdIO
+
+/// A service that is a tunnel, as its manager tells of it by D-Bus. One connection to the bus for each; it ends with the value.
+package protocol ServiceRun: AnyObject {
+  /// Starts it, unless it runs, and tells its states from then on.
+  func start(_ news: @escaping (ServiceNews) -> Void)
+  /// Stops it, and calls back once, with the reason if it does not stop.
+  func stop(_ done: @escaping (String?) -> Void)
+}
+
+package enum ServiceNews: Hashable, Sendable {
+  case running
+  case ended(reason: String)
+}
+
+extension ServiceProviderConfiguration {
+  /// `busAddress`: as in the D-Bus specification; `nil`: the system's bus.
+  package func run(on loop: EventLoop, busAddress: String? = nil) -> any ServiceRun {
+    switch service {
+    case .unit(let name): UnitRun(name, on: loop, busAddress: busAddress)
+    case .profile(let name): ProfileRun(name, on: loop, busAddress: busAddress)
+    }
+  }
+}
+
+/// Calls to one service of the bus, whose errors end a run.
+final class ServiceCalls {
+  /// A manager is asked to begin something; the work itself is told by signals.
+  private static let patience = Duration.seconds(10)
+
+  let bus: SystemBus
+  private let service: String
+  /// What to do with an error that nothing expects.
+  var failed: (String) -> Void = { _ in }
+
+  init(_ service: String, on loop: EventLoop, busAddress: String?) {
+    self.service = service
+    bus = SystemBus(on: loop, address: busAddress)
+  }
+
+  func call(
+    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [],
+    orElse refused: ((BusError) -> Void)? = nil, then: @escaping ([BusValue]) -> Void
+  ) {
+    bus.call(service, path, "\(service)\(interface)", method, arguments, within: Self.patience) { [weak self] result in
+      switch result {
+      case .success(let values): then(values)
+      case .failure(let error):
+        if let refused { refused(error) } else { self?.failed(error.isAbsence ? "\(self?.service ?? "") does not run" : "\(error)") }
+      }
+    }
+  }
+
+  /// A property. Without the object, `nil`.
+  func get(_ path: String, _ interface: String, _ property: String, then: @escaping (BusValue?) -> Void) {
+    bus.call(
+      service, path, "org.freedesktop.DBus.Properties", "Get", [.string("\(service)\(interface)"), .string(property)],
+      within: Self.patience
+    ) { result in
+      if case .success(let values) = result { then(values.first) } else { then(nil) }
+    }
+  }
+
+  func match(_ path: String, _ interface: String, _ member: String, then: @escaping ([BusValue]) -> Void) {
+    bus.match("type='signal',sender='\(service)',path='\(path)',interface='\(interface)',member='\(member)'", then)
+  }
+}

@@ -1,0 +1,52 @@
+/// A tunnel that another service of this machine sets up by itself: the agent starts, watches and stops it (docs/decisions/0039).
+package struct ServiceProviderConfiguration: Hashable, Sendable {
+  package enum Service: Hashable, Sendable {
+    /// A unit of systemd, with its suffix.
+    case unit(String)
+    /// A profile of NetworkManager, by its name or its UUID.
+    case profile(String)
+
+    /// Its name for people.
+    package var name: String {
+      switch self {
+      case .unit(let name), .profile(let name): name
+      }
+    }
+  }
+
+  package var service: Service
+  /// The link that a unit makes, if routes and addresses are to be applied to it.
+  package var interface: String?
+
+  package init(_ service: Service, interface: String? = nil) {
+    self.service = service
+    self.interface = interface
+  }
+
+  /// The key under `provider:`.
+  package var key: String {
+    switch service {
+    case .unit: "unit"
+    case .profile: "networkmanager"
+    }
+  }
+
+  /// Stops the service without the agent that started it: what the next one runs, or a clean-up.
+  package var stopCommand: CommandProviderConfiguration {
+    let program: [String] =
+      switch service {
+      case .unit(let name): ["/usr/bin/systemctl", "--no-ask-password", "stop", name]
+      case .profile(let name): ["/usr/bin/nmcli", "connection", "down", name]
+      }
+    return CommandProviderConfiguration(up: ["/bin/true"], down: program)
+  }
+
+  /// What the service sets by itself, so that the policy cannot.
+  package var limitation: String {
+    switch service {
+    case .unit(let name) where interface == nil: "\(name) sets addresses, routes and name servers by itself; its packets have no mark"
+    case .unit(let name): "the packets of \(name) have no mark, so they are no part of a kill switch or a full tunnel"
+    case .profile(let name): "NetworkManager sets the addresses, routes and name servers of \(name) by itself"
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import AgentCore
+import ControlProtocol
+import NetworkTypes
+import RoamwardCore
+import SeededRandom
+import Simulation
+import TestKit
+import Testing
+
+@Suite("Tunnels that are services of the machine")
+struct ServiceTunnelTests {
+  private static let cafe = Sample.network(
+    Sample.wifi("Cafe", servers: ["198.51.100.53"], gateway: "198.51.100.1", address: "198.51.100.23/24"))
+  private static let home = Sample.network(Sample.wired())
+  static let services: [ServiceProviderConfiguration.Service] = [.unit("work.service"), .profile("Work")]
+
+  private func tunnel(_ service: ServiceProviderConfiguration.Service) -> TunnelPolicy {
+    let rules = [Sample.rule(.interface([.wifi]), .connect), Sample.rule(.always, .disconnect)]
+    return TunnelPolicy(
+      name: "work", provider: .service(ServiceProviderConfiguration(service)),
+      onDemand: OnDemand(rules: rules, timing: Timing(releaseDelay: .zero)), location: Sample.place())
+  }
+
+  @Test("rules start and stop it", arguments: services) func rules(service: ServiceProviderConfiguration.Service) {
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(service)])
+    life.start()
+    #expect(life.states == ["work connecting", "work connected"] && life.machine.programs.services.running == [service])
+    life.move(to: Self.home)
+    #expect(life.states.last == "work disconnected" && life.machine.programs.services.running == [])
+    #expect(life.machine.programs.services.orders == ["start \(service.name)", "stop \(service.name)"])
+    #expect(life.machine.disk.startedCommands.isEmpty)
+  }
+
+  @Test("one that does not start is told with its own reason, stopped, and tried again later") func fails() {
+    let service = Self.services[0]
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.programs.services.obstacles[service] = "work.service: it has failed (exit-code); `systemctl status work.service` shows why"
+    life.machine.policies = PolicySet(tunnels: [tunnel(service)])
+    life.start(for: .milliseconds(100))
+    #expect(life.status.tunnels.first?.failure == life.machine.programs.services.obstacles[service])
+    life.machine.run(for: .seconds(60))
+    let starts = life.machine.programs.services.orders.count { $0.hasPrefix("start") }
+    #expect((3...8).contains(starts))
+    life.machine.programs.services.obstacles = [:]
+    life.machine.run(for: .seconds(60))
+    #expect(life.states.last == "work connected")
+  }
+
+  @Test("one that ends by itself has failed, and is started again") func ends() {
+    let service = Self.services[1]
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(service)])
+    life.start()
+    life.machine.endService(service, reason: "Work: no answer in time")
+    life.machine.run(for: .milliseconds(100))
+    #expect(life.status.tunnels.first?.failure == "Work: no answer in time")
+    life.machine.run(for: .seconds(30))
+    #expect(life.states.last == "work connected" && life.machine.programs.services.running == [service])
+  }
+
+  @Test("an agent that was killed leaves a note, and the next one stops the service before anything else") func crash() {
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(Self.services[0])])
+    life.start()
+    #expect(life.machine.disk.startedCommands["work"]?.down == ["/usr/bin/systemctl", "--no-ask-password", "stop", "work.service"])
+    let next = Agent(platform: life.machine.platform, settle: .milliseconds(500))
+    next.start()
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.programs.runs == ["work down"])
+    #expect(next.status(at: 0, process: 2).tunnels.first?.state == "connected")
+  }
+
+  @Test("in random lives it runs while it is wanted, and at the end nothing is left", arguments: 1...20)
+  func lives(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(
+      tunnels: Self.services.enumerated().map { i, service in
+        var tunnel = tunnel(service)
+        tunnel.name = "work\(i)"
+        return tunnel
+      })
+    life.start()
+    var isAtCafe = true
+    for _ in 0..<40 {
+      switch random.next() % 5 {
+      case 0:
+        isAtCafe.toggle()
+        life.machine.network = isAtCafe ? Self.cafe : Self.home
+        life.agent.networkChanged()
+      case 1: life.machine.endService(random.pick(Self.services), reason: "it has ended")
+      case 2: life.machine.programs.services.obstacles = random.chance(0.5) ? [random.pick(Self.services): "no"] : [:]
+      default: life.machine.run(for: .milliseconds(Int64(random.next() % 20_000)))
+      }
+    }
+    life.machine.programs.services.obstacles = [:]
+    life.machine.run(for: .seconds(400))
+    #expect(life.machine.programs.services.running == (isAtCafe ? Set(Self.services) : []))
+    life.agent.stop {}
+    life.machine.run(for: .seconds(10))
+    #expect(life.machine.programs.services.running == [] && life.machine.disk.startedCommands.isEmpty)
+  }
+}
