@@ -184,11 +184,8 @@ import Testing
     let known = try importFile(
       Array(Samples.nmPlugin.utf8), file: "/etc/NetworkManager/system-connections/corp.nmconnection", options: ImportOptions())
     let tunnel = try known.tunnel()
-    guard case .command(let command) = tunnel.provider else {
-      Issue.record("no command")
-      return
-    }
-    #expect(tunnel.isEnabled && command.up.suffix(4) == ["connection", "up", "uuid", "00000000-0000-4000-8000-000000000004"])
+    #expect(tunnel.isEnabled)
+    #expect(tunnel.provider == .service(ServiceProviderConfiguration(.profile("00000000-0000-4000-8000-000000000004"))))
     #expect(
       !known.shownText.contains("not-a-real-secret")
         && known.files.allSatisfy { !String(decoding: $0.bytes, as: UTF8.self).contains("not-a-real") })

@@ -41,17 +41,17 @@ import Testing
   }
 
   @Test("a keyfile of a plug-in without uuid goes by its id, or by the file's name") func noUUID() throws {
-    func command(_ text: String) throws -> [String] {
+    func profile(_ text: String) throws -> String {
       let result = try importFile(
         Array(text.utf8), file: "/etc/NetworkManager/system-connections/My Office.nmconnection", options: ImportOptions())
-      guard case .command(let command) = try result.tunnel().provider else { return [] }
+      guard case .service(let service) = try result.tunnel().provider else { return "" }
       let isOn = try result.tunnel().isEnabled
       #expect(isOn && result.says(.warning, "there is no uuid"))
-      return command.up
+      return service.service.name
     }
     let withoutUUID = Samples.nmPlugin.split(separator: "uuid=00000000-0000-4000-8000-000000000004\n").joined()
-    #expect(try command(withoutUUID).suffix(4) == ["connection", "up", "id", "Corp"])
-    #expect(try command(withoutUUID.split(separator: "id=Corp\n").joined()).suffix(4) == ["connection", "up", "id", "My Office"])
+    #expect(try profile(withoutUUID) == "Corp")
+    #expect(try profile(withoutUUID.split(separator: "id=Corp\n").joined()) == "My Office")
     #expect(throws: ImportFailure.self) {
       try importFile(
         Array(withoutUUID.split(separator: "id=Corp\n").joined(separator: "uuid=x\n").utf8), file: "x.nmconnection",

@@ -47,28 +47,26 @@ private func readPlugin(
   _ keys: inout Keyfile, _ tunnel: inout ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) {
   let connection = try connectionName(&keys, tunnel, file: file, &report)
-  tunnel.provider = .command(
-    up: ["/usr/bin/nmcli", "--wait", "25", "connection", "up"] + connection, down: ["/usr/bin/nmcli", "connection", "down"] + connection,
-    status: [])
+  tunnel.provider = .profile(connection)
   if !["/etc", "/run", "/usr/lib"].contains(where: { file.hasPrefix("\($0)/NetworkManager/system-connections/") }) {
     tunnel.obstacles.append("NetworkManager has to know the connection first: put the file into /etc/NetworkManager/system-connections")
   }
-  report.note("NetworkManager goes on to build the tunnel; whether it still is up later is not asked")
+  report.note("NetworkManager goes on to build the tunnel, and sets its routes and name servers; the agent starts, watches and stops it")
   for entry in keys.entries where ["vpn", "vpn-secrets", "ipv4", "ipv6", "proxy"].contains(entry.group) {
     _ = keys.take(entry.group, entry.key)
     report.changed(entry.place, "stays in NetworkManager's own file")
   }
 }
 
-/// The connection's name for nmcli: its UUID or, if the keyfile has none, its id. The default id is the file's name.
+/// What the connection is called by: its UUID or, if the keyfile has none, its id. The default id is the file's name.
 private func connectionName(
   _ keys: inout Keyfile, _ tunnel: ImportedTunnel, file: String, _ report: inout ImportReport
-) throws(ImportFailure) -> [String] {
+) throws(ImportFailure) -> String {
   guard let uuid = keys.take("connection", "uuid") else {
     let id = tunnel.about ?? baseName(of: file)
     report.note(
       "there is no uuid: NetworkManager is asked for the connection by its id, which no other connection may have", weight: .warning)
-    return ["id", id]
+    return id
   }
   guard uuid.value.utf8.count == 36,
     uuid.value.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0 | 0x20) || $0 == UInt8(ascii: "-") })
@@ -77,7 +75,7 @@ private func connectionName(
       "`uuid` in [connection] is no UUID", help: "remove the line, and NetworkManager goes by the id; or correct it", line: uuid.line)
   }
   report.changed(uuid.place, "NetworkManager is asked for the connection by it")
-  return ["uuid", uuid.value]
+  return uuid.value
 }
 
 private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {

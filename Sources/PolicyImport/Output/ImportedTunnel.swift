@@ -29,6 +29,8 @@ struct ImportedTunnel {
     case command(up: [String], down: [String], status: [String], interface: String? = nil)
     /// The installed provider of OpenVPN, with the client's file.
     case openVPN(file: String, manifest: ProviderManifestFile)
+    /// A profile of NetworkManager, by its name or UUID.
+    case profile(String)
     /// No provider is available yet: the policy keeps the rules, disabled, and says which part is missing.
     case missing
 

@@ -34,6 +34,7 @@ extension ImportedTunnel {
       .installed(
         InstalledProviderConfiguration(
           program: ProviderProgram(name: "openvpn", path: "", user: ""), credentials: [ProviderCredential(name: "config", path: file)]))
+    case .profile(let name): .service(ServiceProviderConfiguration(.profile(name)))
     case .missing: .command(CommandProviderConfiguration(up: ["/bin/false"], down: ["/bin/true"]))
     }
   }
