@@ -169,6 +169,8 @@ let package = Package(
       "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
     .executableTarget(
       name: "roamward-openconnect", dependencies: ["OpenConnectProvider", "RoamwardProvider"], swiftSettings: strict + small),
+    rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+    .executableTarget(name: "roamward-nebula", dependencies: ["NebulaProvider", "RoamwardProvider"], swiftSettings: strict + small),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -324,6 +326,9 @@ let package = Package(
       uses: [
         "JSON", "NetworkTypes", "OpenVPNProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
+    tests(
+      "NebulaProviderTests",
+      uses: ["JSON", "NebulaProvider", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom"]),
     tests(
       "OpenConnectProviderTests",
       uses: [

@@ -14,8 +14,8 @@ package final class OpenVPNProcess: OpenVPNRunner {
   private let loop: DescriptorLoop?
   private var process: Int32 = 0
   private var listener: FileDescriptor?
-  /// Of the folder, while there is one.
-  private var lock: FileDescriptor?
+  /// Of the listener's socket, while openvpn has not connected.
+  private var folder: PrivateFolder?
   private var connection: FileDescriptor?
   private var exit: DescriptorLoop.Source?
   /// Of the listener, then of the connection.
@@ -40,11 +40,10 @@ package final class OpenVPNProcess: OpenVPNRunner {
     guard let loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
       return "openvpn is not installed: apt install openvpn"
     }
-    Self.removeLeftovers()
-    guard let (folder, held) = Self.makeFolder() else { return "make a folder in /tmp: \(SystemError.words(errno))" }
-    let path = "\(folder)/management"
-    lock = held
     do throws(SystemError) {
+      let folder = try PrivateFolder(Self.folders)
+      self.folder = folder
+      let path = "\(folder.path)/management"
       let listener = try FileDescriptor.listen(at: path, mode: 0o600)
       self.listener = listener
       var ends: [Int32] = [0, 0]
@@ -59,52 +58,22 @@ package final class OpenVPNProcess: OpenVPNRunner {
         descriptors: [.open(input), .open(said), .open(said)], company: .group, umask: 0o077
       ).start()
       hearing = try loop.whenReadable(saying.number) { [weak self] in self?.hear(saying) }
-      reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept(folder, path) }
+      reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept() }
       exit = try loop.onExit(of: process) { [weak self] code in
         // Its last words.
         self?.hear(saying)
-        self?.forget(folder, path)
+        self?.forget()
         ended(code)
       }
       try feed(Array((Self.settings(path, device) + configuration).utf8), into: output, on: loop)
       return nil
     } catch {
-      forget(folder, path)
+      forget()
       return "\(program): \(error)"
     }
   }
 
-  private static let folders = "/tmp/roamward-openvpn-"
-
-  /// Removes the folders of programs of this user that were killed: their locks are free.
-  private static func removeLeftovers() {
-    for name in Folder.names(in: "/tmp", withPrefix: "roamward-openvpn-") {
-      var status = stat()
-      guard lstat("/tmp/\(name)", &status) == 0, status.st_uid == geteuid(), let held = try? locked("/tmp/\(name)") else { continue }
-      unlink("/tmp/\(name)/management")
-      rmdir("/tmp/\(name)")
-      withExtendedLifetime(held) {}
-    }
-  }
-
-  /// A new folder, and its lock. Another program of this user may take one for a leftover before it is locked.
-  private static func makeFolder() -> (path: String, lock: FileDescriptor)? {
-    for _ in 0..<10 {
-      var template = Array("\(folders)XXXXXX".utf8CString)
-      guard mkdtemp(&template) != nil else { return nil }
-      let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-      if let held = try? locked(folder), access(folder, F_OK) == 0 { return (folder, held) }
-    }
-    return nil
-  }
-
-  private static func locked(_ folder: String) throws(SystemError) -> FileDescriptor {
-    let number = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard number >= 0 else { throw .last("open \(folder)") }
-    let file = FileDescriptor(owning: number)
-    guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .last("lock \(folder)") }
-    return file
-  }
+  private static let folders = "roamward-openvpn-"
 
   /// What comes before the client's file; options of the file that would change it are left out (`ClientFile`).
   private static func settings(_ path: String, _ device: String) -> String {
@@ -152,13 +121,10 @@ package final class OpenVPNProcess: OpenVPNRunner {
     }
   }
 
-  private func accept(_ folder: String, _ path: String) {
+  private func accept() {
     guard connection == nil, let accepted = try? listener?.accept() else { return }
     connection = accepted
-    listener = nil
-    unlink(path)
-    rmdir(folder)
-    lock = nil
+    (listener, folder) = (nil, nil)
     reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
     for command in commands { send(command) }
     commands = []
@@ -190,10 +156,8 @@ package final class OpenVPNProcess: OpenVPNRunner {
     if process > 0 { Glibc.kill(process, SIGKILL) }
   }
 
-  private func forget(_ folder: String, _ path: String) {
-    unlink(path)
-    rmdir(folder)
+  private func forget() {
     process = 0
-    (listener, lock, connection, feeding, hearing, reading, exit) = (nil, nil, nil, nil, nil, nil, nil)
+    (listener, folder, connection, feeding, hearing, reading, exit) = (nil, nil, nil, nil, nil, nil, nil)
   }
 }

@@ -42,6 +42,28 @@ import Testing
     #expect(life.status.tunnels.first?.state == "connected")
   }
 
+  @Test("a name that does not resolve on another network is looked up there again, a few times, and its new address is used")
+  func stale() throws {
+    let life = WatchedAgent(on: cafe)
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
+    life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))])
+    life.start()
+    func endpoint() -> Endpoint? { life.machine.state.observed.wireGuard["corp"]?.peers.first?.endpoint }
+    life.machine.dns.names = [:]
+    life.move(to: Sample.network(Sample.wired(servers: ["192.0.2.53"])))
+    #expect(life.status.tunnels.first?.state == "connected" && endpoint() == Sample.endpoint("203.0.113.9:51820"))
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.11")]]
+    life.machine.run(for: .seconds(4))
+    #expect(life.status.tunnels.first?.state == "connected" && endpoint() == Sample.endpoint("203.0.113.11:51820"))
+    // Without any answer it is asked eight times, and then no more on this network.
+    life.machine.dns.names = [:]
+    life.move(to: cafe)
+    let before = life.machine.dns.lookups.count
+    life.machine.run(for: .seconds(1200))
+    #expect(life.machine.dns.lookups.count - before == 8)
+    #expect(life.status.tunnels.first?.state == "connected" && life.states.suffix(2) == ["corp reasserting", "corp connected"])
+  }
+
   @Test("back on a network while the look-up on the other is under way: it is asked there at once, and that look-up is forgotten")
   func backBeforeTheLookUp() {
     let life = WatchedAgent(on: cafe)

@@ -50,7 +50,7 @@ struct TellingTests {
       tunnel_is corp connected
       go home
       tunnel_is corp disconnected
-      within 5 eval '[[ $(tail -n 1 walk.yaml) == *disconnect* ]]'
+      within 5 eval '[[ $(tail -n 3 walk.yaml) == *disconnect* ]]'
       $bin/roamward simulate walk.yaml --policies $policies >simulated 2>differences && say "the same"
       sed 's/"corp":"connect"/"corp":"ignore"/' walk.yaml >lie.yaml
       $bin/roamward simulate lie.yaml --policies $policies 2>refusal >/dev/null || say "status $?"

@@ -19,6 +19,8 @@ final class WireGuardDriver: TunnelDriver {
   private var serversDue: Moment?
   /// The name servers that the last look-up of an armed tunnel asked.
   private var askedServers: [IPAddress]?
+  /// Present while an endpoint has its last address because its name did not resolve on this network.
+  private var staleNames: StaleNames?
   /// Present while the peers of a connected tunnel are being verified.
   private var renewals: SessionRenewals?
   /// Whether peers are getting new sessions: until then a handshake is one of the last network.
@@ -137,7 +139,7 @@ final class WireGuardDriver: TunnelDriver {
   }
 
   private func begin(on underlay: LinkFacts?) {
-    serversDue = nil
+    (serversDue, staleNames) = (nil, nil)
     if underlay != preparedOn { choice.forgetSilence() }
     switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
@@ -161,7 +163,7 @@ final class WireGuardDriver: TunnelDriver {
     guard let underlay, underlay != preparedOn || isRenewing else { return }
     life += 1
     lookups = []
-    renewals = nil
+    (renewals, staleNames) = (nil, nil)
     choice.forgetSilence()
     isRenewing = true
     resolveEndpoints(on: underlay) { [weak self] peers in
@@ -213,6 +215,22 @@ final class WireGuardDriver: TunnelDriver {
 
   var nextQuestion: Moment? { serversDue }
 
+  var nextDeadline: Moment? { staleNames?.due }
+
+  /// Resolves names again that did not resolve when the tunnel came to this network: it may have come before the network was ready.
+  func advance() {
+    guard let due = staleNames?.due, due <= platform.clock.now() else { return }
+    staleNames?.due = nil
+    guard device != nil, !isRenewing, let preparedOn else { return }
+    lookups = []
+    resolveEndpoints(on: preparedOn, keepingLast: true) { [weak self] peers in
+      guard let self, let before = device?.peers, before != peers else { return }
+      device?.peers = peers
+      beginSessions()
+      changed()
+    }
+  }
+
   /// Repeats a lost handshake sooner than WireGuard does: on a network that loses packets, a verdict needs several of them.
   func askAgain() {
     guard let due = renewals?.due, due <= platform.clock.now(), !isRenewing else { return }
@@ -234,7 +252,7 @@ final class WireGuardDriver: TunnelDriver {
     renewals = nil
     isRenewing = false
     wantsNewSessions = false
-    serversDue = nil
+    (serversDue, staleNames) = (nil, nil)
     device = nil
   }
 
@@ -243,16 +261,22 @@ final class WireGuardDriver: TunnelDriver {
     let asked = life
     var peers = configuration.peers
     var open = peers.count { $0.endpoint?.address == nil && $0.endpoint != nil }
+    var areStale = false
     guard open > 0 else { return done(peers) }
     for i in peers.indices {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
       let lookup = platform.network.resolve(name, outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
         guard let self, life == asked else { return }
+        if case .failed = resolution { areStale = true }
         switch address(in: resolution, of: name, on: underlay) {
         case .found(let address):
           peers[i].endpoint = Endpoint(host: .address(address), port: endpoint.port)
           open -= 1
-          if open == 0 { done(peers) }
+          guard open == 0 else { return }
+          staleNames = areStale ? (staleNames ?? StaleNames()).next(at: platform.clock.now()) : nil
+          done(peers)
+          // Its timer is set by the next pass.
+          if staleNames != nil { changed() }
         case .missing where keepingLast: life += 1
         case .missing(let reason):
           life += 1
@@ -279,6 +303,20 @@ final class WireGuardDriver: TunnelDriver {
       return choice.last(of: name).map { .found($0) } ?? .missing(reason: "it has no address")
     case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(reason: reason)
     }
+  }
+}
+
+/// The times at which to resolve names again: after one second, two, four … a minute, eight times in all.
+private struct StaleNames {
+  /// `nil`: a look-up is under way, or there is none to come.
+  var due: Moment?
+  private var count = 0
+
+  func next(at now: Moment) -> StaleNames {
+    var next = self
+    next.due = count < 8 ? now + min(.seconds(1 << count), .seconds(60)) : nil
+    next.count += 1
+    return next
   }
 }
 

@@ -1,0 +1,190 @@
+internal import JSON
+internal import NetworkTypes
+package import ProviderProtocol
+package import RoamwardProvider
+
+/// nebula(1), as a provider sees it.
+package protocol NebulaRunner: AnyObject {
+  init(host: ProviderHost)
+  /// Prints certificates as JSON. Calls back later with the output, or with the reason why there is none.
+  func printCertificates(_ text: String, then: @escaping (Result<String, NebulaFailure>) -> Void)
+  /// Starts it with these files of configuration, by name. `said` and `ended` are called later; `ended` once, with its exit code.
+  /// Returns the reason why it cannot be started.
+  func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String?
+  /// It has read its files.
+  func forgetFiles()
+  func terminate()
+  func kill()
+}
+
+package struct NebulaFailure: Error, Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+}
+
+/// Nebula as a provider: nebula(1) on a device of the agent. It sets that device's address itself, and needs CAP_NET_ADMIN for it; routes
+/// and name servers are the agent's.
+package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
+  /// Without a handshake in this time there is no host to reach.
+  private static var lull: Duration { .seconds(2) }
+  private static var standardMTU: Int { 1300 }
+
+  private let host: ProviderHost
+  private let runner: Runner
+  private var certificate: NebulaCertificate?
+  private var settings: NebulaSettings?
+  private var config: [UInt8] = []
+  private var isProcessRunning = false
+  private var isLeaving = false
+  private var areSettingsApplied = false
+  private var isReady = false
+  private var wantsHost = false
+  private var isLullOver = false
+  /// Hosts of the overlay with a tunnel.
+  private var reached: Set<String> = []
+  private var lastWords = ""
+
+  package init(host: ProviderHost) {
+    self.host = host
+    runner = Runner(host: host)
+  }
+
+  // MARK: The agent
+
+  package func start(_ request: StartRequest) {
+    (isLeaving, areSettingsApplied, isReady, wantsHost, isLullOver, reached, lastWords) = (false, false, false, false, false, [], "")
+    guard let config = host.credential("config") else {
+      return fail("no-config", "the credential `config` is missing: name the configuration file, such as `config: nebula.yml`", .person)
+    }
+    self.config = config
+    var settings = NebulaSettings(device: "", mtu: request.options["mtu"]?.integer.flatMap { Int(exactly: $0) } ?? Self.standardMTU)
+    for route in request.options["routes"]?.array ?? [] {
+      guard let prefix = route["to"]?.string.flatMap({ IPPrefix($0) }), let via = route["via"]?.string.flatMap({ IPAddress($0) }) else {
+        continue
+      }
+      settings.routes.append(.init(prefix, by: via))
+    }
+    for key in ["ca", "cert", "key"] {
+      settings.credentials[key] = Word(key).flatMap { host.credential($0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+    let blocks = NebulaCertificate.blocks(in: (settings.credentials["cert"] ?? "") + "\n" + String(decoding: config, as: UTF8.self))
+    guard !blocks.isEmpty else {
+      return fail(
+        "no-certificate",
+        "its configuration has no certificate in it, and files that it names are not read; name them: `credentials: { ca: …, cert: …, key: … }`",
+        .person)
+    }
+    runner.printCertificates(blocks) { [weak self] result in self?.take(result, settings) }
+  }
+
+  private func take(_ printed: Result<String, NebulaFailure>, _ settings: NebulaSettings) {
+    switch printed {
+    case .failure(let failure): return fail("nebula-missing", failure.text, .person)
+    case .success(let text): certificate = NebulaCertificate(printed: text)
+    }
+    guard certificate != nil else { return fail("invalid-certificate", "nebula-cert cannot read the host's certificate", .person) }
+    host.openDevice { [weak self] result in
+      switch result {
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
+      case .success(let flow):
+        // A device takes one program at a time: nebula attaches to it by its name.
+        (flow as? any ClosableFlow)?.close()
+        var settings = settings
+        settings.device = flow.interface
+        self?.startProcess(settings)
+      }
+    }
+  }
+
+  private func startProcess(_ settings: NebulaSettings) {
+    self.settings = settings
+    let files = ["1-user.yml": config, "2-roamward.yml": Array(settings.text.utf8)]
+    let failure = runner.start(files, said: { [weak self] in self?.take($0) }) { [weak self] code in self?.ended(code) }
+    if let failure { return fail("nebula-missing", failure, .person) }
+    isProcessRunning = true
+  }
+
+  package func stop(_ reason: StopReason) {
+    isLeaving = true
+    guard isProcessRunning else { return host.stopped() }
+    runner.terminate()
+    host.after(.seconds(5)) { [weak self] in self?.runner.kill() }
+  }
+
+  package func receive(_ message: MessageContent, reply: @escaping (MessageReply) -> Void) {
+    guard case .typed("status", _) = message else {
+      return reply(.failure(Refusal(code: "unknown-type", text: "this provider knows `status`")))
+    }
+    let hosts = reached.sorted().prefix(1000).map { JSON.string($0) }
+    let name = certificate.map { JSON.string($0.name) } ?? .null
+    let expires = certificate.map { JSON.string($0.notAfter) } ?? .null
+    reply(.success(.typed("status", ["connected": .bool(isReady), "name": name, "certificate-expires": expires, "hosts": .array(hosts)])))
+  }
+
+  private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
+    runner.kill()
+    host.fail(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help))
+  }
+
+  // MARK: What nebula says
+
+  private func take(_ line: NebulaLine) {
+    switch line {
+    case .active:
+      runner.forgetFiles()
+      apply()
+      host.after(Self.lull) { [weak self] in
+        self?.isLullOver = true
+        self?.judge()
+      }
+    case .wanting: wantsHost = true
+    case .reached(let name):
+      if reached.count < 100_000 { reached.insert(name) }
+      judge()
+    case .lost(let name):
+      reached.remove(name)
+      judge()
+    case .other(let words, let isLoud):
+      if isLoud { lastWords = words }
+      host.log(isLoud ? .warning : .debug, "nebula", words)
+    }
+  }
+
+  private func apply() {
+    guard let certificate, let settings else { return }
+    var wanted = TunnelSettings(addresses: certificate.addresses)
+    wanted.mtu = settings.mtu
+    wanted.includedRoutes = (certificate.addresses.map(\.onLinkPrefix) + settings.routes.map(\.prefix)).uniqued()
+    host.apply(wanted) { [weak self] result in
+      switch result {
+      case .success(let refused):
+        for setting in refused { self?.host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
+        self?.areSettingsApplied = true
+        self?.judge()
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
+      }
+    }
+  }
+
+  /// Whether packets go anywhere: a host is reached, or there is none that it wants to reach.
+  private func judge() {
+    guard areSettingsApplied else { return }
+    let carries = !reached.isEmpty || isLullOver && !wantsHost
+    if carries, !isReady {
+      isReady = true
+      host.ready()
+    } else if !carries, isReady {
+      isReady = false
+      host.reasserting("no-host", "no host of the overlay answers")
+    }
+  }
+
+  private func ended(_ code: Int32) {
+    isProcessRunning = false
+    if isLeaving { return host.stopped() }
+    let words = lastWords.isEmpty ? "with status \(code)" : "(\(lastWords))"
+    // 1: what it was given is wrong. All else is a crash, or somebody's signal.
+    fail("nebula-ended", "nebula ended \(words); see its log", code == 1 && !isReady ? .person : .time)
+  }
+}

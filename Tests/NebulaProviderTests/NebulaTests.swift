@@ -1,0 +1,138 @@
+import JSON
+import NebulaProvider
+import NetworkTypes
+import ProviderProtocol
+import RoamwardProvider
+import RoamwardProviderTesting
+import SeededRandom
+import Testing
+
+/// nebula(1) in memory: a test speaks for it.
+final class FakeNebula: NebulaRunner {
+  nonisolated(unsafe) static weak var last: FakeNebula?
+  nonisolated(unsafe) static var printed: Result<String, NebulaFailure> = .success("")
+  private(set) var asked: [String] = []
+  private(set) var files: [String: String] = [:]
+  private(set) var done: [String] = []
+  private var said: (NebulaLine) -> Void = { _ in }
+  private var ended: (Int32) -> Void = { _ in }
+
+  init(host: ProviderHost) { Self.last = self }
+
+  func printCertificates(_ text: String, then: @escaping (Result<String, NebulaFailure>) -> Void) {
+    asked.append(text)
+    then(Self.printed)
+  }
+
+  func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String? {
+    self.files = files.mapValues { String(decoding: $0, as: UTF8.self) }
+    (self.said, self.ended) = (said, ended)
+    return nil
+  }
+
+  func forgetFiles() { done.append("forget") }
+  func terminate() { done.append("terminate") }
+  func kill() {}
+
+  func say(_ lines: String...) { for line in lines { said(NebulaLine(line[...])) } }
+  func end(_ code: Int32) { ended(code) }
+}
+
+private let active = #"{"build":"1.6.1","interface":"test","level":"info","msg":"Nebula interface is active","network":"10.96.0.2/24"}"#
+private let sent = #"{"level":"info","msg":"Handshake message sent","vpnIp":"10.96.0.1"}"#
+private let received = #"{"level":"info","msg":"Handshake message received","vpnIp":"10.96.0.1"}"#
+private let dead = #"{"level":"info","msg":"Tunnel status","tunnelCheck":{"method":"active","state":"dead"},"vpnIp":"10.96.0.1"}"#
+private let pem = "-----BEGIN NEBULA CERTIFICATE-----\nCk==\n-----END NEBULA CERTIFICATE-----\n"
+private let printed = """
+  {"details":{"ips":[],"isCa":true,"name":"ca"}}
+  {"details":{"ips":["10.96.0.2/24"],"isCa":false,"name":"laptop","notAfter":"2027-01-01T00:00:00Z"}}
+  """
+
+/// The provider's conversation with nebula, in memory; `serialized`, because a double is found by its type.
+@Suite(.serialized) struct NebulaTests {
+  typealias Host = MemoryHost<Nebula<FakeNebula>>
+
+  private func start(
+    _ options: JSON = [:], _ credentials: [Word: [UInt8]] = ["config": Array("pki:\n  cert: |\n    \(pem)".utf8)]
+  ) throws -> (Host, FakeNebula) {
+    FakeNebula.printed = .success(printed)
+    let host = Host(Nebula<FakeNebula>.self)
+    host.start(options, credentials: credentials)
+    return (host, try #require(FakeNebula.last))
+  }
+
+  @Test("it is ready with a host that answers, reasserts when none does, and ends as asked") func life() throws {
+    let (host, nebula) = try start(["mtu": 1280, "routes": [["to": "10.20.0.0/16", "via": "10.96.0.9"]]])
+    #expect(
+      nebula.files["2-roamward.yml"]?.contains("  mtu: 1280\n  disabled: \"no\"\n  unsafe_routes:\n    - route: 10.20.0.0/16\n") == true)
+    nebula.say(active, sent)
+    host.advance(by: .seconds(3))
+    #expect(host.state == .starting && nebula.done == ["forget"])
+    #expect(host.settings?.addresses.map(\.description) == ["10.96.0.2/24"] && host.settings?.mtu == 1280)
+    #expect(host.settings?.includedRoutes.map(\.description) == ["10.96.0.0/24", "10.20.0.0/16"])
+    nebula.say(received)
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    nebula.say(dead)
+    host.advance(by: .zero)
+    #expect(host.state == .reasserting)
+    nebula.say(received)
+    host.advance(by: .zero)
+    #expect(host.state == .connected)
+    host.stop(.person)
+    #expect(nebula.done == ["forget", "terminate"])
+    nebula.end(0)
+    host.advance(by: .zero)
+    #expect(host.ends == [.stopped(inTime: true)] && host.violations.isEmpty)
+  }
+
+  @Test("without a host that it wants to reach it is ready by itself") func alone() throws {
+    let (host, nebula) = try start()
+    nebula.say(active)
+    host.advance(by: .seconds(1))
+    #expect(host.state == .starting)
+    host.advance(by: .seconds(2))
+    #expect(host.state == .connected)
+  }
+
+  @Test("credentials override the file's, and the host's certificate is found in them") func credentials() throws {
+    let (_, nebula) = try start(
+      [:],
+      ["config": Array("lighthouse: {}\n".utf8), "cert": Array(pem.utf8), "ca": Array("CA 1\nCA 2\n".utf8), "key": Array("KEY".utf8)])
+    #expect(nebula.asked == [pem])
+    let text = nebula.files["2-roamward.yml"] ?? ""
+    #expect(text.contains("pki:\n  ca: |\n    CA 1\n    CA 2\n  cert: |\n    -----BEGIN NEBULA") && text.contains("  key: |\n    KEY\n"))
+  }
+
+  @Test(
+    "failures say who can help",
+    arguments: [
+      (1, #"{"level":"error","msg":"Failed to start","error":"nebula certificate for this host is expired"}"#, TunnelFailure.Help.person),
+      (2, "panic: runtime error", .time),
+    ])
+  func failures(code: Int32, line: String, help: TunnelFailure.Help) throws {
+    let (host, nebula) = try start()
+    nebula.say(line)
+    nebula.end(code)
+    host.advance(by: .zero)
+    guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
+    #expect(failure.help == help && failure.text.contains(help == .person ? "expired" : "panic"))
+  }
+
+  @Test("a configuration that only names files is told with the cure") func files() throws {
+    let (host, _) = try start([:], ["config": Array("pki:\n  cert: /etc/nebula/host.crt\n".utf8)])
+    guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
+    #expect(failure.code == "no-certificate" && failure.text.contains("`credentials: { ca: …, cert: …, key: … }`"))
+  }
+
+  @Test("whatever it prints is read") func total() {
+    var random = SplitMix64(seed: 96)
+    let pieces = ["{", "}", "\"msg\":", "\"Tunnel status\"", "\"vpnIp\"", ":", ",", "[", "]", "1", "\u{0}", "ü", "null", "\"ips\":[\"x\"]"]
+    for _ in 0..<50_000 {
+      let text = (0..<Int(random.next() % 12)).map { _ in random.pick(pieces) }.joined()
+      _ = NebulaLine(text[...])
+      _ = NebulaCertificate(printed: text)
+      _ = NebulaCertificate.blocks(in: text)
+    }
+  }
+}
