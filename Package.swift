@@ -214,7 +214,7 @@ let package = Package(
       "HostProbes",
       uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"],
       optimized: small),
-    rim("HostServices", uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: small),
+    rim("HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: small),
     rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: small),
     rim(
       "TunnelProviders",

@@ -16,11 +16,12 @@ package enum ServiceNews: Hashable, Sendable {
 }
 
 extension ServiceProviderConfiguration {
-  /// `busAddress`: as in the D-Bus specification; `nil`: the system's bus.
-  package func run(on loop: EventLoop, busAddress: String? = nil) -> any ServiceRun {
+  /// `busAddress`: as in the D-Bus specification; `nil`: the system's bus. `tailscale`: the socket of tailscaled; `nil`: the usual one.
+  package func run(on loop: EventLoop, busAddress: String? = nil, tailscale: String? = nil) -> any ServiceRun {
     switch service {
     case .unit(let name): UnitRun(name, on: loop, busAddress: busAddress)
     case .profile(let name): ProfileRun(name, on: loop, busAddress: busAddress)
+    case .tailscale(let exitNode): TailscaleRun(exitNode, on: loop, path: tailscale ?? TailscaleRun.socket)
     }
   }
 }

@@ -8,6 +8,8 @@ package protocol NebulaRunner: AnyObject {
   init(host: ProviderHost)
   /// Prints certificates as JSON. Calls back later with the output, or with the reason why there is none.
   func printCertificates(_ text: String, then: @escaping (Result<String, NebulaFailure>) -> Void)
+  /// Tests whether these authorities, in PEM, vouch for a certificate now. Calls back later with the reason why not, or `nil`.
+  func verify(_ certificate: String, by authorities: String, then: @escaping (NebulaFailure?) -> Void)
   /// Starts it with these files of configuration, by name. `said` and `ended` are called later; `ended` once, with its exit code.
   /// Returns the reason why it cannot be started.
   func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String?
@@ -28,6 +30,8 @@ package struct NebulaFailure: Error, Hashable, Sendable {
 package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
   /// Without a handshake in this time there is no host to reach.
   private static var lull: Duration { .seconds(2) }
+  /// The time in which some host has to answer.
+  private static var patience: Duration { .seconds(30) }
   private static var standardMTU: Int { 1300 }
 
   private let host: ProviderHost
@@ -68,22 +72,31 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     for key in ["ca", "cert", "key"] {
       settings.credentials[key] = Word(key).flatMap { host.credential($0) }.map { String(decoding: $0, as: UTF8.self) }
     }
-    let blocks = NebulaCertificate.blocks(in: (settings.credentials["cert"] ?? "") + "\n" + String(decoding: config, as: UTF8.self))
+    let texts = [settings.credentials["cert"], settings.credentials["ca"], String(decoding: config, as: UTF8.self)].compactMap { $0 }
+    let blocks = NebulaCertificate.blocks(in: texts.joined(separator: "\n"))
     guard !blocks.isEmpty else {
       return fail(
         "no-certificate",
         "its configuration has no certificate in it, and files that it names are not read; name them: `credentials: { ca: …, cert: …, key: … }`",
         .person)
     }
-    runner.printCertificates(blocks) { [weak self] result in self?.take(result, settings) }
+    runner.printCertificates(blocks.joined()) { [weak self] result in self?.take(result, of: blocks, settings) }
   }
 
-  private func take(_ printed: Result<String, NebulaFailure>, _ settings: NebulaSettings) {
+  private func take(_ printed: Result<String, NebulaFailure>, of blocks: [String], _ settings: NebulaSettings) {
     switch printed {
     case .failure(let failure): return fail("nebula-missing", failure.text, .person)
-    case .success(let text): certificate = NebulaCertificate(printed: text)
+    case .success(let text): certificate = NebulaCertificate(printed: text, of: blocks)
     }
-    guard certificate != nil else { return fail("invalid-certificate", "nebula-cert cannot read the host's certificate", .person) }
+    guard let certificate else { return fail("invalid-certificate", "nebula-cert cannot read the host's certificate", .person) }
+    // Nebula itself would start, and no host would answer.
+    if certificate.authorities.isEmpty { return openDevice(settings) }
+    runner.verify(certificate.text, by: certificate.authorities) { [weak self] failure in
+      if let failure { self?.fail("invalid-certificate", failure.text, .person) } else { self?.openDevice(settings) }
+    }
+  }
+
+  private func openDevice(_ settings: NebulaSettings) {
     host.openDevice { [weak self] result in
       switch result {
       case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
@@ -137,6 +150,10 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
       host.after(Self.lull) { [weak self] in
         self?.isLullOver = true
         self?.judge()
+      }
+      host.after(Self.patience) { [weak self] in
+        guard let self, !isReady else { return }
+        fail("no-host", "no host of the overlay has answered within \(Self.patience)", .time)
       }
     case .wanting: wantsHost = true
     case .reached(let name):

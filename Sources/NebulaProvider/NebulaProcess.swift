@@ -37,6 +37,22 @@ package final class NebulaProcess: NebulaRunner {
     }
   }
 
+  package func verify(_ certificate: String, by authorities: String, then: @escaping (NebulaFailure?) -> Void) {
+    var output: [UInt8] = []
+    do throws(SystemError) {
+      let folder = try PrivateFolder(Self.folders, ["host": Array(certificate.utf8), "authorities": Array(authorities.utf8)])
+      try run("nebula-cert", ["verify", "-ca", "\(folder.path)/authorities", "-crt", "\(folder.path)/host"]) {
+        output += $0
+      } ended: { code in
+        withExtendedLifetime(folder) {}
+        let words = String(decoding: output.prefix(300), as: UTF8.self).split(separator: "\n").first ?? "status \(code)"
+        then(code == 0 ? nil : NebulaFailure("its certificate is not valid: \(words)"))
+      }
+    } catch {
+      then(NebulaFailure(Self.words(error)))
+    }
+  }
+
   package func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String? {
     self.said = said
     unread = []

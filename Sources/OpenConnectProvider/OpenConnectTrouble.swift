@@ -29,6 +29,9 @@ package struct OpenConnectTrouble: Hashable, Sendable {
       self.init("session-ended", "the server has ended the session", .time, isCookie: true)
     } else if has("Login failed") || has("authentication failed") || has("Authentication failed") {
       self.init("auth-failed", "the server refused the user name or the password; correct it, then `roamward up`", .person)
+    } else if has("CSD hostscan") || has("Host Checker") || has("HIP report") {
+      self.init(
+        "hostscan-refused", "the server wants a program of its own to run on this machine, which this provider does not do", .person)
     } else if has("No SSO handler") || has("Failed to launch browser") {
       self.init("sso-unsupported", "the server wants a sign-in in a browser, which this provider cannot show", .person)
     } else if has("Failed to connect to") || has("getaddrinfo failed") || has("Failed to open HTTPS connection") || has("TLS connection") {

@@ -12,7 +12,9 @@ struct ServiceTunnelTests {
   private static let cafe = Sample.network(
     Sample.wifi("Cafe", servers: ["198.51.100.53"], gateway: "198.51.100.1", address: "198.51.100.23/24"))
   private static let home = Sample.network(Sample.wired())
-  static let services: [ServiceProviderConfiguration.Service] = [.unit("work.service"), .profile("Work")]
+  static let services: [ServiceProviderConfiguration.Service] = [
+    .unit("work.service"), .profile("Work"), .tailscale(exitNode: nil),
+  ]
 
   private func tunnel(_ service: ServiceProviderConfiguration.Service) -> TunnelPolicy {
     let rules = [Sample.rule(.interface([.wifi]), .connect), Sample.rule(.always, .disconnect)]

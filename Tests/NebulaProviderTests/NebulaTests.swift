@@ -11,7 +11,9 @@ import Testing
 final class FakeNebula: NebulaRunner {
   nonisolated(unsafe) static weak var last: FakeNebula?
   nonisolated(unsafe) static var printed: Result<String, NebulaFailure> = .success("")
+  nonisolated(unsafe) static var invalid: NebulaFailure?
   private(set) var asked: [String] = []
+  private(set) var verified: [String] = []
   private(set) var files: [String: String] = [:]
   private(set) var done: [String] = []
   private var said: (NebulaLine) -> Void = { _ in }
@@ -22,6 +24,11 @@ final class FakeNebula: NebulaRunner {
   func printCertificates(_ text: String, then: @escaping (Result<String, NebulaFailure>) -> Void) {
     asked.append(text)
     then(Self.printed)
+  }
+
+  func verify(_ certificate: String, by authorities: String, then: @escaping (NebulaFailure?) -> Void) {
+    verified.append("\(certificate)by \(authorities)")
+    then(Self.invalid)
   }
 
   func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String? {
@@ -43,10 +50,8 @@ private let sent = #"{"level":"info","msg":"Handshake message sent","vpnIp":"10.
 private let received = #"{"level":"info","msg":"Handshake message received","vpnIp":"10.96.0.1"}"#
 private let dead = #"{"level":"info","msg":"Tunnel status","tunnelCheck":{"method":"active","state":"dead"},"vpnIp":"10.96.0.1"}"#
 private let pem = "-----BEGIN NEBULA CERTIFICATE-----\nCk==\n-----END NEBULA CERTIFICATE-----\n"
-private let printed = """
-  {"details":{"ips":[],"isCa":true,"name":"ca"}}
-  {"details":{"ips":["10.96.0.2/24"],"isCa":false,"name":"laptop","notAfter":"2027-01-01T00:00:00Z"}}
-  """
+private let host = #"{"details":{"ips":["10.96.0.2/24"],"isCa":false,"name":"laptop","notAfter":"2027-01-01T00:00:00Z"}}"#
+private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
 
 /// The provider's conversation with nebula, in memory; `serialized`, because a double is found by its type.
 @Suite(.serialized) struct NebulaTests {
@@ -55,7 +60,7 @@ private let printed = """
   private func start(
     _ options: JSON = [:], _ credentials: [Word: [UInt8]] = ["config": Array("pki:\n  cert: |\n    \(pem)".utf8)]
   ) throws -> (Host, FakeNebula) {
-    FakeNebula.printed = .success(printed)
+    FakeNebula.printed = .success("\(host)\n\(authority)\n")
     let host = Host(Nebula<FakeNebula>.self)
     host.start(options, credentials: credentials)
     return (host, try #require(FakeNebula.last))
@@ -98,10 +103,10 @@ private let printed = """
   @Test("credentials override the file's, and the host's certificate is found in them") func credentials() throws {
     let (_, nebula) = try start(
       [:],
-      ["config": Array("lighthouse: {}\n".utf8), "cert": Array(pem.utf8), "ca": Array("CA 1\nCA 2\n".utf8), "key": Array("KEY".utf8)])
-    #expect(nebula.asked == [pem])
+      ["config": Array("lighthouse: {}\n".utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+    #expect(nebula.asked == [pem + pem] && nebula.verified == ["\(pem)by \(pem)"])
     let text = nebula.files["2-roamward.yml"] ?? ""
-    #expect(text.contains("pki:\n  ca: |\n    CA 1\n    CA 2\n  cert: |\n    -----BEGIN NEBULA") && text.contains("  key: |\n    KEY\n"))
+    #expect(text.contains("pki:\n  ca: |\n    -----BEGIN NEBULA") && text.contains("\n  key: |\n    KEY\n"))
   }
 
   @Test(
@@ -119,6 +124,22 @@ private let printed = """
     #expect(failure.help == help && failure.text.contains(help == .person ? "expired" : "panic"))
   }
 
+  @Test("a certificate that the authorities do not vouch for needs a person, and nebula is not started") func invalid() throws {
+    FakeNebula.invalid = NebulaFailure("its certificate is not valid: could not find ca for the certificate")
+    defer { FakeNebula.invalid = nil }
+    let (host, nebula) = try start([:], ["config": [], "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+    guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
+    #expect(failure.code == "invalid-certificate" && failure.help == .person && nebula.files.isEmpty)
+  }
+
+  @Test("where no host answers in time it has failed, which time may mend") func silence() throws {
+    let (host, nebula) = try start()
+    nebula.say(active, sent)
+    host.advance(by: .seconds(31))
+    guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
+    #expect(failure.code == "no-host" && failure.help == .time)
+  }
+
   @Test("a configuration that only names files is told with the cure") func files() throws {
     let (host, _) = try start([:], ["config": Array("pki:\n  cert: /etc/nebula/host.crt\n".utf8)])
     guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
@@ -131,7 +152,7 @@ private let printed = """
     for _ in 0..<50_000 {
       let text = (0..<Int(random.next() % 12)).map { _ in random.pick(pieces) }.joined()
       _ = NebulaLine(text[...])
-      _ = NebulaCertificate(printed: text)
+      _ = NebulaCertificate(printed: text, of: [text])
       _ = NebulaCertificate.blocks(in: text)
     }
   }

@@ -46,6 +46,11 @@ import Testing
     ])
   func prompts(text: String, expected: SignInPrompt) { #expect(SignInPrompt(text) == expected) }
 
+  @Test("a server that wants its own program to run here is refused, with words for a person") func hostscan() {
+    let trouble = OpenConnectTrouble("Error: Server asked us to run CSD hostscan.")
+    #expect(trouble?.code == "hostscan-refused" && trouble?.help == .person && OpenConnectTrouble("Connected as 10.0.0.1") == nil)
+  }
+
   @Test("whatever a server makes them say is read within bounds") func total() {
     var random = SplitMix64(seed: 9)
     let names = [

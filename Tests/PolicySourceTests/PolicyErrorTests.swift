@@ -114,6 +114,14 @@ private let cases: [(policy: String, said: String)] =
       "NetworkManager alone decides how the packets of its profiles leave"
     ),
     (
+      "version: 1\ntunnels: { t: { provider: { tailscale: {} }, @kill-switch: always } }",
+      "tailscaled has marks and routes of its own, so `kill-switch` would block them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { tailscale: { exit-node: @home } } } }",
+      "expected an IP address such as 192.0.2.1 or 2001:db8::1, found \"home\""
+    ),
+    (
       "version: 1\ntunnels: { t: { provider: { command: { up: a, down: b, interface: @a/b } } } }",
       "expected a link name of 1 to 15 characters, such as tun0, found \"a/b\""
     ),

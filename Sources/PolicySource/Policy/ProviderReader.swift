@@ -10,8 +10,9 @@ struct ProviderDraft {
   var installed: Node.Entry?
   var unit: Node.Entry?
   var profile: Node.Entry?
+  var tailscale: Node.Entry?
 
-  var entries: [Node.Entry] { [wireGuard, command, installed, unit, profile].compactMap(\.self) }
+  var entries: [Node.Entry] { [wireGuard, command, installed, unit, profile, tailscale].compactMap(\.self) }
 }
 
 let providerKeys = Mapping(
@@ -40,6 +41,10 @@ let providerKeys = Mapping(
       "networkmanager", expects: "a mapping", schema: profileKeys.schema, "A VPN or WireGuard profile of NetworkManager.",
       example: "{ profile: Work }"
     ) { entry, draft, _ in draft.profile = entry },
+    Key("tailscale", expects: "a mapping", schema: tailscaleKeys.schema, "Tailscale, which sets itself up.", example: "{}") {
+      entry, draft, _ in
+      draft.tailscale = entry
+    },
   ])
 
 extension ValueReader where Value == ProviderConfiguration {
@@ -50,13 +55,13 @@ extension ValueReader where Value == ProviderConfiguration {
     let named = draft.entries
     guard let entry = named.first else {
       reading.error(
-        "the provider is missing", help: "add one of `wireguard`, `command`, `installed`, `unit` and `networkmanager`",
+        "the provider is missing", help: "add one of `wireguard`, `command`, `installed`, `unit`, `networkmanager` and `tailscale`",
         at: node.location)
       return nil
     }
     if named.count > 1 {
       reading.error(
-        "a tunnel has exactly one provider, but there are \(["two", "three", "four", "five"][min(named.count - 2, 3)])",
+        "a tunnel has exactly one provider, but there are \(["two", "three", "four", "five", "six"][min(named.count - 2, 4)])",
         help: "keep one of them",
         at: named[1].keyLocation)
       return nil
@@ -64,8 +69,9 @@ extension ValueReader where Value == ProviderConfiguration {
     if draft.wireGuard != nil { return readWireGuard(entry.value, &reading).map { .wireGuard($0) } }
     if draft.command != nil { return readCommand(entry.value, &reading).map { .command($0) } }
     if draft.installed != nil { return readInstalled(entry.value, &reading).map { .installed($0) } }
-    let service = draft.unit != nil ? readUnit(entry.value, &reading) : readProfile(entry.value, &reading)
-    return service.map { .service($0) }
+    if draft.unit != nil { return readUnit(entry.value, &reading).map { .service($0) } }
+    if draft.profile != nil { return readProfile(entry.value, &reading).map { .service($0) } }
+    return readTailscale(entry.value, &reading).map { .service($0) }
   }
 }
 

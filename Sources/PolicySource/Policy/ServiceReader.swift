@@ -28,6 +28,23 @@ let profileKeys = Mapping(
     Key(required: "profile", .line, "The profile, by its name or UUID (`nmcli connection`).", example: "Work") { $0.profile = $1 }
   ])
 
+/// The partly read keys of `tailscale`.
+struct TailscaleDraft {
+  var exitNode: IPAddress?
+}
+
+let tailscaleKeys = Mapping(
+  subject: "the `tailscale` provider", draft: TailscaleDraft(),
+  keys: [
+    Key("exit-node", .address, "The exit node while the tunnel is up; absent: it stays as it is.", example: "100.64.0.9") {
+      $0.exitNode = $1
+    }
+  ])
+
+func readTailscale(_ node: Node, _ reading: inout Reading) -> ServiceProviderConfiguration? {
+  tailscaleKeys.read(node, &reading).map { ServiceProviderConfiguration(.tailscale(exitNode: $0.exitNode)) }
+}
+
 func readUnit(_ node: Node, _ reading: inout Reading) -> ServiceProviderConfiguration? {
   guard let draft = unitKeys.read(node, &reading), let name = draft.name else { return nil }
   return ServiceProviderConfiguration(.unit(name), interface: draft.interface)
@@ -62,31 +79,31 @@ func judgeService(_ service: ServiceProviderConfiguration, of entry: Node.Entry,
     guard case .mapping(let entries) = entry.value.content, let found = entries.first(where: { $0.key == key }) else { return }
     reading.error(message, help: help, at: found.keyLocation)
   }
-  let isGuarding = draft.guarding != nil
   switch service.service {
   case .profile(let name):
-    let cure = "set it in the profile: `nmcli connection modify \(name)`"
-    for key in ["routes", "dns", "mtu", "overhead"] {
-      refuse(key, "NetworkManager sets this of its profiles, so `\(key)` cannot be acted on", help: cure)
-    }
-    if isGuarding {
-      for key in ["kill-switch", "include-all-networks"] {
-        refuse(
-          key, "the packets of NetworkManager's VPN programs cannot be told from others, so `\(key)` would block them too",
-          help: "use the tunnel's own provider: `wireguard`, or `installed`")
-      }
-    }
+    refuseSettings("NetworkManager sets this of its profiles", help: "set it in the profile: `nmcli connection modify \(name)`")
+    refuseGuards(
+      "the packets of NetworkManager's VPN programs cannot be told from others",
+      help: "use the tunnel's own provider: `wireguard`, or `installed`")
     refuse("through", "NetworkManager alone decides how the packets of its profiles leave", help: "use the tunnel's own provider")
+  case .tailscale:
+    refuseSettings("tailscaled sets this by itself", help: "set it in the tailnet, or by `tailscale set`")
+    refuseGuards("tailscaled has marks and routes of its own", help: "use an exit node, which takes everything")
+    refuse("through", "tailscaled alone decides how its packets leave", help: "remove it")
   case .unit(let name):
     let cure = "start the program itself, by `command`, or by `roamward guard`"
-    if isGuarding {
-      for key in ["kill-switch", "include-all-networks"] {
-        refuse(key, "the packets of \(name) have no mark, so `\(key)` would block them too", help: cure)
-      }
-    }
+    refuseGuards("the packets of \(name) have no mark", help: cure)
     if draft.routes?.isEnforced == true || draft.routes?.include.contains(where: { $0.length == 0 }) == true {
       refuse("routes", "the packets of \(name) have no mark, so a tunnel for everything would take them too", help: cure)
     }
     refuse("through", "systemd alone decides where the processes of \(name) run", help: cure)
+  }
+
+  func refuseSettings(_ reason: String, help: String) {
+    for key in ["routes", "dns", "mtu", "overhead"] { refuse(key, "\(reason), so `\(key)` cannot be acted on", help: help) }
+  }
+  func refuseGuards(_ reason: String, help: String) {
+    guard draft.guarding != nil else { return }
+    for key in ["kill-switch", "include-all-networks"] { refuse(key, "\(reason), so `\(key)` would block them too", help: help) }
   }
 }

@@ -45,6 +45,10 @@ extension PolicyPrinter {
       mapping.add("interface", provider.interface.map { .text($0) })
       return mapping
     case .profile(let name): return YAMLMapping([("profile", .text(name))])
+    case .tailscale(let exitNode):
+      var mapping = YAMLMapping()
+      mapping.add("exit-node", exitNode.map { .text($0.description) })
+      return mapping
     }
   }
 

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// A tunnel that another service of this machine sets up by itself: the agent starts, watches and stops it (docs/decisions/0039).
 package struct ServiceProviderConfiguration: Hashable, Sendable {
   package enum Service: Hashable, Sendable {
@@ -5,11 +7,14 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     case unit(String)
     /// A profile of NetworkManager, by its name or its UUID.
     case profile(String)
+    /// Tailscale, with this exit node; `nil`: the node stays as it is.
+    case tailscale(exitNode: IPAddress?)
 
     /// Its name for people.
     package var name: String {
       switch self {
       case .unit(let name), .profile(let name): name
+      case .tailscale: "tailscale"
       }
     }
   }
@@ -28,6 +33,7 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     switch service {
     case .unit: "unit"
     case .profile: "networkmanager"
+    case .tailscale: "tailscale"
     }
   }
 
@@ -37,6 +43,7 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
       switch service {
       case .unit(let name): ["/usr/bin/systemctl", "--no-ask-password", "stop", name]
       case .profile(let name): ["/usr/bin/nmcli", "connection", "down", name]
+      case .tailscale: ["/usr/bin/tailscale", "down"]
       }
     return CommandProviderConfiguration(up: ["/bin/true"], down: program)
   }
@@ -47,6 +54,7 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     case .unit(let name) where interface == nil: "\(name) sets addresses, routes and name servers by itself; its packets have no mark"
     case .unit(let name): "the packets of \(name) have no mark, so they are no part of a kill switch or a full tunnel"
     case .profile(let name): "NetworkManager sets the addresses, routes and name servers of \(name) by itself"
+    case .tailscale: "tailscaled sets its addresses, routes, marks and name servers by itself"
     }
   }
 }
