@@ -132,7 +132,7 @@ let package = Package(
     rim("KeyMemory", uses: ["CSodium"]),
 
     // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
-    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
+    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: small),
 
     // Ring 1: what decides, as functions on values.
     pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
@@ -161,7 +161,7 @@ let package = Package(
     // memory for their tests, examples.
     provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe, optimized: small),
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
-    provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
+    provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"], optimized: small),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
     .executableTarget(name: "roamward-openvpn", dependencies: ["OpenVPNProvider", "RoamwardProvider"], swiftSettings: strict + small),
@@ -203,7 +203,7 @@ let package = Package(
     rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"], optimized: small),
     rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
     rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
-    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"], optimized: small),
     rim(
       "HostDNS",
       uses: [
@@ -265,7 +265,7 @@ let package = Package(
     // What reads the answers of strangers: the only program that links libcurl and c-ares.
     rim(
       "ProbeWorker",
-      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
+      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"], optimized: small),
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.

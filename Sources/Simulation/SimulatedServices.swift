@@ -5,6 +5,8 @@ package import RoamwardCore
 package struct SimulatedServices {
   /// The reasons why services do not start.
   package var obstacles: [ServiceProviderConfiguration.Service: String] = [:]
+  /// The reasons why services do not stop.
+  package var clinging: [ServiceProviderConfiguration.Service: String] = [:]
   /// The services that run.
   package internal(set) var running: Set<ServiceProviderConfiguration.Service> = []
   /// What was asked for: `start work.service`.
@@ -37,6 +39,7 @@ extension SimulatedMachine {
         guard let self else { return }
         programs.services.orders.append("stop \(service.service.name)")
         soon(life) { [unowned self] in
+          if let reason = programs.services.clinging[service.service] { return done(PlatformError(reason)) }
           programs.services.running.remove(service.service)
           done(nil)
         }

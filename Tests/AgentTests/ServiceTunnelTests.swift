@@ -73,6 +73,17 @@ struct ServiceTunnelTests {
     #expect(next.status(at: 0, process: 2).tunnels.first?.state == "connected")
   }
 
+  @Test("one that does not stop is told, and the note of it stays for a clean-up") func clings() {
+    let service = Self.services[0]
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(service)])
+    life.machine.programs.services.clinging[service] = "the job to stop it: timeout"
+    life.start()
+    life.move(to: Self.home)
+    #expect(life.states.last == "work disconnected" && life.machine.disk.startedCommands["work"] != nil)
+    #expect(life.events.contains { "\($0)".contains("work.service is not stopped: the job to stop it: timeout") })
+  }
+
   @Test("in random lives it runs while it is wanted, and at the end nothing is left", arguments: 1...20)
   func lives(seed: UInt64) {
     var random = SplitMix64(seed: seed)

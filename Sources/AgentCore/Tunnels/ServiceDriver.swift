@@ -8,6 +8,7 @@ final class ServiceDriver: TunnelDriver {
   private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
+  private let publish: (ProviderNews) -> Void
   private var watch: Cancellation?
   private var isRunning = false
   /// Whether it was started and has not been stopped since.
@@ -22,6 +23,7 @@ final class ServiceDriver: TunnelDriver {
     self.platform = platform
     report = outlets.report
     changed = outlets.changed
+    publish = outlets.publish
   }
 
   var engineName: String { service.key }
@@ -72,10 +74,15 @@ final class ServiceDriver: TunnelDriver {
     (watch, isRunning, isStartDue) = (nil, false, false)
     guard isStopDue, !isStopping else { return }
     isStopping = true
-    platform.services.stop(service) { [weak self] _ in
+    platform.services.stop(service) { [weak self] error in
       guard let self else { return }
       (isStopping, isStopDue) = (false, false)
-      platform.recoveryLog.forgetCommand(tunnel)
+      if let error {
+        // The note stays: a clean-up tries again.
+        publish(.log(level: "warning", origin: service.key, text: "\(service.service.name) is not stopped: \(error)"))
+      } else {
+        platform.recoveryLog.forgetCommand(tunnel)
+      }
       if isStartDue {
         isStartDue = false
         start()
