@@ -132,7 +132,7 @@ let package = Package(
     rim("KeyMemory", uses: ["CSodium"]),
 
     // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
-    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: small),
+    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
 
     // Ring 1: what decides, as functions on values.
     pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
