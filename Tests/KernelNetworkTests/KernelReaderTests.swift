@@ -43,6 +43,7 @@ struct KernelReaderTests {
         ip link add lan0 type veth peer name far0
         ip link set lan0 addrgenmode none; ip link set far0 addrgenmode none
         ip link set lan0 up; ip link set far0 up
+        until ip link show lan0 | grep -q 'state UP'; do sleep 0.01; done
         ip address add 192.0.2.5/24 dev lan0
         ip route add default via 192.0.2.1 dev lan0
         ip -6 route add 2001:db8:1::/64 dev lan0
@@ -54,7 +55,9 @@ struct KernelReaderTests {
       let changes = [
         "ip -6 address add fe80::77/64 dev lan0 nodad", "ip -6 route add fe80:1::/64 dev lan0", "ip -6 route delete 2001:db8:1::/64",
         "ip -6 route delete 2001:db8:2::/64; ip -6 route add 2001:db8:3::/64 dev lan0",
-        "ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0", "ip link set lan0 mtu 1400", "ip link set far0 down",
+        "ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0", "ip link set lan0 mtu 1400",
+        // The kernel looks after the carrier later, and the operational state with it.
+        "ip link set far0 down; until ip link show lan0 | grep -q 'state LOWERLAYERDOWN'; do sleep 0.01; done",
         "ip link add br0 type bridge", "ip link delete lan0",
       ]
       for change in changes {
