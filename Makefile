@@ -40,7 +40,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
-virtual = vm-managers vm-unit vm-resolvers vm-wifi vm-boot
+virtual = vm-resolvers vm-managers vm-unit vm-wifi vm-boot
 
 .PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick clean $(virtual)
 

@@ -98,6 +98,9 @@ package struct SimulatedState {
   /// Takes a link down, as another program would.
   package mutating func takeDown(_ link: String) { change(link) { $0.flags = 0 } }
 
+  /// Ends the engine of a link, which stays for now.
+  package mutating func endEngine(of link: String) { observed.wireGuard[link] = nil }
+
   private mutating func change(_ name: String, _ body: (inout Link) -> Void) {
     if let i = observed.kernel.links.firstIndex(where: { $0.name == name }) { body(&observed.kernel.links[i]) }
   }

@@ -99,6 +99,31 @@ import Testing
     #expect(run.machine.state.observed.comparable == run.expected())
   }
 
+  @Test("an engine that ends between the look and the step is the loss of the link, also if the link goes later", arguments: [0, 1])
+  func endedEngine(looksOfLink: Int) throws {
+    let run = DayOutRun(DayOut.all[1])
+    run.machine.network = DayOut.cafe
+    run.life.start()
+    run.machine.peersAnswer = false
+    run.machine.state.endEngine(of: "corp")
+    var failed = 0
+    run.machine.failingSteps = { step in
+      guard case .configureWireGuard = step, failed <= looksOfLink else { return nil }
+      if failed == looksOfLink { run.machine.state.apply([.deleteLink("corp", .userspace)]) }
+      failed += 1
+      return "no engine runs for corp"
+    }
+    run.life.agent.networkChanged()
+    run.machine.run(for: .milliseconds(600))
+    #expect(failed == looksOfLink + 1)
+    #expect(try run.life.tunnel().state == "reasserting")
+    #expect(try run.life.tunnel().failure?.contains("link is gone") == true)
+    run.machine.peersAnswer = true
+    run.machine.run(for: .seconds(1))
+    #expect(try run.life.tunnel().state == "connected")
+    #expect(run.machine.state.observed.comparable == run.expected())
+  }
+
   @Test("a backend that dies is seen, made anew at once, and with patience when it dies again") func backend() throws {
     let run = DayOutRun(DayOut.all[1])
     run.machine.network = DayOut.cafe

@@ -27,9 +27,15 @@ extension Event.Kind {
 }
 
 extension Step {
-  /// Whether a route could not be added because its link went down meanwhile.
+  /// Whether the step failed because its link went away or down meanwhile, or because the link's engine has ended. An engine's link goes a
+  /// moment after the engine's socket.
   func lostItsLink(between before: ObservedState, _ after: ObservedState) -> Bool {
-    guard case .addRoute(let route) = self, let link = route.link else { return false }
-    return before.kernel.link(named: link)?.isUp == true && after.kernel.link(named: link)?.isUp == false
+    guard let name = traits.device, let had = before.kernel.link(named: name) else { return false }
+    guard let link = after.kernel.link(named: name), link.device == had.device else { return true }
+    return switch self {
+    case .addRoute: had.isUp && !link.isUp
+    case .configureWireGuard: after.wireGuard[name] == nil
+    default: false
+    }
   }
 }

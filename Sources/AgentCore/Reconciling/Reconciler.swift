@@ -201,7 +201,7 @@ final class Reconciler {
     defer {
       if state.tunnels.isBehind || state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() }
     }
-    var (hasFailed, hasLookedAgain) = (false, false)
+    var (hasFailed, repeats) = (false, 0)
     // The tunnels as a verification of the last observation has left them.
     var verified: [TunnelMachine]?
     for _ in 0..<8 {
@@ -213,9 +213,9 @@ final class Reconciler {
       let failures = carryOut(work.steps)
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
       if !work.steps.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.steps.isEmpty) }
-      // If another program took the link down after the observation, the plan is repeated once; this is no failure.
-      if !hasLookedAgain, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
-        hasLookedAgain = true
+      // If the link went down or away after the observation, the plan is made again, twice at most; this is no failure.
+      if repeats < 2, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
+        repeats += 1
         continue
       }
       let isSettled = verify(failures)
