@@ -19,12 +19,15 @@ struct InnerTunnelScenes {
       start_agent
       inner_works() { busybox ping -c 1 -W 1 10.88.0.1 >/dev/null; }
       say "$(field corp state) $(field lab state)"
-      roamward up lab --wait 20 >/dev/null
+      # It outlasts every network, and the agent.
+      roamward up lab --until resume --wait 20 >/dev/null
       inner_works && say "$(way_to 10.88.0.1), $(inner_packets) outside"
       roamward status | grep -E '^ *(through|because):' | sed 's/  *(.*//; s/^ *//'
       "$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" >diff.out && say "no drift" || cat diff.out
-      for place in mobile home cafe; do
-        go $place
+      network_link_is() { [[ $(roamward status --json | jq -r .primary.link) == "$1" ]]; }
+      for place in mobile:wwan0 home:eth0 cafe:wlan0; do
+        go ${place%:*}
+        within 5 network_link_is ${place#*:}
         within 20 inner_works
       done
       say "roamed: $(inner_packets)"
