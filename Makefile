@@ -42,7 +42,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-resolvers vm-managers vm-unit vm-wifi vm-boot
 
-.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick clean $(virtual)
+.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,7 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm --package
 	swift build --build-tests
 	scripts/test
+	scripts/site .build/debug .build/site
 	$(MAKE) --no-print-directory packages-quick
 	Tests/Packages/run
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
@@ -156,6 +157,9 @@ tarball: build ## the same files for other distributions, in .build/packages
 
 rpm: build ## RPM packages, in .build/packages
 	scripts/package rpm
+
+docs: build ## the documentation as HTML, in .build/site; checks every link
+	scripts/site .build/release .build/site
 
 clean: ## remove what was built
 	rm -rf .build .build-asan .build-tsan .build-coverage Benchmarks/results
