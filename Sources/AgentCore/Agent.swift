@@ -41,8 +41,10 @@ package final class Agent {
   /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
   package func start() {
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
-    // Leftover state is removed first: a handshake of the killed agent would prove nothing.
-    reconciler.reconverge {
+    let left = platform.recoveryLog.takeHandOver()
+    reconciler.change { $0.leftTunnels = left.tunnels.isEmpty ? nil : left }
+    // Leftover state is removed first: a handshake of the killed agent would prove nothing. What the last agent has handed over stays.
+    reconciler.reconverge(within: { !left.includes($0) }) {
       reconciler.observe()
       reconciler.change { $0.killSwitch.begin(after: $0.seen.state?.firewall) }
     }
@@ -57,16 +59,21 @@ package final class Agent {
   /// Removes leftover state of an earlier agent, except what its kill switch blocks. Starts nothing.
   package func cleanUp(then done: @escaping () -> Void) {
     resumeGuards()
+    _ = platform.recoveryLog.takeHandOver()
     reconciler.change { $0.stop.isCleaningUp = true }
     endLeftoverCommands { [weak self] in self?.stop(then: done) }
   }
 
   /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: leaves in place what kill switches block now,
-  /// for the next agent.
-  package func stop(keepingBlock: Bool = false, then done: @escaping () -> Void) {
+  /// for the next agent; `handingOver`: also the WireGuard tunnels that are up, which it takes over as they are.
+  package func stop(keepingBlock: Bool = false, handingOver: Bool = false, then done: @escaping () -> Void) {
     let now = now
+    let tunnels = handingOver ? state.tunnels.ordered.compactMap { tunnel in tunnel.handOver.map { (tunnel.policy.name, $0) } } : []
+    let handOver = HandOver(tunnels: Dictionary(tunnels) { first, _ in first })
+    if !handOver.tunnels.isEmpty { platform.recoveryLog.noteHandOver(handOver) }
     reconciler.change {
       $0.killSwitch.machine.isHandedOver = keepingBlock
+      $0.stop.handOver = handOver
       $0.stop.begin(at: now, then: done)
     }
     if !keepingBlock { endGuards() }
@@ -324,5 +331,18 @@ package final class Agent {
       announcer.warn(Remark(.stopTimeout, of: tunnel.policy.name, "its programs did not end within \(time) of the stop; they are killed"))
       tunnel.cutShort()
     }
+  }
+}
+
+extension HandOver {
+  /// Whether the step changes a tunnel that was handed over, or the firewall or name servers, which may be those of one.
+  fileprivate func includes(_ step: Step) -> Bool {
+    guard !tunnels.isEmpty else { return false }
+    switch step {
+    case .replaceFirewall, .removeFirewall, .setNameCapture, .removeNameCapture: return true
+    default: break
+    }
+    return step.isOfResolver
+      || tunnels.contains { step.concerns(link: TunnelSetup.linkName(forTunnel: $0.key), table: Ownership.tables.lowerBound + $0.value.slot) }
   }
 }

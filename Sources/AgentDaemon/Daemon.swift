@@ -114,8 +114,12 @@ package final class Daemon {
     return code
   }
 
-  /// Removes leftover state of a killed agent, and returns.
-  package func cleanUp() throws(PlatformError) -> Int32 {
+  /// Removes leftover state of a killed agent, and returns. `unlessHandedOver`: does nothing if an agent has left tunnels for the next one.
+  package func cleanUp(unlessHandedOver: Bool = false) throws(PlatformError) -> Int32 {
+    if unlessHandedOver, !state.handedOver.isEmpty {
+      logger.notice("tunnels stay up for the next agent", metadata: ["tunnels": "\(state.handedOver.joined(separator: ", "))"])
+      return 0
+    }
     recover()
     agent.announcer.publish = { [weak self] in self?.logger.log($0) }
     agent.cleanUp { [loop] in loop.stop() }
@@ -262,13 +266,13 @@ package final class Daemon {
     }
     isTerminating = true
     ServiceManager.stopping()
-    // A restart, and so an upgrade, keeps the kill switch; a stop, a shutdown and a manual signal remove it.
+    // A restart, and so an upgrade, keeps the kill switch and WireGuard tunnels; a stop, a shutdown and a manual signal remove them.
     let job = UnitJob(on: loop)
     unitJob = job
     job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: Self.jobLimit) { [weak self] answer in
       guard let self else { return }
       log(answer)
-      agent.stop(keepingBlock: answer.keepsBlock) { [weak self, loop] in
+      agent.stop(keepingBlock: answer.keepsBlock, handingOver: answer.isRestart) { [weak self, loop] in
         // No turn follows that would tell it.
         if let self, statusTurn?.isEnabled == true { ServiceManager.status(summary) }
         loop.stop()

@@ -21,10 +21,13 @@ package final class UnitJob {
     /// systemd did not answer in time.
     case unanswered
 
+    /// Whether a new agent certainly follows this one.
+    package var isRestart: Bool { if case .job(let type) = self { type == "restart" || type == "try-restart" } else { false } }
+
     /// Whether what the kill switch blocks stays blocked: a new agent follows this one. A kill switch does not open in doubt.
     package var keepsBlock: Bool {
       switch self {
-      case .job(let type): type == "restart" || type == "try-restart"
+      case .job: isRestart
       case .none: false
       case .unanswered: true
       }

@@ -227,7 +227,13 @@ package final class SimulatedMachine {
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = nil } },
       overrides: { [unowned self] in disk.overrides },
       saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { disk.overrides = overrides } },
-      troubles: { [] })
+      troubles: { [] },
+      takeHandOver: { [unowned self] in
+        pass("forget the hand-over", by: life) {
+          defer { disk.handOver = HandOver() }
+          return disk.handOver
+        } ?? HandOver()
+      }, noteHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } })
   }
 
   private func trials(of life: SimulatedLife) -> PolicyTrials {

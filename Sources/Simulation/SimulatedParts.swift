@@ -75,6 +75,7 @@ package struct SimulatedDisk {
   package var unfinishedLinks = Set<String>()
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var overrides: [String: ManualOverride] = [:]
+  package var handOver = HandOver()
   package var trial: PolicyTrial?
   package var isTrialKept = false
 }

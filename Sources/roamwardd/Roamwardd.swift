@@ -33,6 +33,7 @@ enum Roamwardd {
 
   private static func check(_ options: Options) throws(Options.Mistake) {
     func refuse(_ text: String) -> Options.Mistake { Options.Mistake(description: text) }
+    if options.unlessHandedOver, !options.cleanup || options.dryRun { throw refuse("--unless-handed-over needs --cleanup alone") }
     if options.dryRun, !options.cleanup { throw refuse("--dry-run needs --cleanup; `roamward plan` shows the agent's steps") }
     if duration(options.settle) == nil { throw refuse("--settle takes a duration such as 500ms or 2s") }
     if let url = options.connectivityCheck, URLParts(url).map(\.isSecure) ?? true {
@@ -78,7 +79,7 @@ enum Roamwardd {
         return writesAll() ? 0 : 1
       }
       let daemon = try Daemon(settings, logger: logger)
-      return options.cleanup ? try daemon.cleanUp() : try daemon.run()
+      return options.cleanup ? try daemon.cleanUp(unlessHandedOver: options.unlessHandedOver) : try daemon.run()
     } catch {
       logger.critical("roamwardd cannot run", metadata: ["reason": "\(error)"])
       return 1

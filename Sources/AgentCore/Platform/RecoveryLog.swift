@@ -19,6 +19,9 @@ package struct RecoveryLog {
   /// Manual overrides, which outlive the agent and the boot.
   package var overrides: () -> [String: ManualOverride]
   package var saveOverrides: ([String: ManualOverride]) -> Void
+  /// The tunnels that the last agent has left for this one; forgets them.
+  package var takeHandOver: () -> HandOver
+  package var noteHandOver: (HandOver) -> Void
   /// The present problems with the notes, as messages.
   package var troubles: () -> [String]
 
@@ -28,8 +31,11 @@ package struct RecoveryLog {
     noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
     overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
     troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
-    noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in }
+    noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
+    takeHandOver: @escaping () -> HandOver = { HandOver() }, noteHandOver: @escaping (HandOver) -> Void = { _ in }
   ) {
+    self.takeHandOver = takeHandOver
+    self.noteHandOver = noteHandOver
     self.guards = guards
     self.noteGuard = noteGuard
     self.forgetGuard = forgetGuard

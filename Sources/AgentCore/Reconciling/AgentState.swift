@@ -16,6 +16,10 @@ struct AgentState {
   var inProgress = StepsInProgress()
   var stop = StopSequence()
   var agenda = Agenda()
+  /// The tunnels that the last agent has left, until the policies are read.
+  var leftTunnels: HandOver?
+  /// Whether the next observation includes our objects in tables of no tunnel.
+  var looksEverywhere = false
   /// Whether a request needs the network's name servers now.
   var awaitsNameServers = false
   let tunnels: TunnelSet
@@ -109,7 +113,7 @@ extension AgentState {
     let all = tunnels.ordered
     return ObservationRequest(
       facts: neededFacts.union(extra), tables: tables(of: all),
-      everywhere: seen.observation == nil, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
+      everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
       foreignLinks: (all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName) + killSwitch.machine.programs.compactMap(\.link))
         .sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)

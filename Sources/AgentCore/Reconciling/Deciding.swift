@@ -33,7 +33,8 @@ extension AgentState {
     }
     return verdicts.map { verdict in
       let outcome = verdict.decision.outcome
-      let intent = stop.isStopping ? .down : verdict.intent
+      let isHandedOver = stop.handOver.tunnels[verdict.policy.name] != nil
+      let intent = isHandedOver ? .unchanged : stop.isStopping ? .down : verdict.intent
       let isActedOn = [.connect, .disconnect].contains(outcome) || outcome == .evaluateConnection && verdict.decision.inert == nil
       let isSettling = intent == .unchanged && isActedOn
       // A watched tunnel is wanted as long as a look-up, or what came before, keeps it up.

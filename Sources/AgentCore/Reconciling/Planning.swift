@@ -101,7 +101,8 @@ extension AgentState {
     guard let observed = seen.state else { return false }
     let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }
     return isEmpty && (killSwitch.machine.programs.isEmpty || killSwitch.machine.isHandedOver)
-      && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected } && inProgress.links.isEmpty
+      && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected || stop.handOver.tunnels[$0.policy.name] != nil }
+      && inProgress.links.isEmpty
   }
 }
 

@@ -127,6 +127,7 @@ final class Reconciler {
       return announcer.warn(Remark(.trouble, "the machine cannot be observed: \(error); it is tried again every second"))
     }
     state.schedule.succeeded()
+    state.looksEverywhere = false
     prober.attach(to: new.snapshot)
     let (machine, probes, links) = (prober.machine, state.set.probes, state.tunnels.linkNames)
     let news = state.seen.take(new, ownLinks: links, at: now) { machine.complete($0, probes: probes) }
@@ -157,6 +158,7 @@ final class Reconciler {
     for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.override(tunnel: tunnel, nil, isSaid: false)) }
     if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     state.tunnels.follow(state.set)
+    takeOver()
     for order in state.decide(at: now, wallClock: wallClock) {
       if order.isNews { announcer.publish(.decision(order)) }
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
@@ -177,6 +179,18 @@ final class Reconciler {
       if let event = tunnel.takeOuterNews() { drive(tunnel) { $0.handle(event, on: $1) } }
     }
     for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
+  }
+
+  /// Takes over the tunnels that the last agent has left. All others of them are leftover state, which the next observation finds.
+  private func takeOver() {
+    guard let left = state.leftTunnels, state.policies.generation > 0 else { return }
+    state.leftTunnels = nil
+    for (name, one) in left.tunnels.sorted(by: { $0.key < $1.key }) {
+      guard let tunnel = state.tunnels[name], let link = tunnel.linkName, let device = platform.machine.readDevice(link) else { continue }
+      drive(tunnel) { $0.takeOver(one, device, on: $1) }
+    }
+    state.looksEverywhere = true
+    state.schedule.isStale = true
   }
 
   /// Adds the results of probes to the facts of the host's own sources.

@@ -9,6 +9,8 @@ struct StopSequence {
   private static let patienceAtCleanUp = Duration.seconds(15)
 
   private(set) var isStopping = false
+  /// The tunnels that stay for the next agent.
+  var handOver = HandOver()
   /// Whether commands of an earlier agent are being ended. Until then no policy is in force.
   var isRecovering = false
   var isCleaningUp = false

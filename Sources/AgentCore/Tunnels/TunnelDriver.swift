@@ -20,6 +20,8 @@ protocol TunnelDriver: AnyObject {
   func rearm(on underlay: LinkFacts?)
   /// Handles packets that an armed tunnel could not send: its endpoint may have no address yet.
   func packetsCame(on underlay: LinkFacts?)
+  /// Takes over the device that another agent has left. Returns false if this driver would have made another one.
+  func takeOver(_ device: WireGuardState, on underlay: LinkFacts?) -> Bool
   /// Verifies the peer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?)
   /// The same for a connected tunnel on a new or returned network: earlier answers do not count.
@@ -70,6 +72,7 @@ extension TunnelDriver {
   func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
   func rearm(on underlay: LinkFacts?) {}
   func packetsCame(on underlay: LinkFacts?) {}
+  func takeOver(_ device: WireGuardState, on underlay: LinkFacts?) -> Bool { false }
   func reassert(on underlay: LinkFacts?) { probePeer(on: underlay) }
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
   var wantsNewSessions: Bool { false }

@@ -187,6 +187,10 @@ final class TunnelSupervisor {
     if machine.state != before { liveness = nil }
     if !endsWhenIdle { (idle, linkIdle) = (nil, nil) }
     if machine.state != .armed { packets = PacketWatch() }
+    carryOut(effects, on: underlay)
+  }
+
+  private func carryOut(_ effects: [TunnelMachine.Effect], on underlay: LinkFacts?) {
     for effect in effects {
       switch effect {
       case .prepare: driver?.prepare(on: underlay)
@@ -198,6 +202,26 @@ final class TunnelSupervisor {
       case .release: driver?.release()
       }
     }
+  }
+
+  /// What the next agent needs to take the tunnel over; `nil`: it has to be taken down before this agent ends.
+  var handOver: HandOver.Tunnel? {
+    guard policy.provider.isWireGuard, policy.through == nil, successor == nil, machine.isWanted, machine.state.isUp else { return nil }
+    return HandOver.Tunnel(slot: slot, connectedSince: connectedSince)
+  }
+
+  /// Takes over the tunnel that another agent has left, with this device. Otherwise it is leftover state.
+  func takeOver(_ left: HandOver.Tunnel, _ device: WireGuardState, on underlay: LinkFacts?) {
+    guard machine.state == .disconnected, policy.isEnabled, policy.through == nil,
+      TunnelSetup.slots(for: policy.precedence).contains(left.slot), driver?.takeOver(device, on: underlay) == true
+    else { return }
+    self.underlay = underlay
+    slot = left.slot
+    let before = machine.state
+    let effects = machine.takeOver(hasNetwork: underlay != nil, at: platform.clock.now())
+    noteTime(before)
+    connectedSince = left.connectedSince
+    carryOut(effects, on: underlay)
   }
 
   /// A program has looked up one of its names: it comes up, until it is idle. Returns whether that starts it.

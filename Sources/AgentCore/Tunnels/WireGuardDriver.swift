@@ -109,6 +109,22 @@ final class WireGuardDriver: TunnelDriver {
       peers: peers)
   }
 
+  /// The endpoints are those of the device, where the configuration has names: they are resolved again with the new sessions.
+  func takeOver(_ found: WireGuardState, on underlay: LinkFacts?) -> Bool {
+    guard case .engine(found.engine) = platform.machine.wireGuardEngine(), found.publicKey == configuration.publicKey else { return false }
+    let peers = configuration.peers.map { peer in
+      guard let endpoint = peer.endpoint, endpoint.address == nil else { return peer }
+      var peer = peer
+      peer.endpoint = found.peers.first { $0.publicKey == peer.publicKey }?.endpoint
+      return peer
+    }
+    guard zip(peers, configuration.peers).allSatisfy({ ($0.endpoint == nil) == ($1.endpoint == nil) }) else { return false }
+    life += 1
+    preparedOn = underlay
+    device = device(by: found.engine, peers: peers)
+    return true
+  }
+
   /// Until a peer has answered, keepalives are set, so that it begins a handshake.
   func device(whileAwaiting: Bool) -> DesiredLink.Device? {
     guard var device else { return nil }

@@ -175,10 +175,17 @@ package final class StateFolder {
       saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) },
       troubles: { [self] in troubles }, guards: { [self] in notes.guards },
       noteGuard: { [self] in put(GuardNote.prefix + String($0.process), JSON(encoding: GuardNote($0, boot: boot))) },
-      forgetGuard: { [self] in if notes[GuardNote.prefix + String($0)] != nil { drop(GuardNote.prefix + String($0)) } })
+      forgetGuard: { [self] in if notes[GuardNote.prefix + String($0)] != nil { drop(GuardNote.prefix + String($0)) } },
+      takeHandOver: { [self] in
+        defer { if notes[HandOverNote.name] != nil { drop(HandOverNote.name) } }
+        return notes.handOver
+      }, noteHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
+
+  /// The tunnels that wait for the next agent.
+  package var handedOver: [String] { notes.handOver.tunnels.keys.sorted() }
 }
 
 /// The content of the folder, read without a lock and without changes.
@@ -202,7 +209,7 @@ package struct NotesOnDisk {
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
       let isOfPolicies = [KeptPolicies.noteName, KeptPolicies.changesName].contains(name)
       guard
-        isOfPolicies || ["holds.json", TrialNote.name].contains(name)
+        isOfPolicies || ["holds.json", TrialNote.name, HandOverNote.name].contains(name)
           || ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix)
       else { continue }
       if isUnfinished {

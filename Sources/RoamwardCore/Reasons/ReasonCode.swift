@@ -48,6 +48,8 @@ package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
   case networkChanged = "network-changed"
   /// The machine has slept.
   case slept
+  /// The agent was restarted, and has taken the tunnel over from the last one.
+  case agentRestarted = "agent-restarted"
   /// Nothing was received from the peer though data was sent to it.
   case peerSilent = "peer-silent"
   /// The tunnel's provider carries no packets for now.

@@ -78,6 +78,15 @@ package struct TunnelMachine: Hashable, Sendable {
     }
   }
 
+  /// Takes over a tunnel that another agent has left connected: the peer has to answer again; routes and DNS stay meanwhile.
+  package mutating func takeOver(hasNetwork: Bool, at now: Moment) -> [Effect] {
+    guard state == .disconnected else { return [] }
+    wish = .up
+    if hasNetwork { return reassert(reason: .agentRestarted, at: now) }
+    state = .reasserting(deadline: nil)
+    return []
+  }
+
   private mutating func move(_ event: Event, at now: Moment) -> [Effect] {
     switch (state, event) {
     case (_, .want(let wish)): return want(wish, at: now)
