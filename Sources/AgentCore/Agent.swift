@@ -343,6 +343,8 @@ extension HandOver {
     default: break
     }
     return step.isOfResolver
-      || tunnels.contains { step.concerns(link: TunnelSetup.linkName(forTunnel: $0.key), table: Ownership.tables.lowerBound + $0.value.slot) }
+      || tunnels.contains {
+        step.concerns(link: TunnelSetup.linkName(forTunnel: $0.key), table: Ownership.tables.lowerBound + $0.value.slot)
+      }
   }
 }

@@ -65,7 +65,9 @@ struct Options {
         "Default: \(standard.logLevel)"
       ) { $0.logLevel = $1 },
       Entry(flag: "--cleanup", lines: "Remove leftover state, but keep kill switch rules; exit.") { $0.cleanup = true },
-      Entry(flag: "--unless-handed-over", lines: "With --cleanup: keep what a restart left for the next agent.") { $0.unlessHandedOver = true },
+      Entry(flag: "--unless-handed-over", lines: "With --cleanup: keep what a restart left for the next agent.") {
+        $0.unlessHandedOver = true
+      },
       Entry(flag: "--dry-run", lines: "With --cleanup: print the steps without executing them.") { $0.dryRun = true },
       Entry(flag: "--lock", lines: "Enable `kill-switch: always` before the network; exit.") { $0.lock = true },
       Entry(flag: "--release", lines: "Suspend the kill switch without an agent; exit.") { $0.release = true },

@@ -10,7 +10,9 @@ import Testing
 
 /// A restarted agent leaves its WireGuard tunnels to the next one, which takes them over.
 @Suite("A restart hands tunnels over") struct HandOverTests {
-  private static let days = DayOut.all.filter { day in day.policies.contains { $0.provider.isWireGuard } && !day.looksUp && !day.sendsPackets }
+  private static let days = DayOut.all.filter { day in
+    day.policies.contains { $0.provider.isWireGuard } && !day.looksUp && !day.sendsPackets
+  }
 
   private func restart(_ run: DayOutRun, _ agent: Agent) -> Bool {
     var isDone = false
@@ -127,14 +129,16 @@ import Testing
       var random = SplitMix64(seed: seed)
       var tunnels: [TunnelPolicy] = []
       for i in 0..<Int.random(in: 1...4, using: &random) {
-        var tunnel = [DayOut.split("10.\(i).0.0/16"), DayOut.full([.off, .on, .always].randomElement(using: &random) ?? .off)]
+        var tunnel =
+          [DayOut.split("10.\(i).0.0/16"), DayOut.full([.off, .on, .always].randomElement(using: &random) ?? .off)]
           .randomElement(using: &random) ?? DayOut.split("10.9.0.0/16")
         tunnel.name = "t\(i)"
         tunnel.precedence = Bool.random(using: &random) ? .enterprise : .personal
         tunnels.append(tunnel)
       }
       let day = DayOut(
-        testDescription: "seed \(seed)", policies: tunnels, changed: tunnels, engine: .engine(Bool.random(using: &random) ? .kernel : .userspace))
+        testDescription: "seed \(seed)", policies: tunnels, changed: tunnels,
+        engine: .engine(Bool.random(using: &random) ? .kernel : .userspace))
       let run = DayOutRun(day)
       run.life.start()
       var agent = run.life.agent

@@ -113,7 +113,8 @@ extension AgentState {
     let all = tunnels.ordered
     return ObservationRequest(
       facts: neededFacts.union(extra), tables: tables(of: all),
-      everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
+      everywhere: seen.observation == nil || looksEverywhere,
+      wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
       foreignLinks: (all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName) + killSwitch.machine.programs.compactMap(\.link))
         .sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)
