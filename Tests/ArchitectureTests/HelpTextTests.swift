@@ -77,7 +77,7 @@ import Testing
       guard line.hasPrefix("  -"), let gap = line.dropFirst(2).firstRange(of: "  ") else { return nil }
       return Line(name: String(line[..<gap.lowerBound]), text: String(line[gap.upperBound...].drop { $0 == " " }))
     }
-    #expect(lines.count == 15 && lines.flatMap(Self.faults(of:)) == [])
+    #expect(lines.count == 16 && lines.flatMap(Self.faults(of:)) == [])
     #expect(try text("flag").hasPrefix("Error: '--help' takes no value\n"))
     #expect(try text("value").hasPrefix("Error: Missing value for '--socket'\n"))
     #expect(
