@@ -58,6 +58,15 @@ func providerTests(_ name: String, uses: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: uses, path: "Packages/Provider/Tests/\(name)", swiftSettings: strict)
 }
 
+/// A target of the gateway in Packages/Gateway, built here in the same way (docs/decisions/0046).
+func gateway(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/Gateway/Sources/\(name)", swiftSettings: settings + small)
+}
+
+func gatewayTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Packages/Gateway/Tests/\(name)", exclude: resources, swiftSettings: strict)
+}
+
 func engineTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
   .testTarget(name: name, dependencies: uses, path: "Packages/WireGuard/Tests/\(name)", exclude: resources, swiftSettings: strict)
 }
@@ -177,6 +186,17 @@ let package = Package(
     exampleProgram("plain-udp", of: "plain-udp", runs: "PlainUDP"),
     exampleProgram("bestvpn-provider", of: "bestvpn", runs: "BestVPN"),
     exampleProgram("simpletunnel-provider", of: "simpletunnel", runs: "SimpleTunnel"),
+
+    // The gateway: what decides, its store, its program.
+    .systemLibrary(
+      name: "CSQLite", path: "Packages/Gateway/Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", path: "Packages/Gateway/Sources/CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
+    gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
+    gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "NetworkTypes", "SeededRandom"]),
+    gatewayTests(
+      "GatewayStoreTests", uses: ["GatewayCore", "GatewayStore", "KernelModel", "NetworkTypes", "SeededRandom", "TestSupport"]),
 
     // Text in, values out; and the words of the local socket.
     pure(
