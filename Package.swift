@@ -86,6 +86,7 @@ let package = Package(
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     .executable(name: "roamward-names", targets: ["roamward-names"]),
+    .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     // For programs that are tunnels, and for their tests (Packages/Provider/README.md).
@@ -194,9 +195,21 @@ let package = Package(
       name: "CQREncode", path: "Packages/Gateway/Sources/CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
+    gateway(
+      "GatewayHost",
+      uses: [
+        "CQREncode", "CSodium", "GatewayCore", "GatewayStore", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes",
+        "SystemdIO", "TunnelProviders",
+      ]),
+    .executableTarget(
+      name: "roamward-gateway",
+      dependencies: [
+        "CWipingHeap", "GatewayCore", "GatewayHost", "GatewayStore", "KernelModel", "KeyMemory", "LinuxIO", "NetworkTypes", argumentParser,
+      ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests", uses: ["GatewayCore", "GatewayStore", "KernelModel", "NetworkTypes", "SeededRandom", "TestSupport"]),
+    gatewayTests("GatewayServeTests", uses: ["TestSupport", "roamward-gateway", "roamward-wireguard"], resources: ["gateway.bash"]),
 
     // Text in, values out; and the words of the local socket.
     pure(

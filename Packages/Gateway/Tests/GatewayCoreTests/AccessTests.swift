@@ -83,8 +83,15 @@ import Testing
     let before = table
     try work.setLocked(true, try name("bob"))
     let locked = GatewayTable(work.directory, link: "wg-gateway", at: work.now)
-    // A profile without devices goes with the table.
-    #expect(locked.changes(from: before) == nil)
+    // The default that remains is that no rule matches.
+    #expect(
+      locked.changes(from: before)?.split(separator: "\n").map { $0.prefix { $0 != ":" } } == [
+        "delete element inet roamward_gateway sources_v4 { 10.77.0.3 ", "delete element inet roamward_gateway sources_v6 { fd77",
+      ])
+    try work.removeDevice(try path("bob/laptop"))
+    // The last device of a profile takes it along.
+    #expect(GatewayTable(work.directory, link: "wg-gateway", at: work.now).changes(from: before) == nil)
+    try work.addDevice(try path("bob/laptop"), publicKey: try key(1))
     try work.setLocked(false, try name("bob"))
     try work.addDevice(try path("alice/phone"), publicKey: try key(7))
     let more = GatewayTable(work.directory, link: "wg-gateway", at: work.now)

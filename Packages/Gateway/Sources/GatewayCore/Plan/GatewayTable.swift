@@ -23,11 +23,13 @@ package struct GatewayTable: Hashable, Sendable {
     self.init(link: link)
     let rules = directory.sortedRules
     for case .devices(let group) in rules.map(\.destination) { groups[group] = [] }
-    for device in directory.devices.values where directory.isActive(device, at: now) {
+    for device in directory.devices.values {
       let addresses = directory.addresses(of: device.id)
       let own = rules.filter { $0.concerns(user: device.user, in: directory) }
       let chain = Self.chain(of: own)
+      // The profile of a refused device stays: to lock a user takes elements away, and replaces nothing.
       if profiles[chain] == nil { profiles[chain] = own.flatMap(Self.statements) }
+      guard directory.isActive(device, at: now) else { continue }
       for address in addresses { sources[address] = chain }
       for group in groups.keys where directory.isMember(device.user, of: group) { groups[group, default: []].formUnion(addresses) }
     }
