@@ -206,7 +206,7 @@ let package = Package(
       dependencies: [
         "CWipingHeap", "GatewayCore", "GatewayHost", "GatewayStore", "KernelModel", "KeyMemory", "LinuxIO", "NetworkTypes", argumentParser,
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
-    gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "NetworkTypes", "SeededRandom"]),
+    gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests", uses: ["GatewayCore", "GatewayStore", "KernelModel", "NetworkTypes", "SeededRandom", "TestSupport"]),
     gatewayTests("GatewayServeTests", uses: ["TestSupport", "roamward-gateway", "roamward-wireguard"], resources: ["gateway.bash"]),

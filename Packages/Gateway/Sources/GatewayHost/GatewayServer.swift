@@ -36,7 +36,9 @@ package final class GatewayServer {
   package init(_ folder: StateFolder) throws {
     self.folder = folder
     Privileges.forbidDumps()
-    guard let lock = try folder.lock(patience: .seconds(1)) else { throw StartFailure(description: "another gateway runs with \(folder.path)") }
+    guard let lock = try folder.lock(patience: .seconds(1)) else {
+      throw StartFailure(description: "another gateway runs with \(folder.path)")
+    }
     self.lock = lock
     store = try folder.store()
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }

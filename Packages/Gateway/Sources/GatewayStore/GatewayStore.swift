@@ -3,8 +3,8 @@ package import GatewayCore
 
 /// The gateway's store: the followed tables, the audit log, and their versions. The same statements run on every engine.
 ///
-/// Every transaction has a version, and stamps the rows that it changes with it. So a gateway that has seen version n reads the rows above n,
-/// and the tombstones of removed ones.
+/// Every transaction has a version, and stamps the rows that it changes with it. So a gateway that has seen version n reads the rows above
+/// n, and the tombstones of removed ones.
 package final class GatewayStore {
   private let engine: any StoreEngine
 
@@ -37,7 +37,11 @@ package final class GatewayStore {
   }
 
   private func meta(_ name: String) throws(StoreError) -> Int64? {
-    if case .integer(let value) = try engine.run("SELECT value FROM meta WHERE name = $1", [.text(name)]).first?.first { value } else { nil }
+    if case .integer(let value) = try engine.run("SELECT value FROM meta WHERE name = $1", [.text(name)]).first?.first {
+      value
+    } else {
+      nil
+    }
   }
 
   private func setMeta(_ name: String, _ value: Int64) throws(StoreError) {

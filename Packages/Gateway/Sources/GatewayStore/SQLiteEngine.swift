@@ -26,7 +26,7 @@ package final class SQLiteEngine: StoreEngine {
     self.path = path
     sqlite3_busy_timeout(database, Self.patience)
     sqlite3_extended_result_codes(database, 1)
-    // A file that is no database fails here. Every commit is on disk before it counts: a revocation must not come back after a power failure.
+    // A file that is no database fails here. Every commit is on disk before it counts: a revocation must outlast a power failure.
     for pragma in ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"] {
       try run(pragma, [])
     }

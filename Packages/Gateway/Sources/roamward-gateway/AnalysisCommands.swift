@@ -117,7 +117,9 @@ extension AuditEntry {
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy the store into a new file, while the gateway runs.",
-    discussion: "The private key is not in it: keep a copy of private.key too. To restore, stop the gateway and put the file back as gateway.db.")
+    discussion: """
+      The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
+      """)
   @Argument(help: "The new file.", completion: .file()) var file: String
   @OptionGroup var state: StateOptions
 

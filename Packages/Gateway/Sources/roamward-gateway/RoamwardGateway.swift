@@ -31,10 +31,8 @@ struct RoamwardGateway: ParsableCommand {
         try command.run()
       } catch let error as ValidationError {
         throw Failure.usage(error.message)
-      } catch let error as ExitCode {
-        throw error
-      } catch let error where !(error is CleanExit) {
-        // An error of ours describes itself, with its remedy.
+      } catch let error where !(error is ExitCode) && !(error is Failure) && exitCode(for: error) == .failure {
+        // Not the library's: an error of ours describes itself, with its remedy.
         throw Failure.refused("\(error)")
       }
     } catch let failure as Failure {

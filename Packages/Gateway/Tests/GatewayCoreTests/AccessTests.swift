@@ -110,7 +110,8 @@ import Testing
     work.setSite(try #require(Endpoint("192.0.2.1:51820")), publicKey: try key(99), link: try #require(InterfaceName("wg-gateway")))
     let secret = try #require(SecretKey(bytes: [UInt8](repeating: 7, count: 32)))
     let desired = try #require(GatewayState(work.directory, privateKey: secret, engine: .kernel, at: work.now))
-    #expect(desired.device.peers.map { $0.allowedIPs.map(\.description) } == [["10.77.0.2/32", "fd77::2/128"], ["10.77.0.3/32", "fd77::3/128"]])
+    #expect(
+      desired.device.peers.map { $0.allowedIPs.map(\.description) } == [["10.77.0.2/32", "fd77::2/128"], ["10.77.0.3/32", "fd77::3/128"]])
     let first = GatewayPlan(from: KernelState(), nil, to: desired)
     #expect(
       first.steps.filter { if case .configureWireGuard = $0 { false } else { true } }.map(\.description) == [
@@ -120,7 +121,9 @@ import Testing
         "ip -6 route add unreachable fd77::/64 proto 83 metric 4278198272",
       ])
     var kernel = KernelState(
-      links: [Link(index: try #require(InterfaceIndex(7)), name: "wg-gateway", kind: "wireguard", flags: 1, mtu: 1420, alias: "roamward-gateway")],
+      links: [
+        Link(index: try #require(InterfaceIndex(7)), name: "wg-gateway", kind: "wireguard", flags: 1, mtu: 1420, alias: "roamward-gateway")
+      ],
       addresses: desired.addresses.map { LinkAddress(link: "wg-gateway", address: $0) }, routes: desired.routes)
     let peers = desired.device.peers.map { WireGuardState.Peer(publicKey: $0.publicKey, allowedIPs: $0.allowedIPs) }
     let device = WireGuardState(

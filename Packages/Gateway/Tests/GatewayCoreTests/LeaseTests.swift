@@ -46,10 +46,13 @@ import Testing
     #expect(work.directory.addresses(of: new.id).map(\.description) == ["10.77.0.3"])
   }
 
-  @Test("pools that cannot be are refused with the reason", arguments: [
-    ("10.77.0.0/31", "a pool of 10.77.0.0/31 is not possible"), ("fd77::/48", "a pool of fd77::/48 is not possible"),
-    ("224.0.0.0/24", "224.0.0.0/24 has no addresses for devices"), ("10.77.0.128/25", "10.77.0.128/25 overlaps with pool pool (10.77.0.0/24)"),
-  ])
+  @Test(
+    "pools that cannot be are refused with the reason",
+    arguments: [
+      ("10.77.0.0/31", "a pool of 10.77.0.0/31 is not possible"), ("fd77::/48", "a pool of fd77::/48 is not possible"),
+      ("224.0.0.0/24", "224.0.0.0/24 has no addresses for devices"),
+      ("10.77.0.128/25", "10.77.0.128/25 overlaps with pool pool (10.77.0.0/24)"),
+    ])
   func refused(prefix: String, text: String) throws {
     var work = Administration()
     try work.addPool(try name("pool"), try #require(IPPrefix("10.77.0.0/24")), isTranslated: false)
@@ -59,7 +62,8 @@ import Testing
     #expect(error.help != nil)
   }
 
-  @Test("in any order of requests no address is leased twice, leases lie in their pools, and addresses stay with their devices",
+  @Test(
+    "in any order of requests no address is leased twice, leases lie in their pools, and addresses stay with their devices",
     arguments: 1...20)
   func anyOrder(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -85,7 +89,8 @@ import Testing
           had[device] = old.map { ($0, work.now + Lease.holding) }
         case 3: try work.setKey(try key(random.next() % 40), of: device)
         case 4: work.advance(by: Int64(random.next() % 500_000))
-        default: try work.rename(device, to: try name("d\(random.next() % 5)"))
+        default:
+          try work.rename(device, to: try name("d\(random.next() % 5)"))
           // A name that a device takes over no longer stands for the addresses of the one before.
           had = [:]
         }

@@ -128,6 +128,7 @@ until_so 'and no longer' reaches alice 203.0.113.2 443
 # --- a gateway that is killed ------------------------------------------------------------------------------------
 
 coproc flow {
+  # shellcheck disable=SC2016 # expanded there
   exec ip netns exec alice bash -c '
     exec 3<>/dev/tcp/203.0.113.2/443
     while read -r line; do echo "$line" >&3; read -r -t 30 back <&3; echo "$back"; done'

@@ -34,8 +34,8 @@ package struct AuditEntry: Hashable, Sendable {
   }
 }
 
-/// The chain of the audit log: each hash covers its entry and the hash before it. So a changed, removed or inserted entry breaks the chain at
-/// its place. Removing the newest entries leaves a valid chain: compare its head with one that is kept elsewhere.
+/// The chain of the audit log: each hash covers its entry and the hash before it. So a changed, removed or inserted entry breaks the chain
+/// at its place. Removing the newest entries leaves a valid chain: compare its head with one that is kept elsewhere.
 package struct AuditChain: Sendable {
   /// The number of entries, and the hash of the last one.
   package private(set) var length: Int64

@@ -63,7 +63,8 @@ package struct GatewayTable: Hashable, Sendable {
       return IPAddress.Family.allCases.compactMap { family in
         let own = prefixes.filter { $0.family == family }.sorted()
         // nft(8) refuses overlapping elements.
-        let outer = own.indices.filter { i in !own.indices.contains { $0 != i && own[$0].contains(own[i]) && (own[$0] != own[i] || $0 < i) } }
+        let outer = own.indices.filter { i in !own.indices.contains { $0 != i && own[$0].contains(own[i]) && (own[$0] != own[i] || $0 < i) }
+        }
         return outer.isEmpty ? nil : match(family, "{ \(outer.map { own[$0].description }.joined(separator: ", ")) }")
       }
     }

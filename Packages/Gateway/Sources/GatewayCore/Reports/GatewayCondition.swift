@@ -25,7 +25,7 @@ package struct GatewayCondition: Hashable, Sendable {
   package var problems: [String] {
     guard directory.site != nil else { return [GatewayError.notInitialised.description] }
     var found = storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
-    if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: put the right one back") }
+    if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
     if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
     if directory.pools.isEmpty {
       found.append("there is no pool: devices get no address\n  help: roamward-gateway pool add lan 10.77.0.0/24 --nat")
@@ -35,14 +35,18 @@ package struct GatewayCondition: Hashable, Sendable {
         "there is no rule of access: devices reach nothing\n  help: roamward-gateway access allow NAME --from everybody --to PREFIX")
     }
     if isServing {
-      for family in notForwarded { found.append("the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: another program turns it off") }
+      for family in notForwarded {
+        found.append("the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: another program turns it off")
+      }
       if !isFirewallIntact { found.append("the table \(GatewayTable.name) is not as it should be\n  help: another program changes it") }
       for step in leftSteps ?? [] { found.append("left to do: \(step)\n  help: see `journalctl -u roamward-gateway`") }
     }
     for (name, pool) in directory.sortedPools.map({ ($0.name, $0) }) {
       let leased = UInt64(directory.leases.values.count { $0.pool == pool.id && $0.device != nil })
       let places = pool.places
-      if leased > places.upperBound - places.lowerBound { found.append("pool \(name) is full\n  help: remove devices, or add a larger pool") }
+      if leased > places.upperBound - places.lowerBound {
+        found.append("pool \(name) is full\n  help: remove devices, or add a larger pool")
+      }
     }
     return found
   }

@@ -25,8 +25,9 @@ package struct GatewayStatus: Hashable, Sendable {
     guard let site = directory.site else { return ["gateway: not initialised"] }
     let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
     let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
+    let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"
     var lines = [
-      "gateway  \(site.endpoint)  link \(site.link)  \(isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`")",
+      "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]
     lines += directory.poolList(at: now).map { "pool  \($0)" }
@@ -45,6 +46,7 @@ package struct GatewayStatus: Hashable, Sendable {
     guard let peer, peer.lastHandshake > 0 else { return "\(addresses)  never seen" }
     let age = "handshake \(max(0, now - peer.lastHandshake)) s ago"
     let endpoint = peer.endpoint.map { "  from \($0)" } ?? ""
-    return "\(addresses)  \(isConnected(peer) ? "connected" : "away")\(endpoint)  \(age)  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
+    return "\(addresses)  \(isConnected(peer) ? "connected" : "away")\(endpoint)  \(age)"
+      + "  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
   }
 }

@@ -1,5 +1,5 @@
-/// The name of a user, group, device, pool or rule: 1 to 64 ASCII letters, digits, `.`, `_`, `-` and `@`, in lower case. The first character
-/// is a letter or a digit. Other alphabets are left out: two names that look the same would be different users.
+/// The name of a user, group, device, pool or rule: 1 to 64 ASCII letters, digits, `.`, `_`, `-` and `@`, in lower case. The first one is
+/// a letter or a digit. Other alphabets are left out: two names that look the same would be different users.
 package struct GatewayName: Hashable, Sendable, Comparable, LosslessStringConvertible {
   package let description: String
 
