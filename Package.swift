@@ -193,8 +193,12 @@ let package = Package(
       name: "CSQLite", path: "Packages/Gateway/Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
       name: "CQREncode", path: "Packages/Gateway/Sources/CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(
+      name: "CPostgreSQL", path: "Packages/Gateway/Sources/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
+    // Not in the program yet (docs/decisions/0048).
+    gateway("GatewayPostgreSQL", uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "NetworkTypes"]),
     gateway(
       "GatewayHost",
       uses: [
@@ -208,8 +212,14 @@ let package = Package(
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
-      "GatewayStoreTests", uses: ["GatewayCore", "GatewayStore", "KernelModel", "NetworkTypes", "SeededRandom", "TestSupport"]),
-    gatewayTests("GatewayServeTests", uses: ["TestSupport", "roamward-gateway", "roamward-wireguard"], resources: ["gateway.bash"]),
+      "GatewayStoreTests",
+      uses: ["GatewayCore", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport"]),
+    gatewayTests(
+      "GatewayServeTests",
+      uses: [
+        "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
+        "roamward-wireguard",
+      ], resources: ["agree.py", "gateway.bash"]),
 
     // Text in, values out; and the words of the local socket.
     pure(

@@ -6,7 +6,7 @@ package import GatewayCore
 /// Every transaction has a version, and stamps the rows that it changes with it. So a gateway that has seen version n reads the rows above
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
-  private let engine: any StoreEngine
+  let engine: any StoreEngine
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
@@ -284,19 +284,5 @@ extension GatewayStore {
           sequence: sequence, time: time, record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
     }
     return entries
-  }
-}
-
-// Examination.
-extension GatewayStore {
-  /// Everything that is wrong with the store: its file, references between rows, leases outside of their pools, the audit log.
-  package func problems() throws(StoreError) -> [String] {
-    var problems = try engine.problems()
-    problems += try load().directory.inconsistencies
-    let audit = try verifyAudit()
-    if let broken = audit.broken {
-      problems.append("audit log: entry \(broken) is not as it was written, or one before it is missing (\(audit.intact) are intact)")
-    }
-    return problems
   }
 }

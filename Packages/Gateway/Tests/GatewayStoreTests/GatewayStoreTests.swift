@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayPostgreSQL
 import GatewayStore
 import KernelModel
 import NetworkTypes
@@ -9,7 +10,28 @@ import Testing
 /// The suite of every engine: it is given a way to open the same empty database as often as wanted.
 @Suite struct GatewayStoreTests {
   /// An engine of the suite, by name.
-  enum Kind: String, CaseIterable, Sendable { case sqlite }
+  enum Kind: String, CaseIterable, Sendable {
+    case sqlite, postgresql
+
+    /// The engines of this machine.
+    static let all = PostgreSQLServer.shared == nil ? [Kind.sqlite] : allCases
+  }
+
+  /// An empty database, which may be opened several times.
+  private struct Database {
+    let folder: TemporaryFolder
+    let target: String?
+
+    init(_ kind: Kind) throws {
+      folder = try TemporaryFolder()
+      target = kind == .postgresql ? try PostgreSQLServer.shared?.database() : nil
+    }
+
+    func open() throws -> any StoreEngine {
+      if let target { return try PostgreSQLEngine(target) }
+      return try SQLiteEngine("\(folder.path)/gateway.db", creating: true)
+    }
+  }
 
   private func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }
   private func path(_ text: String) throws -> DevicePath { try #require(DevicePath(text)) }
@@ -17,17 +39,11 @@ import Testing
     try #require(WireGuardKey(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 8 ? number >> (8 * $0) : 7) }))
   }
 
-  private func engine(_ kind: Kind, in folder: TemporaryFolder) throws -> any StoreEngine {
-    switch kind {
-    case .sqlite: try SQLiteEngine("\(folder.path)/gateway.db", creating: true)
-    }
-  }
-
-  @Test("requests are read back as they were made, by every reader, and a refused one leaves nothing", arguments: Kind.allCases)
+  @Test("requests are read back as they were made, by every reader, and a refused one leaves nothing", arguments: Kind.all)
   func roundTrip(kind: Kind) throws {
-    let place = try TemporaryFolder()
-    let store = try GatewayStore(try engine(kind, in: place), creating: true)
-    let reader = try GatewayStore(try engine(kind, in: place))
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let reader = try GatewayStore(try database.open())
     var view = try reader.load()
     #expect(view.directory == Directory())
     try store.change(as: "root", at: 100) { work throws(GatewayError) in
@@ -56,12 +72,12 @@ import Testing
     #expect(try store.problems() == [])
   }
 
-  @Test("after any requests a follower, a new reader and the requests themselves agree", arguments: Kind.allCases, 1...5)
+  @Test("after any requests a follower, a new reader and the requests themselves agree", arguments: Kind.all, 1...5)
   func random(kind: Kind, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    let place = try TemporaryFolder()
-    let store = try GatewayStore(try engine(kind, in: place), creating: true)
-    let follower = try GatewayStore(try engine(kind, in: place))
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let follower = try GatewayStore(try database.open())
     var view = try follower.load()
     var now: Int64 = 1_000_000
     for _ in 0..<60 {
@@ -99,10 +115,10 @@ import Testing
     #expect(try store.problems() == [])
   }
 
-  @Test("a changed row of the audit log is found and named; so is a broken reference", arguments: Kind.allCases)
+  @Test("a changed row of the audit log is found and named; so is a broken reference", arguments: Kind.all)
   func tampering(kind: Kind) throws {
-    let place = try TemporaryFolder()
-    let engine = try engine(kind, in: place)
+    let database = try Database(kind)
+    let engine = try database.open()
     let store = try GatewayStore(engine, creating: true)
     for i in 1...4 {
       try store.change(as: "root", at: Int64(i)) { work throws(GatewayError) in try work.addUser(GatewayName("u\(i)")!) }
@@ -118,10 +134,10 @@ import Testing
       ])
   }
 
-  @Test("a store of a later version is refused, and nothing in it is changed", arguments: Kind.allCases)
+  @Test("a store of a later version is refused, and nothing in it is changed", arguments: Kind.all)
   func laterVersion(kind: Kind) throws {
-    let place = try TemporaryFolder()
-    let engine = try engine(kind, in: place)
+    let database = try Database(kind)
+    let engine = try database.open()
     _ = try GatewayStore(engine, creating: true)
     try engine.run("UPDATE meta SET value = 99 WHERE name = 'schema'", [])
     let error = try #require(throws: StoreError.self) { try GatewayStore(engine) }
@@ -131,7 +147,7 @@ import Testing
 
   @Test("a backup is a store of its own with the same contents") func backup() throws {
     let place = try TemporaryFolder()
-    let store = try GatewayStore(try engine(.sqlite, in: place), creating: true)
+    let store = try GatewayStore(try SQLiteEngine("\(place.path)/gateway.db", creating: true), creating: true)
     try store.change(as: "root", at: 1) { work throws(GatewayError) in try work.addUser(GatewayName("alice")!) }
     try store.backUp(to: "\(place.path)/copy.db")
     #expect(try GatewayStore(try SQLiteEngine("\(place.path)/copy.db")).load() == store.load())

@@ -27,11 +27,12 @@ package struct GatewayTable: Hashable, Sendable {
       let addresses = directory.addresses(of: device.id)
       let own = rules.filter { $0.concerns(user: device.user, in: directory) }
       let chain = Self.chain(of: own)
-      // The profile of a refused device stays: to lock a user takes elements away, and replaces nothing.
+      // The profile of a refused device stays: to lock a user takes elements away, and replaces nothing. Packets to such a device find no
+      // peer.
       if profiles[chain] == nil { profiles[chain] = own.flatMap(Self.statements) }
+      for group in groups.keys where directory.isMember(device.user, of: group) { groups[group, default: []].formUnion(addresses) }
       guard directory.isActive(device, at: now) else { continue }
       for address in addresses { sources[address] = chain }
-      for group in groups.keys where directory.isMember(device.user, of: group) { groups[group, default: []].formUnion(addresses) }
     }
     translated = directory.sortedPools.filter(\.isTranslated).map(\.prefix)
   }
