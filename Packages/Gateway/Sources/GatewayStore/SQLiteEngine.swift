@@ -1,5 +1,6 @@
 internal import CSQLite
 package import GatewayCore
+internal import Glibc
 
 /// The store in one file, by SQLite. Several programs of the machine may use it at the same time. It must be on a local file system.
 package final class SQLiteEngine: StoreEngine {
@@ -13,6 +14,8 @@ package final class SQLiteEngine: StoreEngine {
 
   /// Opens the file, or creates it (`creating`) with access for its owner alone.
   package init(_ path: String, creating: Bool = false) throws(StoreError) {
+    // SQLite gives its other files the mode of this one.
+    if creating { close(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)) }
     var database: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (creating ? SQLITE_OPEN_CREATE : 0)
     let status = sqlite3_open_v2(path, &database, flags, nil)

@@ -23,7 +23,9 @@ struct Initialise: ParsableCommand {
   @OptionGroup var state: StateOptions
 
   func run() throws {
-    guard let link = InterfaceName(link) else { throw ValidationError("--link: not a name of a link: 1 to 15 characters without `/`") }
+    guard GatewayName(link) != nil, let link = InterfaceName(link) else {
+      throw ValidationError("--link: \(link) is no name for a link; use at most 15 letters, digits, `.`, `_` and `-`")
+    }
     let folder = state.folder
     try folder.make()
     let key = try folder.privateKey() ?? folder.makePrivateKey()

@@ -73,9 +73,10 @@ import Testing
     let chain = try #require(table.sources[laptop])
     #expect(
       table.profiles[chain] == [
-        "ip daddr { 10.0.0.0/8 } tcp dport { 80-110, 443 } accept", "ip6 daddr { 2001:db8::/32 } tcp dport { 80-110, 443 } accept",
-        "ip daddr @group_\(staff)_v4 meta l4proto { icmp, ipv6-icmp } accept",
-        "ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept",
+        "ct original ip daddr { 10.0.0.0/8 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept",
+        "ct original ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept",
+        "ct original ip daddr @group_\(staff)_v4 meta l4proto { icmp, ipv6-icmp } accept",
+        "ct original ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept",
       ])
     #expect(table.transaction.contains("ip saddr 10.77.0.0/24 oifname != \"wg-gateway\" masquerade"))
     #expect(!table.transaction.contains("fd77::/64"))

@@ -65,9 +65,9 @@ at gateway busybox nc -ll -p 445 -e busybox cat &
 connect() { # NAME
   at "$1" wireguard-go "wg-$1" >"$1.log" 2>&1
   at "$1" wg setconf "wg-$1" <(wg-quick strip "./$1.conf")
-  ip -n "$1" address add "$(sed -n 's/^Address = //p' "$1.conf")" dev "wg-$1"
+  local address route
+  for address in $(sed -n 's/^Address = //p' "$1.conf" | tr , ' '); do ip -n "$1" address add "$address" dev "wg-$1"; done
   ip -n "$1" link set "wg-$1" up
-  local route
   for route in $(sed -n 's/^AllowedIPs = //p' "$1.conf" | tr , ' '); do ip -n "$1" route add "$route" dev "wg-$1"; done
 }
 
@@ -89,9 +89,9 @@ serve() {
 
 # --- from nothing to a connected client (G-1) ----------------------------------------------------------------------
 
-typed init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
+typed init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 typed user add alice
-typed settings set --route 203.0.113.0/24 --route 10.77.0.0/24
+typed settings set --route 203.0.113.0/24 --route 10.77.0.0/24 --route fd77::/64
 typed access allow web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
 typed peer add alice/laptop >alice.conf
 serve first
@@ -99,12 +99,17 @@ connect alice
 until_so 'alice reaches the server' reaches alice 203.0.113.2 443
 ((typed <= 8)) || fail "$typed lines were typed"
 gateway doctor >/dev/null || fail "the doctor finds problems: $(gateway doctor || true)"
-gateway status | grep -q 'alice/laptop  10.77.0.2  connected' || fail "status: $(gateway status)"
+gateway status | grep -q 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
 
 # --- access ------------------------------------------------------------------------------------------------------
 
 is_refused alice 203.0.113.2 444 || fail 'a port without a rule is reached'
 is_refused alice 10.77.0.1 445 || fail 'a service of the gateway itself is reached'
+! at alice ping -c 1 -W 1 fd77::1 >/dev/null || fail 'the gateway answers without a rule'
+gateway access allow ping --from user:alice --to fd77::1 --protocol icmp
+until_so 'alice reaches the gateway by IPv6' at alice ping -c 1 -W 1 fd77::1
+! gateway evaluate alice/laptop 203.0.113.2:444 >/dev/null || fail 'evaluate lets a packet pass that no rule allows'
+gateway evaluate alice/laptop 203.0.113.2:443 >/dev/null || fail 'evaluate stops a packet that passes'
 gateway user add bob
 gateway peer add bob/phone | sed 's/192.0.2.1/198.51.100.1/' >bob.conf
 connect bob
@@ -120,8 +125,19 @@ until_so 'bob reaches alice by the new rule' reaches bob 10.77.0.2 446
 gateway access allow more --from everybody --to 203.0.113.2/32 --protocol tcp --port 443-444
 until_so 'bob reaches the server by the new rule' reaches bob 203.0.113.2 444
 gateway access check bob 203.0.113.2:444 >/dev/null || fail 'access check disagrees'
+# A server that goes on sending is stopped too, though nothing comes from the device any more.
+at server busybox nc -ll -p 447 -e busybox yes &
+gateway access allow stream --from user:alice --to 203.0.113.2 --protocol tcp --port 447
+until_so 'alice reaches the stream' at alice timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/447; read -r line <&3'
+at alice bash -c 'exec cat </dev/tcp/203.0.113.2/447' >/dev/null &
+received() { at alice cat /sys/class/net/wg-alice/statistics/rx_packets; }
+grows() { local before; before=$("$1") && sleep 0.3 && (($("$1") > before + 10)); }
+stands() { ! grows "$1"; }
+until_so 'the stream flows' grows received
 gateway access deny never --from everybody --to everything --before web
 until_so 'a rule that denies holds' is_refused alice 203.0.113.2 443
+until_so 'and stops what a server sends' stands received
+gateway access remove stream
 gateway access remove never
 until_so 'and no longer' reaches alice 203.0.113.2 443
 
@@ -166,7 +182,7 @@ is_refused bob 203.0.113.2 443 || fail 'a removed device reaches the server'
 
 # --- repair, and the end -----------------------------------------------------------------------------------------
 
-at gateway nft flush chain inet roamward_gateway from_device
+at gateway nft flush chain inet roamward_gateway judge
 ip -n gateway address del 10.77.0.1/24 dev wg-gateway
 gateway user add carol
 until_so 'others'\'' changes are repaired' bash -c "[[ -z \$(ip netns exec gateway '$ROAMWARD_BIN/roamward-gateway' plan --state /run/work/state) ]]"

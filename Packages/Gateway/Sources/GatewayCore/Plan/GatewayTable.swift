@@ -51,11 +51,11 @@ package struct GatewayTable: Hashable, Sendable {
       switch rule.transport {
       case .any: ""
       case .icmp: "meta l4proto { icmp, ipv6-icmp } "
-      case .tcp: ports.isEmpty ? "meta l4proto tcp " : "tcp dport\(ports) "
-      case .udp: ports.isEmpty ? "meta l4proto udp " : "udp dport\(ports) "
+      // nft(8) needs the protocol to know what `proto-dst` is.
+      case .tcp, .udp: "meta l4proto \(rule.transport.rawValue) " + (ports.isEmpty ? "" : "ct original proto-dst\(ports) ")
       }
     func match(_ family: IPAddress.Family, _ set: String) -> String {
-      "\(family == .v4 ? "ip" : "ip6") daddr \(set) \(transport)\(verdict)"
+      "ct original \(family == .v4 ? "ip" : "ip6") daddr \(set) \(transport)\(verdict)"
     }
     switch rule.destination {
     case .everything: return ["\(transport)\(verdict)"]
@@ -98,23 +98,28 @@ extension GatewayTable {
       }
     }
     for (chain, statements) in profiles.sorted(by: { $0.key < $1.key }) { lines += block("chain \(chain)", statements + ["drop"]) }
-    // Replies to allowed packets pass; everything else from a device is judged packet by packet, so that a changed rule holds at once. A
-    // source address without a profile matches nothing.
+    // Every packet of a connection, in both directions, is judged by the connection's first one: so a changed rule holds at once. Neither a
+    // source without a profile nor a packet without a connection matches anything.
     lines += block(
-      "chain from_device",
-      ["ct direction reply ct state established,related accept"]
-        + IPAddress.Family.allCases.map { "\($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + ["drop"])
+      "chain judge",
+      // Errors about a connection: of the path's MTU, for example.
+      ["ct state related meta l4proto { icmp, ipv6-icmp } accept"]
+        + IPAddress.Family.allCases.map { "ct original \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + ["drop"])
     lines += block(
       "chain forward",
       [
         "type filter hook forward priority filter; policy accept;",
         "iifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
         "oifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
-        "iifname \"\(link)\" jump from_device",
-        "oifname \"\(link)\" ct direction reply ct state established,related accept",
-        "oifname \"\(link)\" iifname != \"\(link)\" drop",
+        "iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge",
       ])
-    lines += block("chain input", ["type filter hook input priority filter; policy accept;", "iifname \"\(link)\" jump from_device"])
+    // The gateway's own connections to devices have replies.
+    lines += block(
+      "chain input",
+      [
+        "type filter hook input priority filter; policy accept;", "iifname \"\(link)\" ct direction original jump judge",
+        "iifname \"\(link)\" ct state invalid,untracked drop",
+      ])
     if !translated.isEmpty {
       lines += block(
         "chain postrouting",
