@@ -15,6 +15,8 @@ package final class GatewayKernel {
   private let userspace: UserspaceWireGuard
   private let log: (String) -> Void
   private var isStarting = false
+  /// The last steps: what is tried again without success is not logged again.
+  private var lastSteps: [Step] = []
 
   /// `log` gets the steps, and what went wrong.
   package init(on loop: EventLoop, log: @escaping (String) -> Void) throws(NetlinkError) {
@@ -42,6 +44,9 @@ package final class GatewayKernel {
 
   /// Applies a plan as far as possible. `retry` is called later if a step takes longer: an engine that starts.
   package func apply(_ plan: GatewayPlan, retry: @escaping () -> Void) {
+    let isRepeated = plan.steps == lastSteps
+    lastSteps = plan.steps
+    let log = isRepeated ? { _ in } : log
     for step in plan.steps {
       if isStarting { return }
       log(step.description)
@@ -50,10 +55,10 @@ package final class GatewayKernel {
         isStarting = true
         userspace.start(link: link) { [weak self] result in
           self?.isStarting = false
-          if case .failure(let error) = result { return self?.log("\(error)") ?? () }
+          if case .failure(let error) = result { return log("\(error)") }
           retry()
         }
-      case .configureWireGuard(let link, let device) where device.engine == .userspace: configure(link, device)
+      case .configureWireGuard(let link, let device) where device.engine == .userspace: configure(link, device, log)
       case .deleteLink(let link, .userspace): userspace.stop(link: link)
       default:
         for failure in applier.apply([step]).failures { failure.error.map { log("\($0)") } }
@@ -62,7 +67,7 @@ package final class GatewayKernel {
     }
   }
 
-  private func configure(_ link: String, _ device: WireGuardDevice) {
+  private func configure(_ link: String, _ device: WireGuardDevice, _ log: (String) -> Void) {
     do throws(ProviderError) {
       try userspace.configure(link, device, observed: userspace.read(link))
     } catch { log("\(error)") }
