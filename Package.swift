@@ -58,6 +58,15 @@ func providerTests(_ name: String, uses: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: uses, path: "Packages/Provider/Tests/\(name)", swiftSettings: strict)
 }
 
+/// A target of the gateway in Packages/Gateway, built here in the same way (docs/decisions/0046).
+func gateway(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/Gateway/Sources/\(name)", swiftSettings: settings + small)
+}
+
+func gatewayTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Packages/Gateway/Tests/\(name)", exclude: resources, swiftSettings: strict)
+}
+
 func engineTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
   .testTarget(name: name, dependencies: uses, path: "Packages/WireGuard/Tests/\(name)", exclude: resources, swiftSettings: strict)
 }
@@ -77,6 +86,7 @@ let package = Package(
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     .executable(name: "roamward-names", targets: ["roamward-names"]),
+    .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     // For programs that are tunnels, and for their tests (Packages/Provider/README.md).
@@ -177,6 +187,39 @@ let package = Package(
     exampleProgram("plain-udp", of: "plain-udp", runs: "PlainUDP"),
     exampleProgram("bestvpn-provider", of: "bestvpn", runs: "BestVPN"),
     exampleProgram("simpletunnel-provider", of: "simpletunnel", runs: "SimpleTunnel"),
+
+    // The gateway: what decides, its store, its program.
+    .systemLibrary(
+      name: "CSQLite", path: "Packages/Gateway/Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", path: "Packages/Gateway/Sources/CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(
+      name: "CPostgreSQL", path: "Packages/Gateway/Sources/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
+    gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
+    // Not in the program yet (docs/decisions/0048).
+    gateway("GatewayPostgreSQL", uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "NetworkTypes"]),
+    gateway(
+      "GatewayHost",
+      uses: [
+        "CQREncode", "CSodium", "GatewayCore", "GatewayStore", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes",
+        "SystemdIO", "TunnelProviders",
+      ]),
+    .executableTarget(
+      name: "roamward-gateway",
+      dependencies: [
+        "CWipingHeap", "GatewayCore", "GatewayHost", "GatewayStore", "KernelModel", "KeyMemory", "LinuxIO", "NetworkTypes", argumentParser,
+      ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
+    gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
+    gatewayTests(
+      "GatewayStoreTests",
+      uses: ["GatewayCore", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport"]),
+    gatewayTests(
+      "GatewayServeTests",
+      uses: [
+        "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
+        "roamward-wireguard",
+      ], resources: ["agree.py", "gateway.bash"]),
 
     // Text in, values out; and the words of the local socket.
     pure(

@@ -18,7 +18,9 @@ import Testing
   ]
 
   /// The sources of the packages inside the repository.
-  private static let packages = ["Packages/WireGuard/Sources", "Packages/Provider/Sources", "examples/providers"].flatMap { folder in
+  private static let packages = [
+    "Packages/WireGuard/Sources", "Packages/Provider/Sources", "Packages/Gateway/Sources", "examples/providers",
+  ].flatMap { folder in
     swiftFiles(in: "\(root)/\(folder)")
   }
 
@@ -63,6 +65,15 @@ import Testing
       ("Packages/Provider/Package.swift", "dependencies: [\"JSON\", \"NetworkTypes\"], swiftSettings: safe)"),
     ] {
       #expect(try text("\(Self.root)/\(manifest)").contains("\"ProviderProtocol\", \(declaration)"), "\(manifest)")
+    }
+  }
+
+  @Test("the gateway's core decides, with strict memory safety") func gatewayCore() throws {
+    let files = swiftFiles(in: sources(of: "GatewayCore"))
+    #expect(!files.isEmpty)
+    for file in files {
+      #expect(Set(importedModules(in: try text(file))).subtracting(["KernelModel", "KeyMemory", "NetworkTypes"]) == [], "\(file)")
+      for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
     }
   }
 

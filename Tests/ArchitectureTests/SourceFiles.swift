@@ -31,6 +31,8 @@ func importedModules(in text: String) -> [String] {
 
 /// The folder with the sources of a target: of the repository's, or of a package inside it.
 func sources(of target: String) -> String {
-  let folders = ["Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"].map { "\(PureRingsTests.root)/\($0)/\(target)" }
-  return folders.first { access($0, F_OK) == 0 } ?? folders[2]
+  let folders = ["Sources", "Packages/Gateway/Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"].map { folder in
+    "\(PureRingsTests.root)/\(folder)/\(target)"
+  }
+  return folders.first { access($0, F_OK) == 0 } ?? folders[3]
 }

@@ -1,0 +1,28 @@
+import NetworkTypes
+
+extension Directory {
+  /// The rule as its command writes it: `allow web: group staff to 10.0.0.0/8 tcp 80,443`.
+  package func text(of rule: AccessRule) -> String {
+    let source =
+      switch rule.source {
+      case .everybody: "everybody"
+      case .user(let id): "user \(users[id]?.name.description ?? "(removed)")"
+      case .group(let id): "group \(groups[id]?.name.description ?? "(removed)")"
+      }
+    let destination =
+      switch rule.destination {
+      case .everything: "everything"
+      case .prefixes(let prefixes): prefixes.map(\.description).joined(separator: ",")
+      case .devices(let group): "devices of group \(groups[group]?.name.description ?? "(removed)")"
+      }
+    let ports = rule.ports.map(\.description).joined(separator: ",")
+    return "\(rule.isAllowing ? "allow" : "deny") \(rule.name): \(source) to \(destination)"
+      + (rule.transport == .any ? "" : " \(rule.transport.rawValue)") + (ports.isEmpty ? "" : " \(ports)")
+  }
+
+  /// The deciding rule in one line.
+  package func text(of decision: AccessDecision) -> String {
+    decision.rule.map { "\(decision.isAllowed ? "allowed" : "denied") by rule \($0.name) (\(text(of: $0)))" }
+      ?? "denied: no rule matches (\(rules.count) evaluated)"
+  }
+}

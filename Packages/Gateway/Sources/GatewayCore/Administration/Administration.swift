@@ -1,0 +1,191 @@
+package import KernelModel
+package import NetworkTypes
+
+/// The requests of one transaction: each one changes the directory, and notes the changed rows and an entry of the audit log. A refused
+/// request changes nothing.
+package struct Administration: Sendable {
+  package private(set) var directory: Directory
+  /// The changed rows, in the order of the changes.
+  package private(set) var changes: [RowChange] = []
+  package private(set) var records: [AuditEntry.Record] = []
+  /// The highest number of a row so far, of all tables. No number is used twice.
+  package private(set) var lastID: Int64
+  /// Seconds since 1970.
+  package var now: Int64
+  private let actor: String
+
+  package init(_ directory: Directory, lastID: Int64, actor: String, now: Int64) {
+    self.directory = directory
+    self.lastID = lastID
+    self.actor = actor
+    self.now = now
+  }
+
+  mutating func put(_ row: AnyRow) {
+    let change = RowChange.put(row)
+    directory.apply(change)
+    changes.append(change)
+  }
+
+  mutating func remove(_ kind: RowKind, _ id: Int64) {
+    let change = RowChange.remove(kind, id)
+    directory.apply(change)
+    changes.append(change)
+  }
+
+  mutating func newID() -> Int64 {
+    lastID += 1
+    return lastID
+  }
+
+  mutating func record(_ verb: String, _ object: some CustomStringConvertible, _ detail: String = "") {
+    records.append(AuditEntry.Record(actor: actor, verb: verb, object: object.description, detail: detail))
+  }
+}
+
+// Finding what a request names.
+extension Administration {
+  package func user(_ name: GatewayName) throws(GatewayError) -> User {
+    guard let user = directory.user(named: name) else {
+      throw GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
+    }
+    return user
+  }
+
+  package func group(_ name: GatewayName) throws(GatewayError) -> Group {
+    guard let group = directory.group(named: name) else {
+      throw GatewayError("there is no group \(name)", help: "`roamward-gateway group list` lists the groups")
+    }
+    return group
+  }
+
+  package func device(_ path: DevicePath) throws(GatewayError) -> Device {
+    guard let device = directory.device(at: path) else {
+      throw GatewayError("there is no device \(path)", help: "`roamward-gateway device list` lists the devices")
+    }
+    return device
+  }
+}
+
+// The gateway itself, and its pools.
+extension Administration {
+  package mutating func setSite(_ endpoint: Endpoint, publicKey: WireGuardKey, link: InterfaceName) {
+    put(.site(Site(id: directory.site?.id ?? newID(), endpoint: endpoint, publicKey: publicKey, link: link)))
+    record("site set", endpoint, "link \(link)")
+  }
+
+  package mutating func addPool(_ name: GatewayName, _ prefix: IPPrefix, isTranslated: Bool) throws(GatewayError) {
+    if directory.pool(named: name) != nil { throw GatewayError("there is a pool \(name) already", help: "choose another name") }
+    let lengths = Pool.lengths(of: prefix.family)
+    guard lengths.contains(prefix.length) else {
+      throw GatewayError(
+        "a pool of \(prefix) is not possible", help: "the length of its prefix has to be \(lengths.lowerBound) to \(lengths.upperBound)")
+    }
+    guard !prefix.address.isMulticast, !prefix.address.isLoopback, !prefix.address.isLinkLocal else {
+      throw GatewayError("\(prefix) has no addresses for devices", help: "use a private prefix, such as 10.77.0.0/24 or fd77::/64")
+    }
+    if let other = directory.pools.values.first(where: { $0.prefix.overlaps(prefix) }) {
+      throw GatewayError("\(prefix) overlaps with pool \(other.name) (\(other.prefix))", help: "choose another prefix")
+    }
+    let pool = Pool(id: newID(), name: name, prefix: prefix, isTranslated: isTranslated)
+    put(.pool(pool))
+    record("pool add", name, "\(prefix)\(isTranslated ? ", masquerade" : "")")
+    for device in directory.devices.values.sorted(by: { $0.id < $1.id }) { try grant(pool, to: device) }
+  }
+
+  package mutating func removePool(_ name: GatewayName) throws(GatewayError) {
+    guard let pool = directory.pool(named: name) else {
+      throw GatewayError("there is no pool \(name)", help: "`roamward-gateway pool list` lists the pools")
+    }
+    for lease in directory.leases.values.filter({ $0.pool == pool.id }).sorted(by: { $0.id < $1.id }) { remove(.leases, lease.id) }
+    remove(.pools, pool.id)
+    record("pool remove", name, pool.prefix.description)
+  }
+}
+
+// Users and groups.
+extension Administration {
+  package mutating func addUser(_ name: GatewayName, until: Int64? = nil) throws(GatewayError) {
+    if directory.user(named: name) != nil { throw GatewayError("there is a user \(name) already", help: "choose another name") }
+    if let until, until <= now { throw GatewayError("the end of the account of \(name) is in the past", help: "choose a later time") }
+    put(.user(User(id: newID(), name: name, until: until)))
+    record("user add", name)
+  }
+
+  /// Locks or unlocks the user. A locked user's devices are refused, and keep their addresses.
+  package mutating func setLocked(_ isLocked: Bool, _ name: GatewayName) throws(GatewayError) {
+    var user = try user(name)
+    if user.isLocked == isLocked { return }
+    user.isLocked = isLocked
+    put(.user(user))
+    record(isLocked ? "user lock" : "user unlock", name)
+  }
+
+  /// Removes the user, with devices, settings and rules of this user alone.
+  package mutating func removeUser(_ name: GatewayName) throws(GatewayError) {
+    let user = try user(name)
+    for device in directory.devices(of: user.id) { drop(device, of: user) }
+    for member in directory.members.values.filter({ $0.user == user.id }).sorted(by: { $0.id < $1.id }) { remove(.members, member.id) }
+    removeSettings(for: .user(user.id))
+    for rule in directory.sortedRules where rule.source == .user(user.id) { remove(.rules, rule.id) }
+    remove(.users, user.id)
+    record("user remove", name)
+  }
+
+  package mutating func addGroup(_ name: GatewayName, precedence: Int64 = 100) throws(GatewayError) {
+    if directory.group(named: name) != nil { throw GatewayError("there is a group \(name) already", help: "choose another name") }
+    put(.group(Group(id: newID(), name: name, precedence: precedence)))
+    record("group add", name, "precedence \(precedence)")
+  }
+
+  /// Removes a group that no rule of access names: without the group, such a rule would match other packets.
+  package mutating func removeGroup(_ name: GatewayName) throws(GatewayError) {
+    let group = try group(name)
+    let rules = directory.sortedRules.filter { $0.source == .group(group.id) || $0.destination == .devices(ofGroup: group.id) }
+    guard rules.isEmpty else {
+      throw GatewayError(
+        "rules of access name group \(name): \(rules.map(\.name.description).joined(separator: ", "))",
+        help: "remove them first, with `roamward-gateway access remove`")
+    }
+    for member in directory.members.values.filter({ $0.group == group.id }).sorted(by: { $0.id < $1.id }) { remove(.members, member.id) }
+    removeSettings(for: .group(group.id))
+    remove(.groups, group.id)
+    record("group remove", name)
+  }
+
+  package mutating func setMember(_ isMember: Bool, _ userName: GatewayName, of groupName: GatewayName) throws(GatewayError) {
+    let user = try user(userName)
+    let group = try group(groupName)
+    let present = directory.members.values.first { $0.user == user.id && $0.group == group.id }
+    switch (present, isMember) {
+    case (nil, true): put(.member(Membership(id: newID(), user: user.id, group: group.id)))
+    case (let present?, false): remove(.members, present.id)
+    default: return
+    }
+    record(isMember ? "group join" : "group leave", groupName, "user \(userName)")
+  }
+}
+
+// Settings.
+extension Administration {
+  /// Changes the settings that are given, and keeps the others.
+  package mutating func change(_ pushed: PushedSettings, for scope: Settings.Scope, named name: String) throws(GatewayError) {
+    if let mtu = pushed.mtu, !(1280...9000).contains(mtu) {
+      throw GatewayError("an MTU of \(mtu) is not possible", help: "use 1280 to 9000; 1420 suits most networks")
+    }
+    let present = directory.settings(for: scope)
+    let merged = pushed.completed(by: present?.pushed ?? PushedSettings())
+    put(.settings(Settings(id: present?.id ?? newID(), scope: scope, pushed: merged)))
+    record("settings set", name, merged.text.split(separator: "\n").joined(separator: "; "))
+  }
+
+  package mutating func clearSettings(for scope: Settings.Scope, named name: String) {
+    if removeSettings(for: scope) { record("settings clear", name) }
+  }
+
+  @discardableResult mutating func removeSettings(for scope: Settings.Scope) -> Bool {
+    guard let present = directory.settings(for: scope) else { return false }
+    remove(.settings, present.id)
+    return true
+  }
+}

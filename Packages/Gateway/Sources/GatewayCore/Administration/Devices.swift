@@ -1,0 +1,109 @@
+package import KernelModel
+import NetworkTypes
+
+// Devices and their addresses.
+extension Administration {
+  /// Adds a device with an address of every pool. Returns it.
+  @discardableResult
+  package mutating func addDevice(_ path: DevicePath, publicKey: WireGuardKey) throws(GatewayError) -> Device {
+    let user = try user(path.user)
+    if directory.device(at: path) != nil {
+      throw GatewayError("there is a device \(path) already", help: "choose another name, or remove it first")
+    }
+    try check(publicKey)
+    let before = self
+    let device = Device(id: newID(), user: user.id, name: path.device, publicKey: publicKey, added: now)
+    put(.device(device))
+    do throws(GatewayError) {
+      for pool in directory.sortedPools { try grant(pool, to: device) }
+    } catch {
+      self = before
+      throw error
+    }
+    record("device add", path, directory.addresses(of: device.id).map(\.description).joined(separator: ", "))
+    return device
+  }
+
+  /// Gives the device another key. Its addresses stay.
+  package mutating func setKey(_ publicKey: WireGuardKey, of path: DevicePath) throws(GatewayError) {
+    var device = try device(path)
+    if device.publicKey == publicKey { return }
+    try check(publicKey)
+    device.publicKey = publicKey
+    put(.device(device))
+    record("device rekey", path)
+  }
+
+  package mutating func rename(_ path: DevicePath, to name: GatewayName) throws(GatewayError) {
+    var device = try device(path)
+    let new = DevicePath(user: path.user, device: name)
+    if new == path { return }
+    if directory.device(at: new) != nil { throw GatewayError("there is a device \(new) already", help: "choose another name") }
+    device.name = name
+    put(.device(device))
+    for address in directory.addresses(of: device.id) {
+      guard var lease = directory.lease(of: address) else { continue }
+      lease.holder = new
+      put(.lease(lease))
+    }
+    record("device rename", path, "to \(new)")
+  }
+
+  /// Removes the device. Its addresses are held for it for 30 days.
+  package mutating func removeDevice(_ path: DevicePath) throws(GatewayError) {
+    let device = try device(path)
+    drop(device, of: try user(path.user))
+    record("device remove", path)
+  }
+
+  mutating func drop(_ device: Device, of user: User) {
+    for address in directory.addresses(of: device.id) {
+      guard var lease = directory.lease(of: address) else { continue }
+      lease.device = nil
+      lease.released = now
+      put(.lease(lease))
+    }
+    removeSettings(for: .device(device.id))
+    remove(.devices, device.id)
+  }
+
+  private func check(_ key: WireGuardKey) throws(GatewayError) {
+    if let other = directory.device(of: key), let path = directory.path(of: other) {
+      throw GatewayError("this public key belongs to \(path)", help: "every device needs a key of its own")
+    }
+    if key == directory.site?.publicKey {
+      throw GatewayError("this public key is the gateway's own", help: "use the public key of the device")
+    }
+  }
+
+  /// Gives the device an address of the pool: the one that it had under this name, else the lowest one that no device has had, else the one
+  /// that was released first, 30 days ago at least.
+  mutating func grant(_ pool: Pool, to device: Device) throws(GatewayError) {
+    guard let holder = directory.path(of: device) else { return }
+    let leases = directory.leases.values.filter { $0.pool == pool.id }
+    let free = leases.filter { $0.device == nil }
+    if let own = free.filter({ $0.holder == holder }).max(by: { ($0.released ?? 0, $1.id) < ($1.released ?? 0, $0.id) }) {
+      return renew(own, device, holder)
+    }
+    let taken = Set(leases.map(\.address))
+    if let place = pool.places.first(where: { !taken.contains(pool.address(at: $0)) }) {
+      put(
+        .lease(Lease(id: newID(), pool: pool.id, address: pool.address(at: place), device: device.id, holder: holder)))
+      return
+    }
+    let reusable = free.filter { now - ($0.released ?? now) >= Lease.holding }
+    guard let oldest = reusable.min(by: { ($0.released ?? 0, $0.address) < ($1.released ?? 0, $1.address) }) else {
+      let held = free.isEmpty ? "" : "; \(free.count) are held for 30 days for devices that were removed"
+      throw GatewayError("pool \(pool.name) (\(pool.prefix)) has no free address\(held)", help: "remove devices, or use a larger pool")
+    }
+    renew(oldest, device, holder)
+  }
+
+  private mutating func renew(_ lease: Lease, _ device: Device, _ holder: DevicePath) {
+    var lease = lease
+    lease.device = device.id
+    lease.holder = holder
+    lease.released = nil
+    put(.lease(lease))
+  }
+}

@@ -1,0 +1,163 @@
+package import NetworkTypes
+
+/// The gateway's table of nftables: access by rules, and masquerade. It needs no other table, and changes none.
+///
+/// Each source address has a profile: the chain with the rules that concern its user. Devices with the same rules share one. A device that
+/// comes, goes or changes its profile is one element of a map, so the table is replaced only when rules change.
+package struct GatewayTable: Hashable, Sendable {
+  package var link: String
+  /// The statements of each profile, by its chain.
+  package var profiles: [String: [String]] = [:]
+  /// The chain of each source address.
+  package var sources: [IPAddress: String] = [:]
+  /// The addresses of the devices of each group that a rule names as its destination.
+  package var groups: [Int64: Set<IPAddress>] = [:]
+  package var translated: [IPPrefix] = []
+
+  package init(link: String) { self.link = link }
+
+  package static let name = "inet roamward_gateway"
+  package static let removal = "add table \(name)\ndelete table \(name)\n"
+
+  package init(_ directory: Directory, link: String, at now: Int64) {
+    self.init(link: link)
+    let rules = directory.sortedRules
+    for case .devices(let group) in rules.map(\.destination) { groups[group] = [] }
+    for device in directory.devices.values {
+      let addresses = directory.addresses(of: device.id)
+      let own = rules.filter { $0.concerns(user: device.user, in: directory) }
+      let chain = Self.chain(of: own)
+      // The profile of a refused device stays: to lock a user takes elements away, and replaces nothing. Packets to such a device find no
+      // peer.
+      if profiles[chain] == nil { profiles[chain] = own.flatMap(Self.statements) }
+      for group in groups.keys where directory.isMember(device.user, of: group) { groups[group, default: []].formUnion(addresses) }
+      guard directory.isActive(device, at: now) else { continue }
+      for address in addresses { sources[address] = chain }
+    }
+    translated = directory.sortedPools.filter(\.isTranslated).map(\.prefix)
+  }
+
+  /// The same for the same statements, in every version and on every machine.
+  private static func chain(of rules: [AccessRule]) -> String {
+    let text = rules.flatMap(statements).joined(separator: "\n")
+    return "profile_" + String(FNV1a(text).value, radix: 16)
+  }
+
+  /// A rule as statements: one for each family if it names addresses.
+  private static func statements(_ rule: AccessRule) -> [String] {
+    let verdict = rule.isAllowing ? "accept" : "drop"
+    let ports = rule.ports.isEmpty ? "" : " { \(merged(rule.ports).map(\.description).joined(separator: ", ")) }"
+    let transport =
+      switch rule.transport {
+      case .any: ""
+      case .icmp: "meta l4proto { icmp, ipv6-icmp } "
+      // nft(8) needs the protocol to know what `proto-dst` is.
+      case .tcp, .udp: "meta l4proto \(rule.transport.rawValue) " + (ports.isEmpty ? "" : "ct original proto-dst\(ports) ")
+      }
+    func match(_ family: IPAddress.Family, _ set: String) -> String {
+      "ct original \(family == .v4 ? "ip" : "ip6") daddr \(set) \(transport)\(verdict)"
+    }
+    switch rule.destination {
+    case .everything: return ["\(transport)\(verdict)"]
+    case .devices(let group): return IPAddress.Family.allCases.map { match($0, "@\(set(of: group, $0))") }
+    case .prefixes(let prefixes):
+      return IPAddress.Family.allCases.compactMap { family in
+        let own = prefixes.filter { $0.family == family }.sorted()
+        // nft(8) refuses overlapping elements.
+        let outer = own.indices.filter { i in !own.indices.contains { $0 != i && own[$0].contains(own[i]) && (own[$0] != own[i] || $0 < i) }
+        }
+        return outer.isEmpty ? nil : match(family, "{ \(outer.map { own[$0].description }.joined(separator: ", ")) }")
+      }
+    }
+  }
+
+  private static func merged(_ ports: [PortRange]) -> [PortRange] {
+    ports.sorted().reduce(into: [PortRange]()) { merged, range in
+      guard let last = merged.last, range.lower <= last.upper, let wider = PortRange("\(last.lower)-\(max(last.upper, range.upper))") else {
+        return merged.append(range)
+      }
+      merged[merged.count - 1] = wider
+    }
+  }
+
+  private static func set(of group: Int64, _ family: IPAddress.Family) -> String { "group_\(group)_\(family == .v4 ? "v4" : "v6")" }
+  private static func map(_ family: IPAddress.Family) -> String { family == .v4 ? "sources_v4" : "sources_v6" }
+}
+
+// As commands of nft(8).
+extension GatewayTable {
+  /// Replaces the whole table, in one transaction.
+  package var transaction: String {
+    var lines = ["add table \(Self.name)", "delete table \(Self.name)", "table \(Self.name) {"]
+    for family in IPAddress.Family.allCases {
+      let type = family == .v4 ? "ipv4_addr" : "ipv6_addr"
+      lines += block("map \(Self.map(family))", ["type \(type) : verdict"] + elements(sourceElements(family)))
+      for (group, addresses) in groups.sorted(by: { $0.key < $1.key }) {
+        let own = addresses.filter { $0.family == family }.sorted().map(\.description)
+        lines += block("set \(Self.set(of: group, family))", ["type \(type)"] + elements(own))
+      }
+    }
+    for (chain, statements) in profiles.sorted(by: { $0.key < $1.key }) { lines += block("chain \(chain)", statements + ["drop"]) }
+    // Every packet of a connection, in both directions, is judged by the connection's first one: so a changed rule holds at once. Neither a
+    // source without a profile nor a packet without a connection matches anything.
+    lines += block(
+      "chain judge",
+      // Errors about a connection: of the path's MTU, for example.
+      ["ct state related meta l4proto { icmp, ipv6-icmp } accept"]
+        + IPAddress.Family.allCases.map { "ct original \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + ["drop"])
+    lines += block(
+      "chain forward",
+      [
+        "type filter hook forward priority filter; policy accept;",
+        "iifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
+        "oifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
+        "iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge",
+      ])
+    // The gateway's own connections to devices have replies.
+    lines += block(
+      "chain input",
+      [
+        "type filter hook input priority filter; policy accept;", "iifname \"\(link)\" ct direction original jump judge",
+        "iifname \"\(link)\" ct state invalid,untracked drop",
+      ])
+    if !translated.isEmpty {
+      lines += block(
+        "chain postrouting",
+        ["type nat hook postrouting priority srcnat; policy accept;"]
+          + translated.map { "\($0.family == .v4 ? "ip" : "ip6") saddr \($0) oifname != \"\(link)\" masquerade" })
+    }
+    return (lines + ["}"]).joined(separator: "\n") + "\n"
+  }
+
+  /// The elements to change if the table is as `old`; `nil`: it has to be replaced. Empty: nothing is to do.
+  package func changes(from old: GatewayTable) -> String? {
+    guard link == old.link, profiles == old.profiles, translated == old.translated, Set(groups.keys) == Set(old.groups.keys) else {
+      return nil
+    }
+    var commands: [String] = []
+    func change(_ object: String, from before: [String], to after: [String]) {
+      let (gone, new) = (Set(before).subtracting(after).sorted(), Set(after).subtracting(before).sorted())
+      // Of an element that changes, the old one goes first.
+      if !gone.isEmpty { commands.append("delete element \(Self.name) \(object) { \(gone.joined(separator: ", ")) }") }
+      if !new.isEmpty { commands.append("add element \(Self.name) \(object) { \(new.joined(separator: ", ")) }") }
+    }
+    for family in IPAddress.Family.allCases {
+      change(Self.map(family), from: old.sourceElements(family), to: sourceElements(family))
+      for (group, addresses) in groups {
+        func own(_ addresses: Set<IPAddress>) -> [String] { addresses.filter { $0.family == family }.map(\.description) }
+        change(Self.set(of: group, family), from: own(old.groups[group] ?? []), to: own(addresses))
+      }
+    }
+    return commands.isEmpty ? "" : commands.joined(separator: "\n") + "\n"
+  }
+
+  private func sourceElements(_ family: IPAddress.Family) -> [String] {
+    sources.filter { $0.key.family == family }.sorted { $0.key < $1.key }.map { "\($0.key) : jump \($0.value)" }
+  }
+
+  private func elements(_ elements: [String]) -> [String] {
+    elements.isEmpty ? [] : ["elements = { \(elements.joined(separator: ", ")) }"]
+  }
+
+  private func block(_ head: String, _ body: [String]) -> [String] { ["  \(head) {"] + body.map { "    \($0)" } + ["  }"] }
+}

@@ -1,0 +1,53 @@
+package import NetworkTypes
+
+/// The facts that `doctor` judges.
+package struct GatewayCondition: Hashable, Sendable {
+  package var directory: Directory
+  /// What is wrong with the store itself.
+  package var storeProblems: [String] = []
+  package var isServing = false
+  /// Whether the private key is there, and the one that clients know.
+  package var hasRightKey = true
+  /// Families whose packets the kernel does not forward.
+  package var notForwarded: [IPAddress.Family] = []
+  /// Steps that are left to do in the kernel; `nil`: not examined.
+  package var leftSteps: [String]? = []
+  package var isFirewallIntact = true
+  /// Seconds since 1970.
+  package var now: Int64
+
+  package init(directory: Directory, now: Int64) {
+    self.directory = directory
+    self.now = now
+  }
+
+  /// The problems, each with its cure; none: all checks passed.
+  package var problems: [String] {
+    guard directory.site != nil else { return [GatewayError.notInitialised.description] }
+    var found = storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
+    if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
+    if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
+    if directory.pools.isEmpty {
+      found.append("there is no pool: devices get no address\n  help: roamward-gateway pool add lan 10.77.0.0/24 --nat")
+    }
+    if directory.rules.isEmpty, !directory.devices.isEmpty {
+      found.append(
+        "there is no rule of access: devices reach nothing\n  help: roamward-gateway access allow NAME --from everybody --to PREFIX")
+    }
+    if isServing {
+      for family in notForwarded {
+        found.append("the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: another program turns it off")
+      }
+      if !isFirewallIntact { found.append("the table \(GatewayTable.name) is not as it should be\n  help: another program changes it") }
+      for step in leftSteps ?? [] { found.append("left to do: \(step)\n  help: see `journalctl -u roamward-gateway`") }
+    }
+    for (name, pool) in directory.sortedPools.map({ ($0.name, $0) }) {
+      let leased = UInt64(directory.leases.values.count { $0.pool == pool.id && $0.device != nil })
+      let places = pool.places
+      if leased > places.upperBound - places.lowerBound {
+        found.append("pool \(name) is full\n  help: remove devices, or add a larger pool")
+      }
+    }
+    return found
+  }
+}

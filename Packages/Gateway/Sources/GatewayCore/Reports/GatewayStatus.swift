@@ -1,0 +1,52 @@
+package import KernelModel
+import NetworkTypes
+
+/// The gateway at one moment, as `status` shows it.
+package struct GatewayStatus: Hashable, Sendable {
+  package var directory: Directory
+  /// Whether a gateway runs.
+  package var isServing: Bool
+  /// The link's device; `nil`: there is none, or access is denied.
+  package var device: WireGuardState?
+  /// Seconds since 1970.
+  package var now: Int64
+
+  package init(directory: Directory, isServing: Bool, device: WireGuardState?, now: Int64) {
+    self.directory = directory
+    self.isServing = isServing
+    self.device = device
+    self.now = now
+  }
+
+  /// A session without a new handshake for this long is over (REJECT_AFTER_TIME of WireGuard), in seconds.
+  private static let sessionLife: Int64 = 180
+
+  package var lines: [String] {
+    guard let site = directory.site else { return ["gateway: not initialised"] }
+    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
+    let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
+    let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"
+    var lines = [
+      "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
+      "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
+    ]
+    lines += directory.poolList(at: now).map { "pool  \($0)" }
+    let devices = directory.devices.values.compactMap { device in directory.path(of: device).map { ($0, device) } }
+    for (path, device) in devices.sorted(by: { $0.0 < $1.0 }) { lines.append("device  \(path)  \(state(device, peers[device.publicKey]))") }
+    return lines
+  }
+
+  private func isConnected(_ peer: WireGuardState.Peer?) -> Bool {
+    peer.map { $0.lastHandshake > 0 && now - $0.lastHandshake < Self.sessionLife } ?? false
+  }
+
+  private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
+    let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")
+    if !directory.isActive(device, at: now) { return "\(addresses)  refused" }
+    guard let peer, peer.lastHandshake > 0 else { return "\(addresses)  never seen" }
+    let age = "handshake \(max(0, now - peer.lastHandshake)) s ago"
+    let endpoint = peer.endpoint.map { "  from \($0)" } ?? ""
+    return "\(addresses)  \(isConnected(peer) ? "connected" : "away")\(endpoint)  \(age)"
+      + "  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
+  }
+}

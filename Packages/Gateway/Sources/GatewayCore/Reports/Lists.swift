@@ -1,0 +1,48 @@
+import NetworkTypes
+
+// What the lists of the command line print: one line for each, by name.
+extension Directory {
+  /// `alice  locked  groups staff  devices laptop, phone`.
+  package func userList(at now: Int64) -> [String] {
+    users.values.sorted { $0.name < $1.name }.map { line(of: $0, at: now) }
+  }
+
+  private func line(of user: User, at now: Int64) -> String {
+    let state = user.isLocked ? "locked" : user.isActive(at: now) ? "active" : "expired"
+    let until = user.until.map { "  until \(Timestamp(seconds: $0))" } ?? ""
+    return "\(user.name)  \(state)\(until)\(Self.list("groups", groups(of: user.id).map(\.name)))"
+      + Self.list("devices", devices(of: user.id).map(\.name))
+  }
+
+  /// `staff  precedence 100  users alice, bob`.
+  package var groupList: [String] {
+    groups.values.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }.map { group in
+      let names = members.values.filter { $0.group == group.id }.compactMap { users[$0.user]?.name }.sorted()
+      return "\(group.name)  precedence \(group.precedence)\(Self.list("users", names))"
+    }
+  }
+
+  /// `lan  10.77.0.0/24  masquerade  3 leased, 1 held, 249 free`.
+  package func poolList(at now: Int64) -> [String] {
+    sortedPools.map { pool in
+      let own = leases.values.filter { $0.pool == pool.id }
+      let leased = own.count { $0.device != nil }
+      let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
+      let places = pool.places
+      let free = places.upperBound - places.lowerBound - UInt64(leased + held)
+      let shown = free >= UInt64(Int64.max) ? "all others" : "\(free + 1)"
+      return "\(pool.name)  \(pool.prefix)\(pool.isTranslated ? "  masquerade" : "")  \(leased) leased, \(held) held, \(shown) free"
+    }
+  }
+
+  /// `alice/laptop  10.77.0.2, fd77::2`.
+  package func deviceList(at now: Int64) -> [String] {
+    devices.values.compactMap { device in path(of: device).map { ($0, device) } }.sorted { $0.0 < $1.0 }.map { path, device in
+      "\(path)  \(addresses(of: device.id).map(\.description).joined(separator: ", "))" + (isActive(device, at: now) ? "" : "  refused")
+    }
+  }
+
+  private static func list(_ title: String, _ values: [GatewayName]) -> String {
+    values.isEmpty ? "" : "  \(title) \(values.map(\.description).joined(separator: ", "))"
+  }
+}

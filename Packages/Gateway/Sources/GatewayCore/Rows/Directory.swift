@@ -1,0 +1,139 @@
+package import KernelModel
+package import NetworkTypes
+
+/// Everything that a gateway knows of its users, devices, addresses and rules, as it is in the store. A value: `apply` is the only change.
+package struct Directory: Hashable, Sendable {
+  package private(set) var site: Site?
+  package private(set) var users: [Int64: User] = [:]
+  package private(set) var groups: [Int64: Group] = [:]
+  package private(set) var members: [Int64: Membership] = [:]
+  package private(set) var devices: [Int64: Device] = [:]
+  package private(set) var pools: [Int64: Pool] = [:]
+  package private(set) var leases: [Int64: Lease] = [:]
+  package private(set) var settings: [Int64: Settings] = [:]
+  package private(set) var rules: [Int64: AccessRule] = [:]
+
+  // Indexes, kept by `apply`.
+  private var userIDs: [GatewayName: Int64] = [:]
+  private var groupIDs: [GatewayName: Int64] = [:]
+  private var deviceIDs: [WireGuardKey: Int64] = [:]
+  private var leaseIDs: [IPAddress: Int64] = [:]
+  private var groupsOfUsers: [Int64: Set<Int64>] = [:]
+  private var devicesOfUsers: [Int64: Set<Int64>] = [:]
+  private var leasesOfDevices: [Int64: Set<Int64>] = [:]
+
+  package init() {}
+
+  package mutating func apply(_ change: RowChange) {
+    switch change {
+    case .put(let row):
+      remove(row.kind, row.id)
+      put(row)
+    case .remove(let kind, let id): remove(kind, id)
+    }
+  }
+
+  private mutating func put(_ row: AnyRow) {
+    switch row {
+    case .site(let site): self.site = site
+    case .user(let user):
+      users[user.id] = user
+      userIDs[user.name] = user.id
+    case .group(let group):
+      groups[group.id] = group
+      groupIDs[group.name] = group.id
+    case .member(let member):
+      members[member.id] = member
+      groupsOfUsers[member.user, default: []].insert(member.group)
+    case .device(let device):
+      devices[device.id] = device
+      deviceIDs[device.publicKey] = device.id
+      devicesOfUsers[device.user, default: []].insert(device.id)
+    case .pool(let pool): pools[pool.id] = pool
+    case .lease(let lease):
+      leases[lease.id] = lease
+      leaseIDs[lease.address] = lease.id
+      if let device = lease.device { leasesOfDevices[device, default: []].insert(lease.id) }
+    case .settings(let row): settings[row.id] = row
+    case .rule(let rule): rules[rule.id] = rule
+    }
+  }
+
+  private mutating func remove(_ kind: RowKind, _ id: Int64) {
+    switch kind {
+    case .site: site = nil
+    case .users: if let old = users.removeValue(forKey: id), userIDs[old.name] == id { userIDs[old.name] = nil }
+    case .groups: if let old = groups.removeValue(forKey: id), groupIDs[old.name] == id { groupIDs[old.name] = nil }
+    case .members: if let old = members.removeValue(forKey: id) { Self.drop(old.group, of: old.user, from: &groupsOfUsers) }
+    case .devices:
+      guard let old = devices.removeValue(forKey: id) else { return }
+      if deviceIDs[old.publicKey] == id { deviceIDs[old.publicKey] = nil }
+      Self.drop(id, of: old.user, from: &devicesOfUsers)
+    case .pools: pools[id] = nil
+    case .leases:
+      guard let old = leases.removeValue(forKey: id) else { return }
+      if leaseIDs[old.address] == id { leaseIDs[old.address] = nil }
+      if let device = old.device { Self.drop(id, of: device, from: &leasesOfDevices) }
+    case .settings: settings[id] = nil
+    case .rules: rules[id] = nil
+    }
+  }
+
+  private static func drop(_ value: Int64, of key: Int64, from index: inout [Int64: Set<Int64>]) {
+    index[key]?.remove(value)
+    // An empty set would distinguish it from a directory that was loaded.
+    if index[key]?.isEmpty == true { index[key] = nil }
+  }
+}
+
+extension Directory {
+  package func user(named name: GatewayName) -> User? { userIDs[name].flatMap { users[$0] } }
+  package func group(named name: GatewayName) -> Group? { groupIDs[name].flatMap { groups[$0] } }
+  package func pool(named name: GatewayName) -> Pool? { pools.values.first { $0.name == name } }
+  package func rule(named name: GatewayName) -> AccessRule? { rules.values.first { $0.name == name } }
+  package func device(of key: WireGuardKey) -> Device? { deviceIDs[key].flatMap { devices[$0] } }
+  package func lease(of address: IPAddress) -> Lease? { leaseIDs[address].flatMap { leases[$0] } }
+
+  package func device(at path: DevicePath) -> Device? {
+    user(named: path.user).flatMap { user in devices(of: user.id).first { $0.name == path.device } }
+  }
+
+  /// The devices of a user, by name.
+  package func devices(of user: Int64) -> [Device] {
+    (devicesOfUsers[user] ?? []).compactMap { devices[$0] }.sorted { $0.name < $1.name }
+  }
+
+  /// The groups of a user, the preferred one first.
+  package func groups(of user: Int64) -> [Group] {
+    (groupsOfUsers[user] ?? []).compactMap { groups[$0] }.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }
+  }
+
+  package func isMember(_ user: Int64, of group: Int64) -> Bool { groupsOfUsers[user]?.contains(group) ?? false }
+
+  /// The addresses of a device, IPv4 first.
+  package func addresses(of device: Int64) -> [IPAddress] {
+    (leasesOfDevices[device] ?? []).compactMap { leases[$0]?.address }.sorted()
+  }
+
+  package func path(of device: Device) -> DevicePath? { users[device.user].map { DevicePath(user: $0.name, device: device.name) } }
+
+  /// Pools in the order of their prefixes.
+  package var sortedPools: [Pool] { pools.values.sorted { $0.prefix < $1.prefix } }
+
+  /// The rules of access in the order of their evaluation.
+  package var sortedRules: [AccessRule] { rules.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) } }
+
+  /// Whether the device may connect now.
+  package func isActive(_ device: Device, at now: Int64) -> Bool { users[device.user]?.isActive(at: now) ?? false }
+
+  /// The merged settings of a device: its own, then those of its user, of the user's groups by precedence, of everybody.
+  package func pushedSettings(of device: Device) -> PushedSettings {
+    let scopes: [Settings.Scope] =
+      [.device(device.id), .user(device.user)] + groups(of: device.user).map { .group($0.id) } + [.everybody]
+    return scopes.reduce(PushedSettings()) { merged, scope in
+      settings(for: scope).map { merged.completed(by: $0.pushed) } ?? merged
+    }
+  }
+
+  package func settings(for scope: Settings.Scope) -> Settings? { settings.values.first { $0.scope == scope } }
+}

@@ -1,0 +1,97 @@
+package import GatewayCore
+package import KernelModel
+package import KernelNetwork
+internal import LinuxIO
+internal import NetworkTypes
+package import SystemdIO
+internal import TunnelProviders
+
+/// The gateway's link in the kernel: read, planned, applied. Its engine is the kernel's WireGuard, or `roamward-wireguard` where the kernel
+/// has none. Either goes on without the gateway.
+package final class GatewayKernel {
+  package let reader: KernelReader
+  private let applier: KernelApplier
+  private let wireGuard: WireGuardKernel
+  private let userspace: UserspaceWireGuard
+  private let log: (String) -> Void
+  private var isStarting = false
+  /// The last steps: what is tried again without success is not logged again.
+  private var lastSteps: [Step] = []
+
+  /// `log` gets the steps, and what went wrong.
+  package init(on loop: EventLoop, log: @escaping (String) -> Void) throws(NetlinkError) {
+    reader = try KernelReader()
+    applier = try KernelApplier()
+    wireGuard = try WireGuardKernel()
+    userspace = UserspaceWireGuard(on: loop)
+    self.log = log
+  }
+
+  /// The engine of the link: the present one, else the kernel's if it has one.
+  package func engine(of link: String) -> WireGuardEngine {
+    if let present = (try? reader.read(neighbours: false))?.link(named: link) { return present.kind == "wireguard" ? .kernel : .userspace }
+    return wireGuard.isSupported() ? .kernel : .userspace
+  }
+
+  package func device(_ link: String, _ engine: WireGuardEngine) -> WireGuardState? {
+    engine == .kernel ? (try? wireGuard.read(link)) ?? nil : (try? userspace.read(link)) ?? nil
+  }
+
+  /// The steps that are left to do.
+  package func plan(to state: GatewayState) throws(NetlinkError) -> GatewayPlan {
+    GatewayPlan(from: try reader.read(neighbours: false), device(state.link, state.device.engine), to: state)
+  }
+
+  /// Applies a plan as far as possible. `retry` is called later if a step takes longer: an engine that starts.
+  package func apply(_ plan: GatewayPlan, retry: @escaping () -> Void) {
+    let isRepeated = plan.steps == lastSteps
+    lastSteps = plan.steps
+    let log = isRepeated ? { _ in } : log
+    for step in plan.steps {
+      if isStarting { return }
+      log(step.description)
+      switch step {
+      case .addWireGuardLink(let link, .userspace):
+        isStarting = true
+        userspace.start(link: link) { [weak self] result in
+          self?.isStarting = false
+          if case .failure(let error) = result { return log("\(error)") }
+          retry()
+        }
+      case .configureWireGuard(let link, let device) where device.engine == .userspace: configure(link, device, log)
+      case .deleteLink(let link, .userspace): userspace.stop(link: link)
+      default:
+        for failure in applier.apply([step]).failures { failure.error.map { log("\($0)") } }
+        if case .setUp(let link) = step { userspace.serveSockets(of: link) }
+      }
+    }
+  }
+
+  private func configure(_ link: String, _ device: WireGuardDevice, _ log: (String) -> Void) {
+    do throws(ProviderError) {
+      try userspace.configure(link, device, observed: userspace.read(link))
+    } catch { log("\(error)") }
+  }
+
+  /// Removes everything of the gateway's from the kernel. Calls back when it is gone.
+  package func clean(then: @escaping () -> Void) throws(NetlinkError) {
+    var waiting = 1
+    func finish() {
+      waiting -= 1
+      if waiting == 0 { then() }
+    }
+    for step in GatewayPlan(cleaning: try reader.read(everywhere: true, neighbours: false)).steps {
+      log(step.description)
+      if case .deleteLink(let link, .userspace) = step {
+        waiting += 1
+        userspace.stop(link: link) { [log] result in
+          if case .failure(let error) = result { log("\(error)") }
+          finish()
+        }
+      } else {
+        for failure in applier.apply([step]).failures { failure.error.map { log("\($0)") } }
+      }
+    }
+    finish()
+  }
+}

@@ -1,0 +1,92 @@
+package import GatewayCore
+internal import GatewayStore
+internal import KernelModel
+internal import KernelNetwork
+internal import KeyMemory
+internal import LinuxIO
+internal import NetworkTypes
+internal import SystemdIO
+
+/// The gateway and its machine at one moment, read by commands. Changes nothing.
+package struct HostExamination {
+  private let folder: StateFolder
+  private let store: GatewayStore
+  private let view: GatewayStore.View
+  private let now = Timestamp.now.seconds
+
+  package init(_ folder: StateFolder) throws {
+    self.folder = folder
+    store = try folder.store()
+    view = try store.load()
+  }
+
+  private var isServing: Bool {
+    do throws(SystemError) { return try folder.lock() == nil } catch { return false }
+  }
+
+  package func status() -> GatewayStatus {
+    let link = view.directory.site?.link.description
+    let device = link.flatMap { link in (try? kernel()).flatMap { $0.device(link, $0.engine(of: link)) } }
+    return GatewayStatus(directory: view.directory, isServing: isServing, device: device, now: now)
+  }
+
+  package func desired() throws -> GatewayState {
+    guard let key = try folder.privateKey(), let site = view.directory.site,
+      let state = GatewayState(
+        view.directory, privateKey: key, engine: try kernel().engine(of: site.link.description), at: now)
+    else { throw GatewayError.notInitialised }
+    return state
+  }
+
+  /// The steps that are left to do, as an administrator would type them.
+  package func leftSteps() throws -> [String] {
+    let state = try desired()
+    let firewall: [String] =
+      switch try GatewayFirewall(folder).drift(to: state.table) {
+      case .none: []
+      case .elements(let changes): changes.split(separator: "\n").map { "nft \($0)" }
+      case .table: ["nft table \(GatewayTable.name): replaced"]
+      }
+    let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()
+    let plan = try kernel().plan(to: state)
+    return firewall + families.filter { !Forwarding.isOn($0) }.map { "sysctl \(Forwarding.name($0))=1" }
+      + (plan.conflict.map { [$0] } ?? plan.steps.map(\.description))
+  }
+
+  package func condition() throws -> GatewayCondition {
+    var condition = GatewayCondition(directory: view.directory, now: now)
+    condition.storeProblems = try store.problems()
+    condition.isServing = isServing
+    condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
+    let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()
+    condition.notForwarded = families.filter { !Forwarding.isOn($0) }
+    guard condition.hasRightKey, view.directory.site != nil else { return condition }
+    let state = try desired()
+    condition.isFirewallIntact = try GatewayFirewall(folder).drift(to: state.table) == .none
+    let plan = try kernel().plan(to: state)
+    condition.leftSteps = plan.conflict.map { [$0] } ?? plan.steps.map(\.description)
+    return condition
+  }
+
+  private func kernel() throws -> GatewayKernel { try GatewayKernel(on: try EventLoop()) { _ in } }
+}
+
+/// Removal of everything of the gateway's from this machine but its folder.
+package enum HostCleanup {
+  package static func run(_ folder: StateFolder, log: @escaping (String) -> Void) throws {
+    let loop = try EventLoop()
+    let kernel = try GatewayKernel(on: loop, log: log)
+    let firewall = try GatewayFirewall(folder)
+    // The link first: without the table, packets from devices would pass.
+    let start = try loop.at(.now) {
+      do throws(NetlinkError) { try kernel.clean { loop.stop() } } catch {
+        log("\(error)")
+        loop.stop(code: 1)
+      }
+    }
+    let status = try withExtendedLifetime(start) { try loop.run() }
+    guard status == 0 else { throw GatewayServer.StartFailure(description: "the link could not be removed; the firewall table stays") }
+    log("nft delete table \(GatewayTable.name)")
+    try firewall.remove()
+  }
+}

@@ -1,0 +1,92 @@
+internal import CSodium
+internal import GatewayCore
+package import GatewayStore
+internal import Glibc
+package import KeyMemory
+package import LinuxIO
+internal import NetworkTypes
+
+/// The gateway's files: `gateway.db`, `private.key`, `changed`, `firewall`, `lock`. Root alone has access.
+package struct StateFolder: Hashable, Sendable {
+  package let path: String
+
+  package init(_ path: String) { self.path = path }
+
+  /// The usual place.
+  package static let standard = StateFolder("/var/lib/roamward-gateway")
+
+  /// Makes the folder with access for its owner alone.
+  package func make() throws(SystemError) { try Folder.make(path, mode: 0o700) }
+
+  /// Opens the store; with `creating`, makes it.
+  package func store(creating: Bool = false) throws(StoreError) -> GatewayStore {
+    try GatewayStore(try SQLiteEngine("\(path)/gateway.db", creating: creating), creating: creating)
+  }
+
+  package var keyPath: String { "\(path)/private.key" }
+
+  /// The gateway's private key: of the systemd credential `gateway.key`, else of the file that `init` made; `nil` if there is none.
+  package func privateKey() throws(SystemError) -> SecretKey? {
+    let credential = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/gateway.key" }
+    for path in [credential, keyPath].compactMap({ $0 }) where access(path, F_OK) == 0 {
+      var text = try TextFile.read(path, limit: 1024)
+      defer { sodium_memzero(&text, text.count) }
+      let line = text.prefix { $0 != UInt8(ascii: "\n") }
+      guard let key = SecretKey(base64: String(decoding: line, as: UTF8.self)) else {
+        throw SystemError(code: EINVAL, operation: "read a private key of WireGuard (`wg genkey`) from \(path)")
+      }
+      return key
+    }
+    return nil
+  }
+
+  /// Makes a private key, and writes it into a file that must not exist yet.
+  package func makePrivateKey() throws(SystemError) -> SecretKey {
+    let key = SecretKey.random()
+    var text = Array((key.base64 + "\n").utf8)
+    defer { sodium_memzero(&text, text.count) }
+    try TextFile.create(keyPath, with: text, mode: 0o600)
+    return key
+  }
+
+  /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds.
+  package func announceChange() { try? TextFile.replace("\(path)/changed", with: [], mode: 0o600) }
+
+  /// Takes the lock of a running gateway; `nil` if another one has it. A command that asks whether one runs has it for a moment:
+  /// `patience` outlasts that.
+  package func lock(patience: Duration = .zero) throws(SystemError) -> FileDescriptor? {
+    let number = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw .last("open \(path)/lock") }
+    let file = FileDescriptor(owning: number)
+    let deadline = Moment.now + patience
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK else { throw .last("lock \(path)/lock") }
+      if Moment.now >= deadline { return nil }
+      usleep(10_000)
+    }
+    return file
+  }
+}
+
+extension SecretKey {
+  /// A new private key, from the kernel's random numbers (getrandom(2)).
+  package static func random() -> SecretKey {
+    let bytes = SecretBytes()
+    randombytes_buf(bytes.pointer, 32)
+    return SecretKey(bytes)
+  }
+
+  /// The key as wg(8) writes it: to be shown once, to the person that it belongs to.
+  package var base64: String {
+    withUnsafeBytes { bytes in
+      String(unsafeUninitializedCapacity: 45) { text in
+        text.withMemoryRebound(to: CChar.self) { text in
+          guard let start = text.baseAddress else { return }
+          sodium_bin2base64(
+            start, 45, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), 32, sodium_base64_VARIANT_ORIGINAL)
+        }
+        return 44
+      }
+    }
+  }
+}

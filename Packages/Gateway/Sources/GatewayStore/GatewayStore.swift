@@ -1,0 +1,288 @@
+internal import CSodium
+package import GatewayCore
+
+/// The gateway's store: the followed tables, the audit log, and their versions. The same statements run on every engine.
+///
+/// Every transaction has a version, and stamps the rows that it changes with it. So a gateway that has seen version n reads the rows above
+/// n, and the tombstones of removed ones.
+package final class GatewayStore {
+  let engine: any StoreEngine
+
+  /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
+  package static let tombstoneAge: Int64 = 7 * 86_400
+
+  /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date.
+  package init(_ engine: any StoreEngine, creating: Bool = false) throws(StoreError) {
+    self.engine = engine
+    let version: Int64
+    do throws(StoreError) {
+      version = try meta("schema") ?? 0
+    } catch {
+      guard creating else { throw error }
+      version = 0
+    }
+    guard version <= Migrations.all.count else {
+      throw StoreError("the store was made by a later version of roamward-gateway", help: "update roamward-gateway")
+    }
+    if version < Migrations.all.count { try migrate() }
+  }
+
+  private func migrate() throws(StoreError) {
+    try writing { () throws(StoreError) in
+      try engine.run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL)", [])
+      let version = try meta("schema") ?? 0
+      for statement in Migrations.all.dropFirst(Int(version)).joined() { try engine.run(statement, []) }
+      try setMeta("schema", Int64(Migrations.all.count))
+    }
+  }
+
+  private func meta(_ name: String) throws(StoreError) -> Int64? {
+    if case .integer(let value) = try engine.run("SELECT value FROM meta WHERE name = $1", [.text(name)]).first?.first {
+      value
+    } else {
+      nil
+    }
+  }
+
+  private func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
+    try engine.run(
+      "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      [.text(name), .integer(value)])
+  }
+
+  private func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try engine.beginWriting()
+    return try finishing(body)
+  }
+
+  private func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try engine.beginReading()
+    return try finishing(body)
+  }
+
+  private func finishing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      let result = try body()
+      try engine.commit()
+      return result
+    } catch {
+      engine.rollBack()
+      throw error
+    }
+  }
+
+  package func backUp(to path: String) throws(StoreError) { try engine.backUp(to: path) }
+}
+
+// Following.
+extension GatewayStore {
+  /// What a gateway has read.
+  package struct View: Hashable, Sendable {
+    package var directory: Directory
+    package var version: Int64
+  }
+
+  /// Everything.
+  package func load() throws(StoreError) -> View {
+    try reading { () throws(StoreError) in
+      var view = View(directory: Directory(), version: try meta("version") ?? 0)
+      for change in try rows(after: 0) { view.directory.apply(change) }
+      return view
+    }
+  }
+
+  /// Brings a view up to date, and returns whether anything changed. Reads what changed since, or everything if tombstones are missing.
+  package func refresh(_ view: inout View) throws(StoreError) -> Bool {
+    let seen = view
+    let changed = try reading { () throws(StoreError) -> View? in
+      let version = try meta("version") ?? 0
+      let oldest = try meta("oldest") ?? 0
+      // A store that was restored from a backup counts from an earlier number.
+      if version < seen.version || seen.version < oldest { return nil }
+      var next = seen
+      if version > seen.version {
+        for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen.version)]) {
+          guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
+            throw StoreError("table tombstones: unexpected values")
+          }
+          next.directory.apply(.remove(kind, id))
+        }
+        for change in try rows(after: seen.version) { next.directory.apply(change) }
+      }
+      next.version = version
+      return next
+    }
+    if let changed { view = changed } else { view = try load() }
+    return view.version != seen.version || view.directory != seen.directory
+  }
+
+  private func rows(after version: Int64) throws(StoreError) -> [RowChange] {
+    var changes: [RowChange] = []
+    for kind in RowKind.allCases {
+      let columns = (["id"] + kind.table.columns).joined(separator: ", ")
+      for values in try engine.run("SELECT \(columns) FROM \(kind.table.name) WHERE version > $1", [.integer(version)]) {
+        guard case .integer(let id) = values[0] else { throw StoreError("table \(kind.table.name): a row without a number") }
+        do throws(RowError) {
+          changes.append(.put(try AnyRow(kind, id: id, values: Array(values.dropFirst()))))
+        } catch {
+          throw StoreError(error.description, help: "restore the store from a copy, or correct the row")
+        }
+      }
+    }
+    return changes
+  }
+}
+
+// Changing.
+extension GatewayStore {
+  /// Why a transaction was not made.
+  package enum Refusal: Error, CustomStringConvertible {
+    case request(GatewayError)
+    case store(StoreError)
+
+    package var description: String {
+      switch self {
+      case .request(let error): error.description
+      case .store(let error): error.description
+      }
+    }
+  }
+
+  /// Runs requests in one transaction: all of them are made, with their entries of the audit log, or none.
+  package func change<R>(
+    as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws(Refusal) -> R {
+    do throws(StoreError) { try engine.beginWriting() } catch { throw .store(error) }
+    do throws(Refusal) {
+      let result = try changing(as: actor, at: now, body)
+      do throws(StoreError) { try engine.commit() } catch { throw Refusal.store(error) }
+      return result
+    } catch {
+      engine.rollBack()
+      throw error
+    }
+  }
+
+  private func changing<R>(
+    as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws(Refusal) -> R {
+    var work: Administration
+    do throws(StoreError) {
+      var directory = Directory()
+      for change in try rows(after: 0) { directory.apply(change) }
+      work = Administration(directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+    } catch { throw .store(error) }
+    let result: R
+    do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
+    do throws(StoreError) { try write(work) } catch { throw .store(error) }
+    return result
+  }
+
+  private func write(_ work: Administration) throws(StoreError) {
+    if work.changes.isEmpty, work.records.isEmpty { return }
+    let version = try (meta("version") ?? 0) + 1
+    try setMeta("version", version)
+    try setMeta("last-id", work.lastID)
+    for change in work.changes {
+      switch change {
+      case .put(let row): try put(row, version)
+      case .remove(let kind, let id):
+        try engine.run("DELETE FROM \(kind.table.name) WHERE id = $1", [.integer(id)])
+        try engine.run(
+          "INSERT INTO tombstones (id, version, kind, removed) VALUES ($1, $2, $3, $4)",
+          [.integer(id), .integer(version), .text(kind.rawValue), .integer(work.now)])
+      }
+    }
+    try sweepTombstones(before: work.now - Self.tombstoneAge)
+    var chain = try chain()
+    for record in work.records { try append(chain.append(record, at: work.now)) }
+  }
+
+  private func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {
+    let table = row.kind.table
+    let columns = ["version"] + table.columns
+    let places = (1...columns.count + 1).map { "$\($0)" }.joined(separator: ", ")
+    try engine.run(
+      "INSERT INTO \(table.name) (id, \(columns.joined(separator: ", "))) VALUES (\(places)) ON CONFLICT (id) DO UPDATE SET "
+        + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", "),
+      [.integer(row.id), .integer(version)] + row.values)
+  }
+
+  private func sweepTombstones(before time: Int64) throws(StoreError) {
+    guard
+      case .integer(let newest) = try engine.run("SELECT max(version) FROM tombstones WHERE removed < $1", [.integer(time)]).first?.first
+    else { return }
+    try engine.run("DELETE FROM tombstones WHERE removed < $1", [.integer(time)])
+    try setMeta("oldest", newest)
+  }
+}
+
+// The audit log.
+extension GatewayStore {
+  /// SHA-256 (FIPS 180-4).
+  package static let digest: Digest = { bytes in
+    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
+    crypto_hash_sha256(&hash, bytes, UInt64(bytes.count))
+    return hash
+  }
+
+  private func chain() throws(StoreError) -> AuditChain {
+    guard let last = try entries("ORDER BY sequence DESC LIMIT 1", []).first else { return AuditChain(digest: Self.digest) }
+    return AuditChain(length: last.sequence, head: last.hash, digest: Self.digest)
+  }
+
+  private func append(_ entry: AuditEntry) throws(StoreError) {
+    try engine.run(
+      "INSERT INTO audit (sequence, time, actor, verb, object, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+      [
+        .integer(entry.sequence), .integer(entry.time), .text(entry.record.actor), .text(entry.record.verb), .text(entry.record.object),
+        .text(entry.record.detail), .bytes(entry.hash),
+      ])
+  }
+
+  /// The newest entries, oldest first.
+  package func newestEntries(_ count: Int) throws(StoreError) -> [AuditEntry] {
+    try entries("ORDER BY sequence DESC LIMIT $1", [.integer(Int64(count))]).reversed()
+  }
+
+  /// Up to 1000 entries after one of them, in their order.
+  package func entries(after sequence: Int64) throws(StoreError) -> [AuditEntry] {
+    try entries("WHERE sequence > $1 ORDER BY sequence LIMIT 1000", [.integer(sequence)])
+  }
+
+  /// The result of following the chain from its beginning.
+  package struct Verification: Hashable, Sendable {
+    /// The entries that are as they were written, from the first one.
+    package var intact: Int64
+    /// The first entry that is not; `nil`: all are.
+    package var broken: Int64?
+    /// The hash of the last intact entry.
+    package var head: [UInt8]
+  }
+
+  package func verifyAudit() throws(StoreError) -> Verification {
+    var chain = AuditChain(digest: Self.digest)
+    while true {
+      let part = try entries(after: chain.length)
+      for entry in part {
+        guard chain.accept(entry) else {
+          return Verification(intact: chain.length, broken: entry.sequence, head: chain.head)
+        }
+      }
+      if part.isEmpty { return Verification(intact: chain.length, broken: nil, head: chain.head) }
+    }
+  }
+
+  private func entries(_ suffix: String, _ values: [SQLValue]) throws(StoreError) -> [AuditEntry] {
+    var entries: [AuditEntry] = []
+    for row in try engine.run("SELECT sequence, time, actor, verb, object, detail, hash FROM audit \(suffix)", values) {
+      guard case .integer(let sequence) = row[0], case .integer(let time) = row[1], case .text(let actor) = row[2],
+        case .text(let verb) = row[3], case .text(let object) = row[4], case .text(let detail) = row[5], case .bytes(let hash) = row[6]
+      else { throw StoreError("table audit: unexpected values", help: "restore the store from a copy") }
+      entries.append(
+        AuditEntry(
+          sequence: sequence, time: time, record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
+    }
+    return entries
+  }
+}

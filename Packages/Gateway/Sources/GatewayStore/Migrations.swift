@@ -1,0 +1,30 @@
+import GatewayCore
+
+/// The changes of the database's tables, in their order. One that was released never changes.
+enum Migrations {
+  static let all: [[String]] = [
+    [
+      "CREATE TABLE site (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, endpoint TEXT NOT NULL, public_key BYTEA NOT NULL, link TEXT NOT NULL)",
+      "CREATE TABLE users (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, name TEXT NOT NULL UNIQUE, locked BIGINT NOT NULL, until BIGINT)",
+      "CREATE TABLE groups (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, name TEXT NOT NULL UNIQUE, precedence BIGINT NOT NULL)",
+      "CREATE TABLE members (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL, group_id BIGINT NOT NULL, "
+        + "UNIQUE (user_id, group_id))",
+      "CREATE TABLE devices (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL, name TEXT NOT NULL, "
+        + "public_key BYTEA NOT NULL UNIQUE, added BIGINT NOT NULL, UNIQUE (user_id, name))",
+      "CREATE TABLE pools (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, name TEXT NOT NULL UNIQUE, address BYTEA NOT NULL UNIQUE, "
+        + "length BIGINT NOT NULL, translated BIGINT NOT NULL)",
+      "CREATE TABLE leases (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, pool_id BIGINT NOT NULL, address BYTEA NOT NULL UNIQUE, "
+        + "device_id BIGINT, holder TEXT NOT NULL, released BIGINT)",
+      "CREATE TABLE settings (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, scope TEXT NOT NULL, scope_id BIGINT NOT NULL, "
+        + "routes TEXT NOT NULL, dns TEXT NOT NULL, search TEXT NOT NULL, mtu BIGINT, keepalive BIGINT, UNIQUE (scope, scope_id))",
+      "CREATE TABLE access_rules (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, name TEXT NOT NULL UNIQUE, position BIGINT NOT NULL, "
+        + "source TEXT NOT NULL, source_id BIGINT NOT NULL, prefixes TEXT NOT NULL, group_id BIGINT, transport TEXT NOT NULL, "
+        + "ports TEXT NOT NULL, allows BIGINT NOT NULL)",
+      // The rows that were removed, for gateways that follow.
+      "CREATE TABLE tombstones (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, kind TEXT NOT NULL, removed BIGINT NOT NULL)",
+      "CREATE TABLE audit (sequence BIGINT PRIMARY KEY, time BIGINT NOT NULL, actor TEXT NOT NULL, verb TEXT NOT NULL, object TEXT NOT NULL, "
+        + "detail TEXT NOT NULL, hash BYTEA NOT NULL)",
+    ] + RowKind.allCases.map { "CREATE INDEX \($0.rawValue)_version ON \($0.rawValue) (version)" }
+      + ["CREATE INDEX tombstones_version ON tombstones (version)"]
+  ]
+}

@@ -1,0 +1,31 @@
+package import GatewayCore
+
+/// A database, as the store needs it. Statements are in the common subset of SQLite and PostgreSQL: values are `$1`, `$2` …, each used once
+/// and in order; types are BIGINT, TEXT and BYTEA.
+package protocol StoreEngine: AnyObject {
+  /// Begins a transaction in which no other program writes.
+  func beginWriting() throws(StoreError)
+  /// Begins a transaction that sees one state of the database.
+  func beginReading() throws(StoreError)
+  func commit() throws(StoreError)
+  func rollBack()
+  /// Runs one statement, and returns its rows.
+  @discardableResult func run(_ statement: String, _ values: [SQLValue]) throws(StoreError) -> [[SQLValue]]
+  /// Writes a copy of the whole database to a new file.
+  func backUp(to path: String) throws(StoreError)
+  /// Problems of the database itself, as its own check reports them.
+  func problems() throws(StoreError) -> [String]
+}
+
+/// What went wrong with the store, and what to do.
+package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let text: String
+  package let help: String?
+
+  package init(_ text: String, help: String? = nil) {
+    self.text = text
+    self.help = help
+  }
+
+  package var description: String { help.map { "\(text)\n  help: \($0)" } ?? text }
+}

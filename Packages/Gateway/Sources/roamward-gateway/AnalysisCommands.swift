@@ -1,0 +1,136 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayStore
+import KernelModel
+import LinuxIO
+import NetworkTypes
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the gateway, its pools and its devices.", discussion: "Sessions need root.")
+  @OptionGroup var state: StateOptions
+
+  func run() throws { write(try HostExamination(state.folder).status().lines) }
+}
+
+struct Evaluate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what becomes of a device's packet, and where it is stopped.", discussion: "Exit status: 0 it passes; 1 it is stopped.")
+  @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+  @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
+  @Option(help: "tcp, udp or icmp; without it, tcp if there is a port, else icmp.") var `protocol`: Transport?
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let directory = try state.directory()
+    guard let found = directory.device(at: device) else {
+      throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
+    }
+    let transport = `protocol` ?? (destination.port == nil ? .icmp : .tcp)
+    let (lines, passes) = directory.evaluate(
+      found, to: destination.address, transport, port: destination.port, at: Timestamp.now.seconds)
+    write(lines)
+    if !passes { throw ExitStatus.refused }
+  }
+}
+
+struct Plan: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what the gateway would change on this machine.", discussion: "Empty: nothing is left to do. Needs root.")
+  @Flag(help: "Print the whole firewall table.") var table = false
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let examination = try HostExamination(state.folder)
+    if table { return write(try examination.desired().table.transaction) }
+    write(try examination.leftSteps())
+  }
+}
+
+struct Doctor: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Find problems of the gateway, each with a cure.", discussion: "Exit status: 0 no problems; 1 problems. Needs root.")
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let problems = try HostExamination(state.folder).condition().problems
+    write(problems.isEmpty ? ["no problems found"] : problems)
+    if !problems.isEmpty { throw ExitStatus.refused }
+  }
+}
+
+struct Audit: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Read and verify the audit log.", subcommands: [Tail.self, Verify.self, Export.self], defaultSubcommand: Tail.self)
+
+  struct Tail: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the newest entries.")
+    @Option(name: .shortAndLong, help: "How many.") var lines = 20
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.folder.store().newestEntries(max(0, lines)).map(\.line)) }
+  }
+
+  struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Follow the chain, and name the first entry that was changed.",
+      discussion: """
+        Removing the newest entries leaves a valid chain: compare the number and the hash with those that you keep elsewhere. Exit \
+        status: 0 intact; 1 broken.
+        """)
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let found = try state.folder.store().verifyAudit()
+      let head = found.head.map(hexadecimal).joined()
+      write("\(found.intact) entries intact, last hash \(head)\n")
+      guard let broken = found.broken else { return }
+      throw Failure.refused("audit log: entry \(broken) is not as it was written, or one before it is missing")
+    }
+  }
+
+  struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Print all entries, one a line, with their hashes.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let store = try state.folder.store()
+      var last: Int64 = 0
+      while true {
+        let part = try store.entries(after: last)
+        guard let end = part.last else { return }
+        write(part.map { "\($0.line)  \($0.hash.map(hexadecimal).joined())" })
+        last = end.sequence
+      }
+    }
+  }
+}
+
+extension AuditEntry {
+  var line: String {
+    "\(sequence)  \(Timestamp(seconds: time))  \(record.actor)  \(record.verb) \(record.object)"
+      + (record.detail.isEmpty ? "" : "  (\(record.detail))")
+  }
+}
+
+struct Backup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy the store into a new file, while the gateway runs.",
+    discussion: """
+      The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
+      """)
+  @Argument(help: "The new file.", completion: .file()) var file: String
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    // The copy has the store's secrets: nobody else may read it, from its first byte.
+    try TextFile.create(file, with: [], mode: 0o600)
+    do {
+      try state.folder.store().backUp(to: file)
+    } catch {
+      try? TextFile.remove(file)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayStore
+import KernelModel
+import LinuxIO
+import NetworkTypes
+
+extension GatewayName: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
+extension DevicePath: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
+extension PortRange: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
+extension Transport: ExpressibleByArgument {}
+
+/// An option's value of a type that cannot be an argument itself.
+struct Parsed<Value: LosslessStringConvertible & Sendable>: ExpressibleByArgument {
+  let value: Value
+
+  init?(argument: String) {
+    guard let value = Value(argument) else { return nil }
+    self.value = value
+  }
+}
+
+/// A host with a port or without one: `vpn.example.com`, `192.0.2.1:51820`, `[2001:db8::1]:51820`.
+struct EndpointArgument: ExpressibleByArgument {
+  let endpoint: Endpoint
+
+  /// The port that WireGuard's documents use.
+  private static let usualPort: UInt16 = 51820
+
+  init?(argument: String) {
+    if let endpoint = Endpoint(argument) {
+      self.endpoint = endpoint
+    } else if let address = IPAddress(argument) {
+      endpoint = Endpoint(host: .address(address), port: Self.usualPort)
+    } else if let name = Endpoint("\(argument):\(Self.usualPort)") {
+      endpoint = name
+    } else {
+      return nil
+    }
+  }
+}
+
+/// A public key as wg(8) writes it.
+struct KeyArgument: ExpressibleByArgument {
+  let key: WireGuardKey
+
+  init?(argument: String) {
+    guard let bytes = bytes(fromBase64: argument), let key = WireGuardKey(bytes: bytes) else { return nil }
+    self.key = key
+  }
+}
+
+/// Where a packet goes: an address, with a port or without.
+struct DestinationArgument: ExpressibleByArgument {
+  let address: IPAddress
+  let port: UInt16?
+
+  init?(argument: String) {
+    if let address = IPAddress(argument) {
+      (self.address, port) = (address, nil)
+    } else if let endpoint = Endpoint(argument), let address = endpoint.address {
+      (self.address, port) = (address, endpoint.port)
+    } else {
+      return nil
+    }
+  }
+}
+
+/// The folder of every command.
+struct StateOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Use the gateway of this folder.", valueName: "folder"), completion: .directory)
+  var state = StateFolder.standard.path
+
+  var folder: StateFolder { StateFolder(state) }
+
+  func directory() throws -> Directory { try folder.store().load().directory }
+
+  /// Runs requests in one transaction, and wakes the running gateway.
+  @discardableResult func change<R>(_ body: (inout Administration) throws(GatewayError) -> R) throws -> R {
+    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.seconds, body)
+    folder.announceChange()
+    return result
+  }
+}

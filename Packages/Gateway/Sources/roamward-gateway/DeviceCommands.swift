@@ -1,0 +1,190 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import KernelModel
+import KeyMemory
+import LinuxIO
+import NetworkTypes
+
+/// How a client's file is shown.
+struct FileOptions: ParsableArguments {
+  @Flag(help: "Show a QR code for the WireGuard app.") var qr = false
+
+  func show(_ text: String) throws {
+    guard qr else { return write(text) }
+    guard let code = QRCode.text(text) else {
+      throw Failure.refused("the file is too long for a QR code\n  help: fewer routes, or the file itself (without --qr)")
+    }
+    write(code)
+  }
+}
+
+struct Peers: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "peer", abstract: "Add stock WireGuard clients, and show their files.", subcommands: [Add.self, Export.self])
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Add a device, and print its wg-quick file.",
+      discussion: """
+        Without --public-key a key is made for the device. It is printed once with the file, and stored nowhere. Better: make the key on \
+        the device (`wg genkey`), and give its public key.
+        """)
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @Option(help: "The device's own public key.") var publicKey: KeyArgument?
+    @OptionGroup var file: FileOptions
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let key = publicKey == nil ? SecretKey.random() : nil
+      guard let known = publicKey?.key ?? key?.publicKey else { throw Failure.refused("no key can be made") }
+      let content = try state.change { work throws(GatewayError) in
+        let added = try work.addDevice(device, publicKey: known)
+        return try ClientFile(work.directory, added)
+      }
+      try file.show(content.text(privateKey: key?.base64 ?? "(the device's own private key)"))
+    }
+  }
+
+  struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a device's wg-quick file with the present settings.",
+      discussion: "The gateway does not have the device's private key: put it in, or give it with --private-key.")
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @Option(help: ArgumentHelp("A file with the device's private key.", valueName: "file"), completion: .file()) var privateKey: String?
+    @OptionGroup var file: FileOptions
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let directory = try state.directory()
+      guard let found = directory.device(at: device) else {
+        throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
+      }
+      let key = try privateKey.map { path in
+        let text = try TextFile.read(path, limit: 1024).prefix { $0 != UInt8(ascii: "\n") }
+        guard let key = SecretKey(base64: String(decoding: text, as: UTF8.self)), key.publicKey == found.publicKey else {
+          throw Failure.refused("\(path) is not the private key of \(device)")
+        }
+        return key
+      }
+      try file.show(try ClientFile(directory, found).text(privateKey: key?.base64 ?? "(the device's own private key)"))
+    }
+  }
+}
+
+struct Devices: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "device", abstract: "Manage devices.", subcommands: [List.self, Remove.self, Rename.self, Rekey.self],
+    defaultSubcommand: List.self)
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List devices with their addresses.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory().deviceList(at: Timestamp.now.seconds)) }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Disconnect and remove a device at once.",
+      discussion: "Its addresses are held for 30 days: added again under this name, it gets them back.")
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removeDevice(device) } }
+  }
+
+  struct Rename: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Give a device another name.")
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @Argument(help: "The new name, without the user.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.rename(device, to: name) } }
+  }
+
+  struct Rekey: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Give a device another key; its addresses stay.")
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @Argument(help: "The device's new public key.") var publicKey: KeyArgument
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.setKey(publicKey.key, of: device) } }
+  }
+}
+
+struct SettingsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "settings", abstract: "Manage the settings in clients' files.", subcommands: [Set.self, Clear.self, Show.self])
+
+  /// Whose settings.
+  struct ScopeOptions: ParsableArguments {
+    @Option(help: "Of this group.") var group: GatewayName?
+    @Option(help: "Of this user.") var user: GatewayName?
+    @Option(help: ArgumentHelp("Of this device.", valueName: "user/device")) var device: DevicePath?
+
+    func validate() throws {
+      if [group != nil, user != nil, device != nil].filter({ $0 }).count > 1 {
+        throw ValidationError("give one of --group, --user and --device")
+      }
+    }
+
+    func scope(_ work: Administration) throws(GatewayError) -> (scope: Settings.Scope, name: String) {
+      if let group { return (.group(try work.group(group).id), "group \(group)") }
+      if let user { return (.user(try work.user(user).id), "user \(user)") }
+      if let device { return (.device(try work.device(device).id), "device \(device)") }
+      return (.everybody, "everybody")
+    }
+  }
+
+  struct Set: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Change settings of everybody, a group, a user or a device.",
+      discussion: "The most specific scope that has a setting decides. Stock clients get new settings with their next file.")
+    @OptionGroup var scope: ScopeOptions
+    @Option(help: "A prefix that goes into the tunnel; may be repeated.") var route: [Parsed<IPPrefix>] = []
+    @Option(help: "A name server; may be repeated.") var dns: [Parsed<IPAddress>] = []
+    @Option(help: "A search domain; may be repeated.") var search: [Parsed<DomainName>] = []
+    @Option(help: "The MTU in bytes, 1280 to 9000.") var mtu: UInt32?
+    @Option(help: "Seconds between keepalives; 0 is off.") var keepalive: UInt16?
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      func list<T>(_ values: [Parsed<T>]) -> [T]? { values.isEmpty ? nil : values.map(\.value) }
+      let pushed = PushedSettings(routes: list(route), dns: list(dns), search: list(search), mtu: mtu, keepalive: keepalive)
+      if pushed == PushedSettings() { throw ValidationError("give at least one of --route, --dns, --search, --mtu and --keepalive") }
+      try state.change { work throws(GatewayError) in
+        let (scope, name) = try scope.scope(work)
+        try work.change(pushed, for: scope, named: name)
+      }
+    }
+  }
+
+  struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove all settings of a scope.")
+    @OptionGroup var scope: ScopeOptions
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change { work throws(GatewayError) in
+        let (scope, name) = try scope.scope(work)
+        work.clearSettings(for: scope, named: name)
+      }
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the merged settings of a device.")
+    @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let directory = try state.directory()
+      guard let found = directory.device(at: device) else {
+        throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
+      }
+      let text = directory.pushedSettings(of: found).text
+      write(text.isEmpty ? "no settings; the client's routes are the pools\n" : text)
+    }
+  }
+}

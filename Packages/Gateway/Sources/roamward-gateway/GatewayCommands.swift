@@ -1,0 +1,115 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayStore
+import KernelModel
+import KeyMemory
+import LinuxIO
+import NetworkTypes
+
+struct Initialise: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init", abstract: "Make a new gateway: key, store, pools.",
+    discussion: """
+      Run again, it changes the endpoint and the link, and keeps everything else. New gateways get the pools 10.77.0.0/24 and a random \
+      /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access allow`.
+      """)
+
+  @Option(help: ArgumentHelp("The name or address that clients connect to, and the UDP port.", valueName: "host[:port]"))
+  var endpoint: EndpointArgument
+  @Option(help: "The name of the WireGuard link.") var link = "wg-gateway"
+  @Option(help: "A pool instead of the usual ones; may be repeated.") var pool: [Parsed<IPPrefix>] = []
+  @Flag(inversion: .prefixedNo, help: "Masquerade packets of the pools.") var nat = true
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    guard GatewayName(link) != nil, let link = InterfaceName(link) else {
+      throw ValidationError("--link: \(link) is no name for a link; use at most 15 letters, digits, `.`, `_` and `-`")
+    }
+    let folder = state.folder
+    try folder.make()
+    let key = try folder.privateKey() ?? folder.makePrivateKey()
+    guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
+    let prefixes = pool.isEmpty ? [IPPrefix("10.77.0.0/24"), UniqueLocal.prefix()].compactMap { $0 } : pool.map(\.value)
+    let (endpoint, nat) = (endpoint.endpoint, nat)
+    let store = try folder.store(creating: true)
+    let directory = try store.change(as: Actor.current, at: Timestamp.now.seconds) { work throws(GatewayError) in
+      let isNew = work.directory.site == nil
+      work.setSite(endpoint, publicKey: publicKey, link: link)
+      if isNew {
+        for (i, prefix) in prefixes.enumerated() {
+          guard let name = GatewayName("pool\(i + 1)") else { continue }
+          try work.addPool(name, prefix, isTranslated: nat)
+        }
+      }
+      return work.directory
+    }
+    folder.announceChange()
+    write(["gateway \(endpoint), link \(link)"] + directory.poolList(at: Timestamp.now.seconds).map { "pool \($0)" })
+  }
+}
+
+struct Serve: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run the gateway in the foreground.",
+    discussion: """
+      Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
+      them.
+      """)
+
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let status = try GatewayServer(state.folder).run()
+    if status != 0 { throw ExitCode(status) }
+  }
+}
+
+struct Cleanup: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Remove the gateway's link, routes and firewall table.")
+
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    guard let lock = try state.folder.lock() else {
+      throw Failure.refused("the gateway runs\n  help: stop it first, with `systemctl stop roamward-gateway`")
+    }
+    try HostCleanup.run(state.folder) { write($0 + "\n") }
+    withExtendedLifetime(lock) {}
+  }
+}
+
+struct Pools: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pool", abstract: "Manage the pools of addresses.", subcommands: [Add.self, Remove.self, List.self],
+    defaultSubcommand: List.self)
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Add a pool; every device gets an address of it.",
+      discussion: "The first address of the prefix is the gateway's own. Clients have to fetch their file again.")
+    @Argument(help: "The name.") var name: GatewayName
+    @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
+    @Flag(help: "Masquerade its packets.") var nat = false
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change { work throws(GatewayError) in try work.addPool(name, prefix.value, isTranslated: nat) }
+    }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove a pool with all its leases.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removePool(name) } }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List the pools.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory().poolList(at: Timestamp.now.seconds)) }
+  }
+}

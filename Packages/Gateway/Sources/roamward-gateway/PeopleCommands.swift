@@ -1,0 +1,116 @@
+import ArgumentParser
+import GatewayCore
+import LinuxIO
+import NetworkTypes
+
+struct Users: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "user", abstract: "Manage users.", subcommands: [Add.self, Remove.self, Lock.self, Unlock.self, List.self],
+    defaultSubcommand: List.self)
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Add a user.")
+    @Argument(help: "The name: letters, digits, `.`, `_`, `-`, `@`.") var name: GatewayName
+    @Option(help: ArgumentHelp("End of the account: `2026-12-31T00:00:00.000Z`.", valueName: "time")) var until: Parsed<TimeText>?
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.seconds) }
+    }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove a user and the user's devices.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removeUser(name) } }
+  }
+
+  struct Lock: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Disconnect and refuse the user's devices at once.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.setLocked(true, name) } }
+  }
+
+  struct Unlock: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Accept the user's devices again.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.setLocked(false, name) } }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List users with their groups and devices.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory().userList(at: Timestamp.now.seconds)) }
+  }
+}
+
+/// A time as `Timestamp` writes it.
+struct TimeText: LosslessStringConvertible, Sendable {
+  let timestamp: Timestamp
+
+  init?(_ text: String) {
+    guard let timestamp = Timestamp(text) else { return nil }
+    self.timestamp = timestamp
+  }
+
+  var description: String { timestamp.description }
+}
+
+struct Groups: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "group", abstract: "Manage groups of users.",
+    subcommands: [Add.self, Remove.self, Join.self, Leave.self, List.self], defaultSubcommand: List.self)
+
+  struct Add: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Add a group.")
+    @Argument(help: "The name.") var name: GatewayName
+    @Option(help: "Of two groups, the lower number is preferred.") var precedence: Int64 = 100
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.addGroup(name, precedence: precedence) } }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove a group that no rule of access names.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removeGroup(name) } }
+  }
+
+  struct Join: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Add users to a group.")
+    @Argument(help: "The group.") var group: GatewayName
+    @Argument(help: "The users.") var users: [GatewayName]
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change { work throws(GatewayError) in for user in users { try work.setMember(true, user, of: group) } }
+    }
+  }
+
+  struct Leave: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove users from a group.")
+    @Argument(help: "The group.") var group: GatewayName
+    @Argument(help: "The users.") var users: [GatewayName]
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change { work throws(GatewayError) in for user in users { try work.setMember(false, user, of: group) } }
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List groups with their users.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory().groupList) }
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import TestSupport
+import Testing
+
+private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/gateway.bash"
+
+private let canRun: Bool =
+  geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0
+  && (try? shell("command -v wireguard-go wg wg-quick ip nft busybox unshare")) != nil
+
+@Suite(.enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, wg-quick, ip, busybox and nft"))
+struct GatewayServeTests {
+  @Test(
+    "from nothing to a connected stock client in eight lines; rules hold; a killed gateway breaks no connection; a lock disconnects",
+    .timeLimit(.minutes(10)))
+  func gateway() throws {
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", script],
+      environment: ["ROAMWARD_BIN": Self.programs], limit: .seconds(540))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  /// The folder that the tests were built into.
+  private static var programs: String {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+  }
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# A gateway, two stock clients and a server, each in a network namespace of its own.
+#
+# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs.
+# Ends with status 0 where everything held; otherwise says what did not.
+set -euo pipefail
+shopt -s inherit_errexit
+
+mount -t tmpfs none /run
+mkdir -p /run/netns /run/wireguard /run/work
+cd /run/work
+umask 077
+patience=60 typed=0 serving=''
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+
+fail() {
+  echo "gateway: $1" >&2
+  at gateway wg show >&2 || true
+  at gateway nft list ruleset >&2 || true
+  cat ./*.log >&2 || true
+  exit 1
+}
+
+at() { ip netns exec "$@"; }
+gateway() { at gateway "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
+# A line that an administrator types to get from nothing to a connected client.
+typed() {
+  typed=$((typed + 1))
+  gateway "$@"
+}
+
+# Waits until a command succeeds.
+until_so() {
+  local what=$1 end=$((SECONDS + patience))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || fail "not within $patience s: $what"
+    sleep 0.05
+  done
+}
+
+# --- the network -------------------------------------------------------------------------------------------------
+
+join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
+  ip link add "$2" netns gateway type veth peer name out0 netns "$1"
+  ip -n "$1" address add "$3/24" dev out0
+  ip -n gateway address add "$4/24" dev "$2"
+  ip -n "$1" link set lo up
+  ip -n "$1" link set out0 up
+  ip -n gateway link set "$2" up
+}
+
+for name in gateway alice bob server; do ip netns add "$name"; done
+ip -n gateway link set lo up
+join alice to-alice 192.0.2.2 192.0.2.1
+join bob to-bob 198.51.100.2 198.51.100.1
+join server to-server 203.0.113.2 203.0.113.1
+# The server's network knows nothing of the tunnel, and answers what carries the gateway's address.
+for port in 443 444; do at server busybox nc -ll -p "$port" -e busybox cat & done
+at gateway busybox nc -ll -p 445 -e busybox cat &
+
+# --- helpers -----------------------------------------------------------------------------------------------------
+
+# A stock client with the file that the gateway printed.
+connect() { # NAME
+  at "$1" wireguard-go "wg-$1" >"$1.log" 2>&1
+  at "$1" wg setconf "wg-$1" <(wg-quick strip "./$1.conf")
+  local address route
+  for address in $(sed -n 's/^Address = //p' "$1.conf" | tr , ' '); do ip -n "$1" address add "$address" dev "wg-$1"; done
+  ip -n "$1" link set "wg-$1" up
+  for route in $(sed -n 's/^AllowedIPs = //p' "$1.conf" | tr , ' '); do ip -n "$1" route add "$route" dev "wg-$1"; done
+}
+
+# Whether a new connection from a client to an address and port carries a line there and back.
+reaches() { # NAME ADDRESS PORT
+  # shellcheck disable=SC2016 # expanded there
+  at "$1" timeout "${limit:-2}" bash -c 'exec 3<>"/dev/tcp/$0/$1" && echo line >&3 && read -r -t 2 back <&3 && [[ $back == line ]]' "$2" "$3" 2>/dev/null
+}
+is_refused() { ! limit=1 reaches "$@"; }
+has_peers() { [[ $(at gateway wg show wg-gateway peers | wc -l) == "$1" ]]; }
+
+has_session() { at "$1" wg show "wg-$1" latest-handshakes | grep -qv '\s0$'; }
+
+serve() {
+  # The process itself is killed later, not a shell around it.
+  (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >"$1.log" 2>&1 &
+  serving=$!
+}
+
+# --- from nothing to a connected client (G-1) ----------------------------------------------------------------------
+
+typed init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
+typed user add alice
+typed settings set --route 203.0.113.0/24 --route 10.77.0.0/24 --route fd77::/64
+typed access allow web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
+typed peer add alice/laptop >alice.conf
+serve first
+connect alice
+until_so 'alice reaches the server' reaches alice 203.0.113.2 443
+((typed <= 8)) || fail "$typed lines were typed"
+gateway doctor >/dev/null || fail "the doctor finds problems: $(gateway doctor || true)"
+gateway status | grep -q 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
+
+# --- access ------------------------------------------------------------------------------------------------------
+
+is_refused alice 203.0.113.2 444 || fail 'a port without a rule is reached'
+is_refused alice 10.77.0.1 445 || fail 'a service of the gateway itself is reached'
+! at alice ping -c 1 -W 1 fd77::1 >/dev/null || fail 'the gateway answers without a rule'
+gateway access allow ping --from user:alice --to fd77::1 --protocol icmp
+until_so 'alice reaches the gateway by IPv6' at alice ping -c 1 -W 1 fd77::1
+! gateway evaluate alice/laptop 203.0.113.2:444 >/dev/null || fail 'evaluate lets a packet pass that no rule allows'
+gateway evaluate alice/laptop 203.0.113.2:443 >/dev/null || fail 'evaluate stops a packet that passes'
+gateway user add bob
+gateway peer add bob/phone | sed 's/192.0.2.1/198.51.100.1/' >bob.conf
+connect bob
+is_refused bob 203.0.113.2 443 || fail 'another user than that of the rule reaches the server'
+until_so 'bob has a session' has_session bob
+is_refused bob 203.0.113.2 443 || fail 'another user than that of the rule reaches the server, with a session'
+at alice busybox nc -ll -p 446 -e busybox cat &
+is_refused bob 10.77.0.2 446 || fail 'clients reach one another without a rule'
+gateway group add staff
+gateway group join staff alice
+gateway access allow peers --from everybody --to group:staff --protocol tcp --port 446
+until_so 'bob reaches alice by the new rule' reaches bob 10.77.0.2 446
+gateway access allow more --from everybody --to 203.0.113.2/32 --protocol tcp --port 443-444
+until_so 'bob reaches the server by the new rule' reaches bob 203.0.113.2 444
+gateway access check bob 203.0.113.2:444 >/dev/null || fail 'access check disagrees'
+# A server that goes on sending is stopped too, though nothing comes from the device any more.
+at server busybox nc -ll -p 447 -e busybox yes &
+gateway access allow stream --from user:alice --to 203.0.113.2 --protocol tcp --port 447
+until_so 'alice reaches the stream' at alice timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/447; read -r line <&3'
+at alice bash -c 'exec cat </dev/tcp/203.0.113.2/447' >/dev/null &
+received() { at alice cat /sys/class/net/wg-alice/statistics/rx_packets; }
+grows() { local before; before=$("$1") && sleep 0.3 && (($("$1") > before + 10)); }
+stands() { ! grows "$1"; }
+until_so 'the stream flows' grows received
+gateway access deny never --from everybody --to everything --before web
+until_so 'a rule that denies holds' is_refused alice 203.0.113.2 443
+until_so 'and stops what a server sends' stands received
+gateway access remove stream
+gateway access remove never
+until_so 'and no longer' reaches alice 203.0.113.2 443
+
+# --- a gateway that is killed ------------------------------------------------------------------------------------
+
+coproc flow {
+  # shellcheck disable=SC2016 # expanded there
+  exec ip netns exec alice bash -c '
+    exec 3<>/dev/tcp/203.0.113.2/443
+    while read -r line; do echo "$line" >&3; read -r -t 30 back <&3; echo "$back"; done'
+}
+flows() {
+  local back
+  echo "$1" >&"${flow[1]}"
+  read -r -t 30 back <&"${flow[0]}" && [[ $back == "$1" ]]
+}
+flows before || fail 'no connection'
+kill -KILL "$serving"
+wait "$serving" 2>/dev/null || true
+flows during || fail 'a connection breaks while no gateway runs'
+[[ -z $(gateway plan) ]] || fail "drift after SIGKILL: $(gateway plan)"
+serve second
+until_so 'the second gateway runs' bash -c "[[ \$('$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state) == *'  serving'* ]]"
+flows after || fail 'a connection breaks when a gateway starts'
+
+# --- revocation --------------------------------------------------------------------------------------------------
+
+has_peers 2 || fail 'the second gateway has other peers'
+begin=$(date +%s%N)
+gateway user lock alice
+until_so 'the peer of a locked user is gone' has_peers 1
+echo "gateway: revoked $((($(date +%s%N) - begin) / 1000000)) ms after the command began"
+is_refused alice 203.0.113.2 443 || fail 'a locked user reaches the server'
+reaches bob 203.0.113.2 443 || fail 'a lock concerns another user'
+grep -q 'delete element inet roamward_gateway sources_v4 { 10.77.0.2 ' second.log || fail 'a lock is more than the removal of an element'
+! grep -q 'replaced' second.log || fail 'the table was replaced at the second start, or by a lock'
+gateway user unlock alice
+until_so 'an unlocked user connects again' reaches alice 203.0.113.2 443
+gateway device remove bob/phone
+until_so 'a removed device is gone' has_peers 1
+is_refused bob 203.0.113.2 443 || fail 'a removed device reaches the server'
+
+# --- repair, and the end -----------------------------------------------------------------------------------------
+
+at gateway nft flush chain inet roamward_gateway judge
+ip -n gateway address del 10.77.0.1/24 dev wg-gateway
+gateway user add carol
+until_so 'others'\'' changes are repaired' bash -c "[[ -z \$(ip netns exec gateway '$ROAMWARD_BIN/roamward-gateway' plan --state /run/work/state) ]]"
+! gateway cleanup >/dev/null 2>&1 || fail 'cleanup works while a gateway runs'
+kill "$serving" || fail "the second gateway has ended"
+wait "$serving" || fail 'the gateway ends with an error'
+reaches alice 203.0.113.2 443 || fail 'a stopped gateway takes connections along'
+gateway cleanup >/dev/null
+! ip -n gateway link show wg-gateway >/dev/null 2>&1 || fail 'the link is left'
+[[ -z $(at gateway nft list tables) ]] || fail 'a table is left'
+[[ -z $(ip -n gateway route show proto 83) ]] || fail 'a route is left'
+gateway audit verify >/dev/null || fail 'the audit log is broken'

@@ -1,0 +1,165 @@
+import GatewayCore
+import GatewayPostgreSQL
+import GatewayStore
+import KernelModel
+import NetworkTypes
+import SeededRandom
+import TestSupport
+import Testing
+
+/// The suite of every engine: it is given a way to open the same empty database as often as wanted.
+@Suite struct GatewayStoreTests {
+  /// An engine of the suite, by name.
+  enum Kind: String, CaseIterable, Sendable {
+    case sqlite, postgresql
+
+    /// The engines of this machine.
+    static let all = PostgreSQLServer.shared == nil ? [Kind.sqlite] : allCases
+  }
+
+  /// An empty database, which may be opened several times.
+  private struct Database {
+    let folder: TemporaryFolder
+    let target: String?
+
+    init(_ kind: Kind) throws {
+      folder = try TemporaryFolder()
+      target = kind == .postgresql ? try PostgreSQLServer.shared?.database() : nil
+    }
+
+    func open() throws -> any StoreEngine {
+      if let target { return try PostgreSQLEngine(target) }
+      return try SQLiteEngine("\(folder.path)/gateway.db", creating: true)
+    }
+  }
+
+  private func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }
+  private func path(_ text: String) throws -> DevicePath { try #require(DevicePath(text)) }
+  private func key(_ number: UInt64) throws -> WireGuardKey {
+    try #require(WireGuardKey(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 8 ? number >> (8 * $0) : 7) }))
+  }
+
+  @Test("requests are read back as they were made, by every reader, and a refused one leaves nothing", arguments: Kind.all)
+  func roundTrip(kind: Kind) throws {
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let reader = try GatewayStore(try database.open())
+    var view = try reader.load()
+    #expect(view.directory == Directory())
+    try store.change(as: "root", at: 100) { work throws(GatewayError) in
+      try work.addPool(GatewayName("lan")!, IPPrefix("10.77.0.0/24")!, isTranslated: true)
+      try work.addUser(GatewayName("alice")!)
+    }
+    let alice = try path("alice/laptop")
+    let key = try key(1)
+    try store.change(as: "root", at: 101) { work throws(GatewayError) in _ = try work.addDevice(alice, publicKey: key) }
+    #expect(try reader.refresh(&view))
+    #expect(try view == store.load())
+    #expect(view.directory.lease(of: IPAddress("10.77.0.2")!)?.holder == alice)
+    #expect(try !reader.refresh(&view))
+    #expect(throws: GatewayStore.Refusal.self) {
+      try store.change(as: "root", at: 102) { work throws(GatewayError) in
+        try work.addUser(GatewayName("bob")!)
+        try work.addUser(GatewayName("bob")!)
+      }
+    }
+    #expect(try !reader.refresh(&view))
+    try store.change(as: "root", at: 103) { work throws(GatewayError) in try work.removeUser(GatewayName("alice")!) }
+    #expect(try reader.refresh(&view))
+    #expect(view.directory.users.isEmpty && view.directory.devices.isEmpty)
+    #expect(try store.verifyAudit().broken == nil)
+    #expect(try store.newestEntries(2).map(\.record.verb) == ["device add", "user remove"])
+    #expect(try store.problems() == [])
+  }
+
+  @Test("after any requests a follower, a new reader and the requests themselves agree", arguments: Kind.all, 1...5)
+  func random(kind: Kind, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let follower = try GatewayStore(try database.open())
+    var view = try follower.load()
+    var now: Int64 = 1_000_000
+    for _ in 0..<60 {
+      // Tombstones are swept meanwhile.
+      now += Int64(random.next() % 200_000)
+      let numbers = (0..<4).map { _ in random.next() }
+      var expected: Directory?
+      do {
+        try store.change(as: "root", at: now) { work throws(GatewayError) in
+          let user = GatewayName("u\(numbers[1] % 3)")!
+          let device = DevicePath(user: user, device: GatewayName("d\(numbers[2] % 3)")!)
+          switch numbers[0] % 9 {
+          case 0: try work.addUser(user)
+          case 1: try work.addPool(GatewayName("p\(numbers[2] % 2)")!, IPPrefix("10.\(numbers[3] % 3).0.0/28")!, isTranslated: false)
+          case 2: try work.removePool(GatewayName("p\(numbers[2] % 2)")!)
+          case 3: try work.removeUser(user)
+          case 4: try work.removeDevice(device)
+          case 5: try work.setLocked(numbers[2] % 2 == 0, user)
+          default: try work.addDevice(device, publicKey: WireGuardKey(bytes: [UInt8](repeating: UInt8(numbers[3] % 200), count: 32))!)
+          }
+          expected = work.directory
+        }
+      } catch {
+        guard case GatewayStore.Refusal.request = error else { throw error }
+        expected = nil
+      }
+      if let expected { #expect(try store.load().directory == expected) }
+      if random.chance(0.4) {
+        _ = try follower.refresh(&view)
+        #expect(try view == store.load())
+      }
+    }
+    _ = try follower.refresh(&view)
+    #expect(try view == store.load())
+    #expect(try store.problems() == [])
+  }
+
+  @Test("a changed row of the audit log is found and named; so is a broken reference", arguments: Kind.all)
+  func tampering(kind: Kind) throws {
+    let database = try Database(kind)
+    let engine = try database.open()
+    let store = try GatewayStore(engine, creating: true)
+    for i in 1...4 {
+      try store.change(as: "root", at: Int64(i)) { work throws(GatewayError) in try work.addUser(GatewayName("u\(i)")!) }
+    }
+    try engine.run("UPDATE audit SET actor = $1 WHERE sequence = 3", [.text("nobody")])
+    let found = try store.verifyAudit()
+    #expect((found.intact, found.broken) == (2, 3))
+    try engine.run("INSERT INTO members (id, version, user_id, group_id) VALUES (77, 1, 1, 5)", [])
+    #expect(
+      try store.problems() == [
+        "membership 77 names a user or a group that does not exist",
+        "audit log: entry 3 is not as it was written, or one before it is missing (2 are intact)",
+      ])
+  }
+
+  @Test("a store of a later version is refused, and nothing in it is changed", arguments: Kind.all)
+  func laterVersion(kind: Kind) throws {
+    let database = try Database(kind)
+    let engine = try database.open()
+    _ = try GatewayStore(engine, creating: true)
+    try engine.run("UPDATE meta SET value = 99 WHERE name = 'schema'", [])
+    let error = try #require(throws: StoreError.self) { try GatewayStore(engine) }
+    #expect(error.text == "the store was made by a later version of roamward-gateway")
+    #expect(try engine.run("SELECT value FROM meta WHERE name = 'schema'", []) == [[.integer(99)]])
+  }
+
+  @Test("a backup is a store of its own with the same contents") func backup() throws {
+    let place = try TemporaryFolder()
+    let store = try GatewayStore(try SQLiteEngine("\(place.path)/gateway.db", creating: true), creating: true)
+    try store.change(as: "root", at: 1) { work throws(GatewayError) in try work.addUser(GatewayName("alice")!) }
+    try store.backUp(to: "\(place.path)/copy.db")
+    #expect(try GatewayStore(try SQLiteEngine("\(place.path)/copy.db")).load() == store.load())
+    #expect(throws: StoreError.self) { try store.backUp(to: "\(place.path)/copy.db") }
+  }
+
+  @Test("a missing store, and a file that is none, are reported with the remedy") func missing() throws {
+    let place = try TemporaryFolder()
+    let missing = try #require(throws: StoreError.self) { try SQLiteEngine("\(place.path)/gateway.db") }
+    #expect(missing.help?.contains("init") == true)
+    try shell("head -c 10000 /dev/urandom > \(place.path)/noise.db")
+    let noise = try #require(throws: StoreError.self) { try SQLiteEngine("\(place.path)/noise.db") }
+    #expect(noise.text.hasSuffix("file is not a database"))
+  }
+}
