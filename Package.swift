@@ -246,7 +246,7 @@ let package = Package(
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
+        "AgentCore", "AgentDaemon", "ControlProtocol", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         logging,
       ],
       swiftSettings: strict + small),
