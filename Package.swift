@@ -77,6 +77,7 @@ let package = Package(
     .executable(name: "roamward-wireguard", targets: ["roamward-wireguard"]),
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     .executable(name: "roamward-names", targets: ["roamward-names"]),
+    .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     // For programs that are tunnels, and for their tests (Packages/Provider/README.md).
@@ -258,6 +259,11 @@ let package = Package(
         "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
 
+    // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
+    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
+    .executableTarget(
+      name: "roamward-desktop", dependencies: ["DesktopService", "LinuxIO", "SystemdIO"], swiftSettings: strict + small),
+
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
       path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
@@ -359,6 +365,9 @@ let package = Package(
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "CTextPages", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests(
+      "DesktopServiceTests",
+      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
     tests("NameProtocolTests", uses: ["NameProtocol", "NameServer", "NetworkTypes", "SeededRandom"]),
     tests(
       "NameWorkerTests",

@@ -25,8 +25,8 @@ struct SocketTests {
       """)
     #expect(seen.lines[0] == "connected")
     let words =
-      "roamward: user 65534 is not in the group roamward, which decides because polkit does not run (the agent has no connection to the "
-      + "system bus); add the user with `usermod --append --groups roamward NAME` and log in again, or run it with sudo"
+      "roamward: user 65534 is not in the group roamward, which decides because polkit does not run (there is no system bus); "
+      + "add the user with `usermod --append --groups roamward NAME` and log in again, or run it with sudo"
     #expect(seen.lines.dropFirst() == [words, "[1]", words, "[1]", words, "[1]", "[connected null]", "[waiting is looking]"])
   }
 

@@ -124,10 +124,10 @@ package final class SystemBus {
   // MARK: Questions
 
   /// Calls a method; the answer or error comes later, and not at all once the connection is gone. `startsService`: the bus starts the
-  /// service if it does not run.
+  /// service if it does not run. `mayInteract`: a person may be asked for a password meanwhile.
   package func call(
     _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
-    startsService: Bool = false, then: @escaping (Result<[BusValue], BusError>) -> Void
+    startsService: Bool = false, mayInteract: Bool = false, then: @escaping (Result<[BusValue], BusError>) -> Void
   ) {
     guard let bus else { return then(.failure(BusError(name: "", message: obstacle ?? "there is no connection to the system bus"))) }
     var message: OpaquePointer?
@@ -135,6 +135,7 @@ package final class SystemBus {
     guard result >= 0, let message else { return then(.failure(BusError(code: -result))) }
     defer { sd_bus_message_unref(message) }
     sd_bus_message_set_auto_start(message, startsService ? 1 : 0)
+    if mayInteract { sd_bus_message_set_allow_interactive_authorization(message, 1) }
     for argument in arguments { result = min(result, argument.append(to: message)) }
     guard result >= 0 else { return then(.failure(BusError(code: -result))) }
     lastCall += 1
