@@ -340,7 +340,8 @@ let package = Package(
       uses: [
         "JSON", "NetworkTypes", "OpenConnectProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),
+    tests(
+      "ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: [

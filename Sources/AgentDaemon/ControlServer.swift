@@ -37,8 +37,8 @@ package final class ControlServer {
   private var refill: EventSource?
   private let isOwner: (PeerCredentials) -> Bool
 
-  /// Calls back, now or later, with the reason to refuse the request; `nil`: it is allowed. What it returns is kept until then, and released
-  /// when the client disconnects.
+  /// Calls back, now or later, with the reason to refuse the request; `nil`: it is allowed. What it returns is kept until then, and
+  /// released when the client disconnects.
   package typealias Authorization = (Request, Caller, @escaping (RequestError?) -> Void) -> AnyObject?
 
   /// `isOwner`: whether a user's requests need no right, and are not counted. `answerLater`: takes a request whose answer comes later, or

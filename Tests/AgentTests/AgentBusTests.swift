@@ -43,7 +43,8 @@ struct AgentBusTests {
         name: "my-corp", state: state, since: Timestamp(seconds: 5), isEnabled: true, decision: .connect, rule: nil, reason: "abroad")
       tunnel.questions = [.init(number: 3, kind: "code", prompt: "The code", url: nil, until: Timestamp(seconds: 9))]
       return StatusReport(
-        time: Timestamp(seconds: 7), process: 1, policy: .init(generation: 1, files: 1), primary: .init(link: "wlan0", type: nil, ssid: "Cafe"),
+        time: Timestamp(seconds: 7), process: 1, policy: .init(generation: 1, files: 1),
+        primary: .init(link: "wlan0", type: nil, ssid: "Cafe"),
         firewall: FirewallStatus(situation: .guarded, guards: ["my-corp"], blocking: ["my-corp"]), tunnels: [tunnel])
     }
   }

@@ -22,7 +22,8 @@ import Testing
       (.status, .read), (.network, .read), (.monitor(), .read), (.monitor(snapshots: true), .read), (down, .override),
       (.override(tunnel: "corp", OverrideRequest(wantsUp: true)), .override), (.resume(tunnel: "corp"), .override),
       (.resume(tunnel: nil), .override), (.answer(tunnel: "corp", answer: "x"), .override),
-      (.release(ReleaseRequest(isPortal: true)), .portal), (.release(ReleaseRequest()), .suspend), (.apply(ApplyRequest(files: [])), .apply),
+      (.release(ReleaseRequest(isPortal: true)), .portal), (.release(ReleaseRequest()), .suspend),
+      (.apply(ApplyRequest(files: [])), .apply),
       (.confirm, .apply), (.revert, .apply), (.reload, .apply), (.message(tunnel: "corp", content: .null), .administer),
       (.guard(GuardRequest(program: "vpn", namespace: 1)), .administer),
     ]
@@ -62,11 +63,15 @@ import Testing
       #expect(text.contains("no polkit agent of user 1000") && text.contains("run it with sudo"))
     }
     let silent = RightsQuestion(right, of: user(), mayInteract: false)
-    #expect(try #require(refusal(silent.decision(after: .needsAuthentication))).contains("password"))
+    #expect(try #require(refusal(silent.decision(after: .needsAuthentication))).contains("ALLOW_INTERACTIVE_AUTHORIZATION"))
   }
 
   @Test("the group decides where polkit does not run") func group() throws {
     #expect(RightsQuestion(.override, of: user(member: true)).decision(after: .absent("there is no system bus")) == .allowed)
+    let apply = RightsQuestion(.apply, of: user(member: true)).decision(after: .absent("X"))
+    #expect(
+      try #require(refusal(apply)) == "only root may change policies where polkit does not run (X); run it with sudo",
+      "policies run commands as root")
     let text = try #require(refusal(RightsQuestion(.override, of: user()).decision(after: .absent("there is no system bus"))))
     #expect(
       text == "user 1000 is not in the group roamward, which decides because polkit does not run (there is no system bus); "

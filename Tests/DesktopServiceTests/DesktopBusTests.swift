@@ -205,7 +205,8 @@ struct DesktopBusTests {
     #expect(seen == ["corp Up time true", "VPN: not done | not you | "])
   }
 
-  @Test("blocked traffic is a notification, if it lasts; its button calls the agent, and it is closed when traffic flows") func notice() throws {
+  @Test("blocked traffic is a notification, if it lasts; its button calls the agent, and it is closed when traffic flows")
+  func notice() throws {
     let seen: [String] = try onBuses { loop, agent, desktop, done in
       agent.show("connecting", isBlocking: true)
       var watch: EventSource?

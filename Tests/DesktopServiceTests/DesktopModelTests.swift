@@ -19,7 +19,8 @@ enum Sample {
   }
 
   static func view(
-    _ tunnel: BusValue = tunnel("connected"), situation: String = "open", isBlocking: Bool = false, text: String = "", isPortal: Bool = false
+    _ tunnel: BusValue = tunnel("connected"), situation: String = "open", isBlocking: Bool = false, text: String = "",
+    isPortal: Bool = false
   ) throws -> AgentView {
     try #require(
       AgentView(

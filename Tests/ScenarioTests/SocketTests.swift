@@ -8,7 +8,8 @@ struct SocketTests {
   private let somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups"
 
   @Test(
-    "shows everybody the status and lets none but root and the group change anything", .enabled(if: geteuid() == 0, "other users are root's to become"))
+    "shows everybody the status and lets none but root and the group change anything",
+    .enabled(if: geteuid() == 0, "other users are root's to become"))
   func access() throws {
     let scene = try Scene()
     let seen = try scene.run(

@@ -99,7 +99,8 @@ extension Caller.Subject {
     case .process(let process, let startTime):
       .structure([
         .string("unix-process"),
-        .properties(["pid": .uint32(UInt32(bitPattern: process)), "start-time": .uint64(startTime), "uid": .int32(Int32(bitPattern: user))]),
+        .properties(["pid": .uint32(UInt32(bitPattern: process)), "start-time": .uint64(startTime), "uid": .int32(Int32(bitPattern: user))]
+        ),
       ])
     case .busName(let name): .structure([.string("system-bus-name"), .properties(["name": .string(name)])])
     }

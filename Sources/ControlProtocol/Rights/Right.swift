@@ -8,7 +8,7 @@ package enum Right: String, Hashable, Sendable, CaseIterable {
   case portal
   /// Suspend the kill switch, or disconnect a tunnel whose kill switch ends with it.
   case suspend
-  /// Activate, confirm and revert policies.
+  /// Activate, confirm and revert policies, which can run commands as root: as much as root's own rights.
   case apply
   /// Everything else that changes the machine: root and the agent's own user only.
   case administer
@@ -18,6 +18,14 @@ package enum Right: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .read, .administer: nil
     case .override, .portal, .suspend, .apply: "net.roamward.\(rawValue)"
+    }
+  }
+
+  /// Whether the group `roamward` has it where polkit does not run. Policies can run commands as root, so changing them is root's there.
+  package var isOfGroup: Bool {
+    switch self {
+    case .read, .override, .portal, .suspend: true
+    case .apply, .administer: false
     }
   }
 }

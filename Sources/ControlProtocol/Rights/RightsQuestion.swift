@@ -46,6 +46,8 @@ package struct RightsQuestion: Hashable, Sendable {
     switch answer {
     case nil: return .askPolkit(interactively: false)
     case .allowed: return .allowed
+    case .absent(let reason) where !right.isOfGroup:
+      return refuse("only root may change policies where polkit does not run (\(reason)); \(Self.cure)")
     case .absent where caller.isMember: return .allowed
     case .absent(let reason):
       return refuse(
@@ -55,6 +57,9 @@ package struct RightsQuestion: Hashable, Sendable {
       return refuse(
         "polkit does not allow \(action) to user \(caller.user) in this session; \(Self.cure), or add a rule to /etc/polkit-1/rules.d")
     case .needsAuthentication where mayInteract && !wasInteractive: return .askPolkit(interactively: true)
+    case .needsAuthentication where !mayInteract:
+      return refuse(
+        "\(action) needs an administrator's password; allow the question in the call (ALLOW_INTERACTIVE_AUTHORIZATION), or \(Self.cure)")
     case .needsAuthentication:
       return refuse(
         "\(action) needs an administrator's password, and no polkit agent of user \(caller.user) asked for it; \(Self.cure)")

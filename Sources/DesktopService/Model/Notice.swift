@@ -26,7 +26,8 @@ package struct Notice: Hashable, Sendable {
       notices.append(
         Notice(
           kind: .portal, summary: "This network wants you to sign in",
-          text: opens.isEmpty ? "Open any page in the browser." : "The kill switch blocks its page until you open the web for it.", actions: opens))
+          text: opens.isEmpty ? "Open any page in the browser." : "The kill switch blocks its page until you open the web for it.",
+          actions: opens))
     }
     for tunnel in view.tunnels {
       if let question = tunnel.questions.first {

@@ -59,7 +59,8 @@ package final class BusObjects {
     guard admits(call.sender) else { return call.fail(Self.error("LimitsExceeded"), "too many calls; try again in a second") }
     guard let object = objects[call.path] else {
       // A folder of objects can be introspected, so that tools find these.
-      if isFolder(call.path), call.interface == "org.freedesktop.DBus.Introspectable" || call.interface.isEmpty, call.member == "Introspect" {
+      if isFolder(call.path), call.interface == "org.freedesktop.DBus.Introspectable" || call.interface.isEmpty, call.member == "Introspect"
+      {
         return call.reply(.string(introspection(of: call.path, [])))
       }
       return call.fail(Self.error("UnknownObject"), "there is no object \(call.path)")
@@ -106,7 +107,8 @@ package final class BusObjects {
 
   private func introspection(of path: String, _ interfaces: [BusInterface]) -> String {
     let children = Set(
-      objects.keys.compactMap { $0.hasPrefix(path + "/") ? $0.dropFirst(path.count + 1).split(separator: "/").first.map(String.init) : nil })
+      objects.keys.compactMap { $0.hasPrefix(path + "/") ? $0.dropFirst(path.count + 1).split(separator: "/").first.map(String.init) : nil }
+    )
     return """
       <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
        "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
