@@ -7,8 +7,12 @@ bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
 libdir = $(PREFIX)/lib/roamward
 unitdir = $(PREFIX)/lib/systemd/system
+userunitdir = $(PREFIX)/lib/systemd/user
 sysusersdir = $(PREFIX)/lib/sysusers.d
 tmpfilesdir = $(PREFIX)/lib/tmpfiles.d
+# dbus-daemon and polkitd 122 read these below /usr alone: with another PREFIX, link them there (docs/operations.md).
+dbusdir = $(PREFIX)/share/dbus-1/system.d
+polkitdir = $(PREFIX)/share/polkit-1/actions
 docdir = $(PREFIX)/share/doc/roamward
 sharedir = $(PREFIX)/share/roamward
 mandir = $(PREFIX)/share/man
@@ -31,13 +35,13 @@ release_build = swift build -c release $(hardening) $(small) $(ordered)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-openvpn roamward-openconnect roamward-nebula \
-  roamward-gateway
-packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf docs/man/* examples/*.service) \
+  roamward-gateway roamward-desktop
+packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* examples/*.service) \
   $(addprefix scripts/,package install generate manual)
 # What the programs declare of themselves, as manual pages and completions.
 generated = $(release)/share/man/man1/roamward.1
 content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' \
-  unitdir='$(unitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' confdir='$(confdir)' mandir='$(mandir)' \
+  unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' confdir='$(confdir)' mandir='$(mandir)' \
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.

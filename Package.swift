@@ -87,6 +87,7 @@ let package = Package(
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     .executable(name: "roamward-names", targets: ["roamward-names"]),
     .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
+    .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     // For programs that are tunnels, and for their tests (Packages/Provider/README.md).
@@ -289,7 +290,7 @@ let package = Package(
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
+        "AgentCore", "AgentDaemon", "ControlProtocol", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         logging,
       ],
       swiftSettings: strict + small),
@@ -300,6 +301,11 @@ let package = Package(
         "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
+
+    // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
+    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
+    .executableTarget(
+      name: "roamward-desktop", dependencies: ["DesktopService", "LinuxIO", "SystemdIO"], swiftSettings: strict + small),
 
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
@@ -377,7 +383,8 @@ let package = Package(
       uses: [
         "JSON", "NetworkTypes", "OpenConnectProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
-    tests("ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-wireguard", "roamwardd"]),
+    tests(
+      "ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-wireguard", "roamwardd"]),
     tests(
       "ControlProtocolTests",
       uses: [
@@ -402,6 +409,9 @@ let package = Package(
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "CTextPages", "LinuxIO", "NetworkTypes", "TestSupport"]),
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests(
+      "DesktopServiceTests",
+      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
     tests("NameProtocolTests", uses: ["NameProtocol", "NameServer", "NetworkTypes", "SeededRandom"]),
     tests(
       "NameWorkerTests",

@@ -21,7 +21,7 @@ enum Monitoring {
 final class ControlConnection {
   private static let longestBacklog = 1 << 20
 
-  let peer: PeerCredentials
+  let caller: Caller
   /// A sequence number.
   let number: Int
   var monitors = Monitoring.nothing
@@ -39,11 +39,13 @@ final class ControlConnection {
   private var awaitsTurn = false
   /// Whether the answer to its last request is still being made.
   var awaitsReply = false
+  /// The check of the caller's right to the last request. It ends with the connection.
+  var check: AnyObject?
 
   /// `complaint`: the reply to a request that is too long; the connection ends after it.
-  init(_ connection: FileDescriptor, peer: PeerCredentials, number: Int, longestRequest: Int, complaint: String) {
+  init(_ connection: FileDescriptor, caller: Caller, number: Int, longestRequest: Int, complaint: String) {
     self.connection = connection
-    self.peer = peer
+    self.caller = caller
     self.number = number
     self.longestRequest = longestRequest
     self.complaint = complaint

@@ -9,7 +9,7 @@ package import SystemdIO
 
 /// The local socket: one line of JSON for each request and reply; for monitors, one line for each event.
 ///
-/// Each request is authorised by the credentials that the kernel recorded when the client connected. Every user may connect and read, so
+/// Each request is authorised by the identity that the kernel recorded when the client connected. Every user may connect and read, so
 /// everything here is limited (docs/security.md, "The local socket"). A turn of the loop reads from one client and answers one request,
 /// after all work of higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
 package final class ControlServer {
@@ -17,15 +17,16 @@ package final class ControlServer {
   private static let maximumClients = 64
   /// Enough for a folder of policies with the files that they refer to.
   private static let longestRequest = 1 << 19
-  /// The limit for users with read-only access.
-  private static let longestLook = 4096
+  /// The limit for all other users: enough for a policy with its WireGuard file.
+  private static let longestOfOthers = 1 << 16
   private static let acceptedAtOnce = 16
   private static let pauseOfAccepting = Duration.milliseconds(5)
 
   private let loop: EventLoop
-  private let answer: (Request, PeerCredentials) -> Reply
+  private let answer: (Request, Caller) -> Reply
   /// Answers requests that take time: false if it is none.
-  private let answerLater: (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool
+  private let answerLater: (Request, Caller, @escaping (Reply) -> Void) -> Bool
+  private let authorize: Authorization
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
@@ -36,14 +37,20 @@ package final class ControlServer {
   private var refill: EventSource?
   private let isOwner: (PeerCredentials) -> Bool
 
-  /// `isOwner`: whether a user's requests may change state, and are not counted. `answerLater`: takes a request whose answer comes later,
-  /// or returns false; until the answer, the client's further requests wait.
+  /// Calls back, now or later, with the reason to refuse the request; `nil`: it is allowed. What it returns is kept until then, and
+  /// released when the client disconnects.
+  package typealias Authorization = (Request, Caller, @escaping (RequestError?) -> Void) -> AnyObject?
+
+  /// `isOwner`: whether a user's requests need no right, and are not counted. `answerLater`: takes a request whose answer comes later, or
+  /// returns false; until the answer, the client's further requests wait.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
-    answerLater: @escaping (Request, PeerCredentials, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
-    answer: @escaping (Request, PeerCredentials) -> Reply
+    authorize: @escaping Authorization = ControlServer.allowOwners,
+    answerLater: @escaping (Request, Caller, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
+    answer: @escaping (Request, Caller) -> Reply
   ) throws(SystemError) {
     self.answerLater = answerLater
+    self.authorize = authorize
     self.loop = loop
     self.isOwner = isOwner
     self.answer = answer
@@ -56,11 +63,19 @@ package final class ControlServer {
     for door in doors { try door.open(atOnce: Self.acceptedAtOnce) { [weak self] in self?.welcome($0) } }
   }
 
-  /// Sends an event to every monitor.
+  /// Allows changes to owners only.
+  package static func allowOwners(_ request: Request, _ caller: Caller, _ done: (RequestError?) -> Void) -> AnyObject? {
+    let right = request.right { _, _ in false } == .read ? Right.read : .administer
+    if case .refused(let error) = RightsQuestion(right, of: caller).decision() { done(error) } else { done(nil) }
+    return nil
+  }
+
+  /// Sends an event to every monitor that may read it.
   package func publish(_ event: Event) {
     // Written for the first of them: a tunnel that connects waits for this.
     var line: String?
-    for client in clients.values where client.monitors.includes(event.kind) {
+    for client in clients.values
+    where client.monitors.includes(event.kind) && (client.caller.readsOthers || !event.kind.isAboutOthers) {
       let text = line ?? JSON(encoding: event.report).text() + "\n"
       line = text
       client.send(text)
@@ -69,13 +84,16 @@ package final class ControlServer {
 
   private func welcome(_ connection: FileDescriptor) {
     guard let peer = connection.peer else { return }
+    let isOwner = isOwner(peer)
+    let caller = isOwner ? Caller(user: peer.user, process: peer.process, isOwner: true) : connection.peerIdentity.map(Caller.init)
+    guard let caller else { return }
     if clients.count >= Self.maximumClients { makeRoom() }
     accepted += 1
     let number = accepted
-    let longest = isOwner(peer) ? Self.longestRequest : Self.longestLook
-    let complaint = RequestError(code: isOwner(peer) ? .badRequest : .notAllowed, message: "the request exceeds \(longest) bytes")
+    let longest = isOwner ? Self.longestRequest : Self.longestOfOthers
+    let complaint = RequestError(code: isOwner ? .badRequest : .notAllowed, message: "the request exceeds \(longest) bytes")
     let client = ControlConnection(
-      connection, peer: peer, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
+      connection, caller: caller, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
     client.whenReady = { [weak self] in self?.enqueue(number) }
     client.whenGone = { [weak self] in self?.clients[number] = nil }
     if client.start(on: loop) { clients[number] = client }
@@ -83,8 +101,8 @@ package final class ControlServer {
 
   /// Closes a connection; an owner's only if there is no other.
   private func makeRoom() {
-    let others = clients.values.filter { !isOwner($0.peer) }
-    let users = Dictionary(grouping: others.isEmpty ? Array(clients.values) : others, by: \.peer.user)
+    let others = clients.values.filter { !$0.caller.isOwner }
+    let users = Dictionary(grouping: others.isEmpty ? Array(clients.values) : others, by: \.caller.user)
     let crowd = users.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.value
     crowd?.min { $0.number < $1.number }?.hangUp()
   }
@@ -110,12 +128,12 @@ package final class ControlServer {
   }
 
   private func nextPlace() -> Int? {
-    if let place = queue.firstIndex(where: { clients[$0].map { isOwner($0.peer) } ?? false }) { return place }
+    if let place = queue.firstIndex(where: { clients[$0]?.caller.isOwner ?? false }) { return place }
     var earliest: Moment?
     var empty = Set<UInt32>()
     let now = Moment.now
     for (place, number) in queue.enumerated() {
-      guard let user = clients[number]?.peer.user, !empty.contains(user) else { continue }
+      guard let user = clients[number]?.caller.user, !empty.contains(user) else { continue }
       guard let next = budget.take(for: user, at: now) else { return place }
       empty.insert(user)
       earliest = min(earliest ?? next, next)
@@ -128,29 +146,43 @@ package final class ControlServer {
   }
 
   private func serve(_ line: [UInt8], _ client: ControlConnection) {
-    let reply: Reply
     do {
       let request = try Request(JSON(parsing: line))
-      if request.isChange, !isOwner(client.peer) {
-        let words = "only root and the agent's own user may do this; you are user \(client.peer.user)"
-        reply = .refused(RequestError(code: .notAllowed, message: words))
-      } else {
-        client.awaitsReply = true
-        let isTaken = answerLater(request, client.peer) { [weak client] reply in
-          client?.awaitsReply = false
-          client?.send(reply.json.text() + "\n")
-        }
-        if isTaken { return }
-        client.awaitsReply = false
-        reply = answer(request, client.peer)
-        if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
+      client.awaitsReply = true
+      client.check = authorize(request, client.caller) { [weak self, weak client] error in
+        guard let self, let client else { return }
+        if let error { finish(.refused(error), client) } else { carryOut(request, client) }
       }
     } catch let error as RequestError {
-      reply = .refused(error)
+      finish(.refused(error), client)
     } catch {
-      reply = .refused(RequestError(code: .badRequest, message: "the request is not a JSON object on one line"))
+      finish(.refused(RequestError(code: .badRequest, message: "the request is not a JSON object on one line")), client)
     }
+  }
+
+  private func carryOut(_ request: Request, _ client: ControlConnection) {
+    let isTaken = answerLater(request, client.caller) { [weak self, weak client] reply in
+      if let client { self?.finish(reply, client) }
+    }
+    if isTaken { return }
+    let reply = answer(request, client.caller)
+    if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
+    finish(reply, client)
+  }
+
+  private func finish(_ reply: Reply, _ client: ControlConnection) {
+    client.awaitsReply = false
     client.send(reply.json.text() + "\n")
+  }
+}
+
+extension Caller {
+  /// The client of the local socket.
+  init(_ peer: PeerIdentity) {
+    self.init(
+      user: peer.credentials.user, process: peer.credentials.process,
+      isMember: LocalGroups.identifier(of: Self.groupName).map(peer.groups.contains) ?? false,
+      subject: peer.startTime.map { .process(peer.credentials.process, startTime: $0) })
   }
 }
 

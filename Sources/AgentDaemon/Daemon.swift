@@ -33,13 +33,17 @@ package struct AgentSettings: Sendable {
 
 /// The agent as a process: wires the agent to the kernel's events, files, signals and the local socket.
 package final class Daemon {
-  private let settings: AgentSettings
-  private let logger: Logger
-  private let loop: EventLoop
+  let settings: AgentSettings
+  let logger: Logger
+  let loop: EventLoop
   private let machine: LinuxMachine
-  private let agent: Agent
-  private var watch: KernelWatch?
-  private var server: ControlServer?
+  let agent: Agent
+  private(set) var watch: KernelWatch?
+  var server: ControlServer?
+  /// The connection over which polkit is asked and the agent's objects are on D-Bus.
+  let bus: SystemBus
+  let gatekeeper: Gatekeeper
+  var agentBus: AgentBus?
   private var sources: [EventSource] = []
   private var lockSource: EventSource?
   private var lockRest: EventSource?
@@ -71,6 +75,9 @@ package final class Daemon {
     }
     machine = try LinuxMachine(
       ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
+    // As its clients' requests, after all work of higher priority.
+    bus = SystemBus(on: loop, priority: .client)
+    gatekeeper = Gatekeeper(PolkitAuthority(bus))
     let platform = Platform.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
     agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
@@ -79,6 +86,7 @@ package final class Daemon {
   package func run() throws(PlatformError) -> Int32 {
     do throws(SystemError) {
       try listen()
+      try connectBus()
       try guardLock()
       try watchKernel()
       try watchFirewall()
@@ -227,7 +235,7 @@ package final class Daemon {
     return "changes of \(limited.map(\.what).joined(separator: ", ")) are not detected: \(first.reason)"
   }
 
-  private func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
+  func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
 
   private func watchFacts() {
     let places = machine.resolvConf.watchPaths
@@ -249,7 +257,7 @@ package final class Daemon {
       })
   }
 
-  private func reloadPolicies() {
+  func reloadPolicies() {
     // The watch begins before the read, so that a change in between is noticed.
     watchPolicies()
     agent.policiesChanged()
@@ -301,6 +309,7 @@ package final class Daemon {
   private func happened(_ event: Event.Kind) {
     logger.log(event)
     server?.publish(Event(time: .now, kind: event))
+    agentBus?.happened(event)
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
     if case .state = event { statusTurn?.isEnabled = true }
     // Another network may have other files of facts.
@@ -322,86 +331,5 @@ package final class Daemon {
     }
     source.setPriority(.client)
     lockSource = source
-  }
-
-  private func listen() throws(SystemError) {
-    try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
-    server = try ControlServer(
-      path: settings.socket, loop: loop,
-      answerLater: { [weak self] request, peer, done in
-        guard let self else { return false }
-        switch request {
-        case .message(let tunnel, let content): agent.message(tunnel, content, then: done)
-        case .guard(let program): begin(program, from: peer, done)
-        default: return false
-        }
-        return true
-      },
-      answer: { [weak self] request, peer in
-        self?.answer(request, from: peer) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
-      })
-  }
-
-  private func begin(_ program: GuardRequest, from peer: PeerCredentials, _ reply: @escaping (Reply) -> Void) {
-    agent.beginGuard(program, process: peer.process) { [logger] result in
-      switch result {
-      case .success(let begun):
-        logger.notice(
-          "guard begins",
-          metadata: [
-            "program": "\(escaped(program.program))", "pid": "\(peer.process)", "endpoints": "\(begun.endpoints.joined(separator: ","))",
-          ])
-        reply(.done(JSON(encoding: begun)))
-      case .failure(let error): reply(.refused(error))
-      }
-    }
-  }
-
-  private func answer(_ request: Request, from peer: PeerCredentials) -> Reply {
-    do throws(RequestError) {
-      switch request {
-      case .status:
-        agent.refresh()
-        var report = agent.status(at: .now, process: Int(getpid()))
-        report.counters.events = watch?.counters.events ?? 0
-        report.counters.overflows = watch?.counters.overflows ?? 0
-        return .done(JSON(encoding: report))
-      case .network:
-        agent.refresh()
-        return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
-      case .monitor(let snapshots):
-        if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
-      case .override(let tunnel, let override): try agent.override(tunnel, override)
-      case .resume(let tunnel): try agent.resume(tunnel)
-      case .release(let release):
-        let what = !release.isPortal ? "completely" : release.programs.map { "portal window for programs in \($0)" } ?? "portal window"
-        logger.warning(
-          "kill switch suspended by hand",
-          metadata: [
-            "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(peer.user)", "pid": "\(peer.process)",
-          ])
-        try agent.release(release)
-      case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
-      case .reload: reloadPolicies()
-      case .apply(let request):
-        logger.warning(
-          "policies applied by hand",
-          metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(peer.user)", "pid": "\(peer.process)"])
-        try agent.apply(request)
-        watchPolicies()
-      case .answer(let tunnel, let question, let answer): try agent.answer(tunnel, question, with: answer)
-      // It is answered later.
-      case .message: break
-      case .confirm:
-        try agent.confirmTrial()
-        watchPolicies()
-      case .revert:
-        try agent.revertTrial()
-        watchPolicies()
-      }
-      return .done([:])
-    } catch {
-      return .refused(error)
-    }
   }
 }

@@ -36,6 +36,23 @@ int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid) {
   return 0;
 }
 
+int clinux_peer_groups(int fd, gid_t *groups, int limit) {
+  socklen_t length = (socklen_t)limit * sizeof *groups;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0) return -1;
+  return (int)(length / sizeof *groups);
+}
+
+// Headers before Linux 6.5 do not have it.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+int clinux_peer_process(int fd) {
+  int process;
+  socklen_t length = sizeof process;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &length) < 0 ? -1 : process;
+}
+
 static int unix_address(struct sockaddr_un *address, const char *path) {
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import PolicySource
 
 @main
@@ -12,7 +13,7 @@ struct Roamward: ParsableCommand {
 
       Exit status: 0 success; 1 policy error or request refused; 2 usage error; 3 timeout; 8 the agent is not running.
       """,
-    version: "0.1.0",
+    version: releaseVersion,
     groupedSubcommands: [
       CommandGroup(
         name: "Agent",

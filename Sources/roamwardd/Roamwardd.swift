@@ -1,5 +1,6 @@
 import AgentCore
 import AgentDaemon
+import ControlProtocol
 import Glibc
 import LinuxIO
 import LinuxPlatform
@@ -13,7 +14,7 @@ enum Roamwardd {
     do throws(Options.Mistake) {
       let options = try Options(CommandLine.arguments.dropFirst())
       if options.help { finish(print: Options.usage) }
-      if options.version { finish(print: "0.1.0\n") }
+      if options.version { finish(print: releaseVersion + "\n") }
       try check(options)
       exit(run(options))
     } catch {

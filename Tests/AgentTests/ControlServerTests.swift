@@ -181,14 +181,14 @@ struct ControlServerTests {
     try onLoop { loop, done in
       let server = try ControlServer(path: path, loop: loop, isOwner: { _ in false }) { _, _ in .done([:]) }
       let client = try FileDescriptor.connect(to: path)
-      try client.writeAll(Array(repeating: UInt8(ascii: " "), count: 20_000))
+      try client.writeAll(Array(repeating: UInt8(ascii: " "), count: 100_000))
       let reader = try loop.whenReadable(client.number) {
         guard let bytes = try? client.read(), !bytes.isEmpty else { return done(()) }
         said += bytes
       }
       return [server, client, reader] as [AnyObject]
     }
-    #expect(String(decoding: said, as: UTF8.self).contains("the request exceeds 4096 bytes"))
+    #expect(String(decoding: said, as: UTF8.self).contains("the request exceeds 65536 bytes"))
   }
 
   @Test("has a socket for owners alone, and an owner's connection does not give way to others'")

@@ -12,6 +12,11 @@ import Testing
       ["RoamwardCore", "KernelModel", "KernelNetwork", "PolicySource", "Wire", "SystemdIO", "Agent", "ArgumentParser"],
       ["libsystemd", "libgomp", "libb2", "libgcrypt", "libnl", "libyaml", "libjansson"]
     ),
+    // It runs beside every desktop, and knows the agent by D-Bus alone.
+    (
+      "roamward-desktop", ["DesktopService", "SystemdIO"], ["RoamwardCore", "ControlProtocol", "PolicySource", "KernelModel", "JSON"],
+      ["libgomp", "libjansson", "libnl", "libyaml", "libcurl", "libgtk", "libQt"]
+    ),
     // libnftables has a megabyte resident, and is loaded when it is needed.
     (
       "roamwardd", ["RoamwardCore", "WireGuardControl"], ["WireGuardEngine", "WireGuardDataPath"],

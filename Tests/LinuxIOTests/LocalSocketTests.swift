@@ -58,3 +58,44 @@ struct LocalSocketTests {
     #expect(error?.code == ENAMETOOLONG)
   }
 }
+
+@Suite("The identity of a peer")
+struct PeerIdentityTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test("is its start time and its groups") func own() throws {
+    let listener = try FileDescriptor.listen(at: folder.path + "/s", mode: 0o600)
+    let client = try FileDescriptor.connect(to: folder.path + "/s")
+    let identity = try #require(try listener.accept()?.peerIdentity)
+    #expect(identity.credentials.process == getpid() && identity.groups.contains(getegid()))
+    #expect(identity.startTime == PeerIdentity.startTime(of: getpid()) && identity.startTime != nil)
+    withExtendedLifetime(client) {}
+  }
+
+  @Test("of a process that has ended has no start time, whatever has its number now") func ended() throws {
+    let listener = try FileDescriptor.listen(at: folder.path + "/s", mode: 0o600)
+    // The client ends before its connection is looked at.
+    _ = try shell("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\(folder.path)/s\")'")
+    let identity = try #require(try listener.accept()?.peerIdentity)
+    #expect(identity.startTime == nil && identity.credentials.user == geteuid())
+  }
+
+  @Test("a name in parentheses does not shift the fields of a process") func name() throws {
+    let path = folder.path + "/) 1 2 (x"
+    _ = try shell("cp /bin/sleep '\(path)'; '\(path)' 60 & echo $! > \(folder.path)/pid; wait -n 2>/dev/null & sleep 0.05")
+    let process = try #require(Int32(String(decoding: try TextFile.read(folder.path + "/pid").dropLast(), as: UTF8.self)))
+    defer { kill(process, SIGKILL) }
+    let start = try #require(PeerIdentity.startTime(of: process))
+    #expect(start >= (PeerIdentity.startTime(of: getpid()) ?? .max))
+  }
+
+  @Test("the local group is found by its name alone") func groups() throws {
+    let path = folder.path + "/group"
+    try TextFile.create(path, with: Array("root:x:0:\nroamward-x:x:5:\nroamward:x:977:a,b\nbroken\n".utf8), mode: 0o600)
+    #expect(LocalGroups.identifier(of: "roamward", in: path) == 977)
+    #expect(LocalGroups.identifier(of: "broken", in: path) == nil && LocalGroups.identifier(of: "roam", in: path) == nil)
+    #expect(LocalGroups.identifier(of: "roamward", in: folder.path + "/none") == nil)
+  }
+}

@@ -36,6 +36,15 @@ extension Agent {
     reconciler.pass()
   }
 
+  /// Whether an override of the tunnel, up or down, ends a kill switch with the setting `on`: that of the tunnel itself, or of another
+  /// enterprise tunnel that it replaces. `always` outlasts every override.
+  package func opensKillSwitch(_ tunnel: String, wantsUp: Bool) -> Bool {
+    guard let policy = state.set.tunnel(named: tunnel) else { return false }
+    guard wantsUp else { return policy.guarding == .on }
+    return policy.precedence == .enterprise
+      && state.set.tunnels.contains { $0.name != tunnel && $0.isEnabled && $0.precedence == .enterprise && $0.guarding == .on }
+  }
+
   /// Ends the manual override of one tunnel, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     if let tunnel, state.set.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }

@@ -10,6 +10,13 @@
 /// SO_PEERCRED: the credentials of the connecting process. 0, or -1 with errno.
 int clinux_peer_credentials(int fd, uid_t *uid, gid_t *gid, pid_t *pid);
 
+/// SO_PEERGROUPS (Linux 4.13): the supplementary groups of the connecting process. Returns their count, or -1 with errno (ERANGE: more than
+/// `limit`).
+int clinux_peer_groups(int fd, gid_t *groups, int limit);
+
+/// SO_PEERPIDFD (Linux 6.5): a pidfd of the connecting process, close-on-exec. A descriptor, or -1 with errno.
+int clinux_peer_process(int fd);
+
 /// Connects or binds a unix stream socket. Paths longer than sun_path fail with ENAMETOOLONG. 0, or -1 with errno.
 int clinux_unix_connect(int fd, const char *path);
 int clinux_unix_bind(int fd, const char *path);

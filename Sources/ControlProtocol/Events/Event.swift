@@ -80,6 +80,15 @@ extension Event.Kind {
     }
   }
 
+  /// Whether the event tells what another user's programs do, or what a provider logs: it is for root, the agent's own user and the group
+  /// `roamward`.
+  package var isAboutOthers: Bool {
+    switch self {
+    case .lookup, .providerLog, .provider: true
+    default: false
+    }
+  }
+
   fileprivate var happening: any Happening {
     switch self {
     case .decision(let tunnel, let outcome, let rule, let name, _, let reason):

@@ -47,14 +47,6 @@ package enum Request: Hashable, Sendable, Codable {
     case _0 = "policies"
   }
 
-  /// Whether the request changes anything, and so requires the permission for changes.
-  package var isChange: Bool {
-    switch self {
-    case .status, .network, .monitor: false
-    case .override, .resume, .release, .guard, .reload, .apply, .message, .answer, .confirm, .revert: true
-    }
-  }
-
   package var json: JSON { JSON(encoding: Envelope(request: self)) }
 
   package init(_ json: JSON) throws(RequestError) {

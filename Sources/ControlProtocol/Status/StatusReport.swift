@@ -29,6 +29,13 @@ package struct StatusReport: Hashable, Sendable, Codable {
   /// Whether the policies have not been read yet: the agent still removes leftover state. No tunnel is known meanwhile.
   package var isStarting: Bool { policy.generation == 0 && policy.problems.isEmpty }
 
+  /// The report for users who may not read what others do: without the names that programs look up.
+  package var withoutOthers: StatusReport {
+    var report = self
+    for i in report.tunnels.indices { report.tunnels[i].lookup = nil }
+    return report
+  }
+
   package init(
     time: Timestamp, process: Int, policy: Policies, primary: Primary, firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel],
     guards: [Guard] = [], probes: [Probe] = [], notes: [RemarkReport] = [], others: [String] = [], counters: Counters = Counters(),

@@ -11,7 +11,8 @@ package final class SystemBus {
 
   private let loop: EventLoop
   private let address: String
-  private var bus: OpaquePointer?
+  private let priority: EventSource.Priority
+  private(set) var bus: OpaquePointer?
   private var registrations: [BusRegistration] = []
   private var calls: [Int: BusRegistration] = [:]
   private var lastCall = 0
@@ -20,14 +21,17 @@ package final class SystemBus {
   private var socketWatch: EventSource?
   /// The reason why there is no connection; `nil` while there is one.
   package private(set) var obstacle: String?
+  /// Whether there is a connection; it may still be in the making.
+  package var isConnected: Bool { bus != nil }
   /// Called for each new connection: subscriptions and queries begin here.
   package var opened: () -> Void = {}
   /// Called when the connection, or the attempt, has ended; state from it is no longer valid.
   package var closed: (_ reason: String) -> Void = { _ in }
 
   /// `address` as in the D-Bus specification; by default that of the environment, or the standard path.
-  package init(on loop: EventLoop, address: String? = nil) {
+  package init(on loop: EventLoop, address: String? = nil, priority: EventSource.Priority = .normal) {
     self.loop = loop
+    self.priority = priority
     let named = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
     self.address = address ?? named ?? "unix:path=/run/dbus/system_bus_socket"
   }
@@ -75,7 +79,7 @@ package final class SystemBus {
     if result >= 0 { result = sd_bus_start(bus) }
     // At the end of the loop, sd-bus would wait for a stalled bus for 90 s. Nothing is left to send then: changes are awaited.
     if result >= 0 { result = sd_bus_set_close_on_exit(bus, 0) }
-    if result >= 0 { result = sd_bus_attach_event(bus, loop.event, 0) }
+    if result >= 0 { result = sd_bus_attach_event(bus, loop.event, Int32(priority.rawValue)) }
     guard result >= 0 else { return result }
     // The signal is sd-bus's own, so no bus is involved.
     return register { slot, context in
@@ -119,17 +123,19 @@ package final class SystemBus {
 
   // MARK: Questions
 
-  /// Calls a method; the answer or error comes later, and not at all once the connection is gone. Starts no service that does not run.
+  /// Calls a method; the answer or error comes later, and not at all once the connection is gone. `startsService`: the bus starts the
+  /// service if it does not run. `mayInteract`: a person may be asked for a password meanwhile.
   package func call(
     _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration,
-    then: @escaping (Result<[BusValue], BusError>) -> Void
+    startsService: Bool = false, mayInteract: Bool = false, then: @escaping (Result<[BusValue], BusError>) -> Void
   ) {
     guard let bus else { return then(.failure(BusError(name: "", message: obstacle ?? "there is no connection to the system bus"))) }
     var message: OpaquePointer?
     var result = sd_bus_message_new_method_call(bus, &message, service, path, interface, method)
     guard result >= 0, let message else { return then(.failure(BusError(code: -result))) }
     defer { sd_bus_message_unref(message) }
-    sd_bus_message_set_auto_start(message, 0)
+    sd_bus_message_set_auto_start(message, startsService ? 1 : 0)
+    if mayInteract { sd_bus_message_set_allow_interactive_authorization(message, 1) }
     for argument in arguments { result = min(result, argument.append(to: message)) }
     guard result >= 0 else { return then(.failure(BusError(code: -result))) }
     lastCall += 1
@@ -159,7 +165,7 @@ package final class SystemBus {
   /// Notes that the service answers: if this connection breaks, the pause starts at its shortest.
   package func isWell() { backoff.reset() }
 
-  private func register(
+  func register(
     _ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32, then handler: @escaping (OpaquePointer?) -> Void
   ) -> Int32 {
     let registration = BusRegistration(handler)
@@ -207,7 +213,7 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A slot of sd-bus: a match or an open call. It ends when the value is released.
-private final class BusRegistration {
+final class BusRegistration {
   private var slot: OpaquePointer?
   private let handler: (OpaquePointer?) -> Void
 

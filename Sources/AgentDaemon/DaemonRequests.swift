@@ -1,0 +1,139 @@
+internal import AgentCore
+internal import ControlProtocol
+internal import Glibc
+internal import JSON
+internal import LinuxIO
+internal import LinuxPlatform
+internal import Logging
+internal import NetworkTypes
+internal import RoamwardCore
+internal import SystemdIO
+
+/// Requests of the local socket and of D-Bus.
+extension Daemon {
+  func listen() throws(SystemError) {
+    try Folder.make(Folder.parent(of: settings.socket), mode: 0o755)
+    server = try ControlServer(
+      path: settings.socket, loop: loop,
+      authorize: { [weak self] request, caller, done in self?.authorize(request, caller, mayInteract: true, done) },
+      answerLater: { [weak self] request, caller, done in self?.answerLater(request, from: caller, done) ?? false },
+      answer: { [weak self] request, caller in
+        self?.answer(request, from: caller) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
+      })
+  }
+
+  /// Connects to the system bus, now or when there is one. An agent in a network namespace of its own is not the machine's: it has no name
+  /// there, unless its environment names a bus.
+  func connectBus() throws(SystemError) {
+    guard isNetworkOfFirstProcess() || getenv("DBUS_SYSTEM_BUS_ADDRESS") != nil else { return }
+    let objects = try AgentBus(
+      bus, loop: loop,
+      report: { [weak self] in
+        guard let self else { return [:] }
+        let isPortal = agent.lastSnapshot.captivePortal == .known(true)
+        return objectsOnBus(agent.status(at: .now, process: Int(getpid())), version: releaseVersion, isPortal: isPortal)
+      },
+      serve: { [weak self] request, caller, mayInteract, done in
+        self?.authorize(request, caller, mayInteract: mayInteract) { [weak self] error in
+          guard let self else { return }
+          done(error.map { .refused($0) } ?? answer(request, from: caller))
+        }
+      })
+    objects.refused = { [logger] in logger.warning("no name on the system bus", metadata: ["reason": "\($0)"]) }
+    agentBus = objects
+    bus.opened = { [weak objects] in objects?.busOpened() }
+    bus.closed = { [weak self] reason in
+      self?.logger.debug("no system bus", metadata: ["reason": "\(reason)"])
+      self?.gatekeeper.busClosed()
+      self?.agentBus?.busClosed()
+    }
+    bus.connect()
+  }
+
+  private func authorize(
+    _ request: Request, _ caller: Caller, mayInteract: Bool, _ done: @escaping (RequestError?) -> Void
+  ) -> Gatekeeper.Pending {
+    let right = request.right(opensKillSwitch: agent.opensKillSwitch)
+    return gatekeeper.decide(RightsQuestion(right, of: caller, mayInteract: mayInteract)) { [weak self] error in
+      // A change that polkit or the group has allowed is in the journal with its user.
+      if right != .read, !caller.isOwner {
+        self?.logger.notice(
+          error == nil ? "request allowed" : "request refused",
+          metadata: ["right": "\(right.rawValue)", "user": "\(caller.user)", "pid": "\(caller.process)"])
+      }
+      done(error)
+    }
+  }
+
+  private func answerLater(_ request: Request, from caller: Caller, _ done: @escaping (Reply) -> Void) -> Bool {
+    switch request {
+    case .message(let tunnel, let content): agent.message(tunnel, content, then: done)
+    case .guard(let program): begin(program, from: caller, done)
+    default: return false
+    }
+    return true
+  }
+
+  private func begin(_ program: GuardRequest, from caller: Caller, _ reply: @escaping (Reply) -> Void) {
+    agent.beginGuard(program, process: caller.process) { [logger] result in
+      switch result {
+      case .success(let begun):
+        logger.notice(
+          "guard begins",
+          metadata: [
+            "program": "\(escaped(program.program))", "pid": "\(caller.process)", "endpoints": "\(begun.endpoints.joined(separator: ","))",
+          ])
+        reply(.done(JSON(encoding: begun)))
+      case .failure(let error): reply(.refused(error))
+      }
+    }
+  }
+
+  private func answer(_ request: Request, from caller: Caller) -> Reply {
+    do throws(RequestError) {
+      switch request {
+      case .status:
+        agent.refresh()
+        var report = agent.status(at: .now, process: Int(getpid()))
+        report.counters.events = watch?.counters.events ?? 0
+        report.counters.overflows = watch?.counters.overflows ?? 0
+        return .done(JSON(encoding: caller.readsOthers ? report : report.withoutOthers))
+      case .network:
+        agent.refresh()
+        return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
+      case .monitor(let snapshots):
+        if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
+      case .override(let tunnel, let override): try agent.override(tunnel, override)
+      case .resume(let tunnel): try agent.resume(tunnel)
+      case .release(let release):
+        let what = !release.isPortal ? "completely" : release.programs.map { "portal window for programs in \($0)" } ?? "portal window"
+        logger.warning(
+          "kill switch suspended by hand",
+          metadata: [
+            "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(caller.user)", "pid": "\(caller.process)",
+          ])
+        try agent.release(release)
+      case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
+      case .reload: reloadPolicies()
+      case .apply(let request):
+        logger.warning(
+          "policies applied by hand",
+          metadata: ["files": "\(request.files.map(\.name).joined(separator: ","))", "user": "\(caller.user)", "pid": "\(caller.process)"])
+        try agent.apply(request)
+        watchPolicies()
+      case .answer(let tunnel, let question, let answer): try agent.answer(tunnel, question, with: answer)
+      // It is answered later.
+      case .message: break
+      case .confirm:
+        try agent.confirmTrial()
+        watchPolicies()
+      case .revert:
+        try agent.revertTrial()
+        watchPolicies()
+      }
+      return .done([:])
+    } catch {
+      return .refused(error)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/// The permission that a request needs.
+package enum Right: String, Hashable, Sendable, CaseIterable {
+  /// Read states and the network: every user.
+  case read
+  /// Connect and disconnect tunnels by hand, end overrides, answer a provider's questions.
+  case override
+  /// Open the portal window.
+  case portal
+  /// Suspend the kill switch, or disconnect a tunnel whose kill switch ends with it.
+  case suspend
+  /// Activate, confirm and revert policies, which can run commands as root: as much as root's own rights.
+  case apply
+  /// Everything else that changes the machine: root and the agent's own user only.
+  case administer
+
+  /// The ID of polkit's action (packaging/polkit/net.roamward.policy); `nil`: polkit is not asked.
+  package var polkitAction: String? {
+    switch self {
+    case .read, .administer: nil
+    case .override, .portal, .suspend, .apply: "net.roamward.\(rawValue)"
+    }
+  }
+
+  /// Whether the group `roamward` has it where polkit does not run. Policies can run commands as root, so changing them is root's there.
+  package var isOfGroup: Bool {
+    switch self {
+    case .read, .override, .portal, .suspend: true
+    case .apply, .administer: false
+    }
+  }
+}
+
+extension Request {
+  /// The permission that the request needs. `opensKillSwitch`: whether an override of the tunnel, up or down, ends a kill switch with the
+  /// setting `on`.
+  package func right(opensKillSwitch: (_ tunnel: String, _ wantsUp: Bool) -> Bool) -> Right {
+    switch self {
+    case .status, .network, .monitor: .read
+    case .override(let tunnel, let request): opensKillSwitch(tunnel, request.wantsUp) ? .suspend : .override
+    case .resume, .answer: .override
+    case .release(let request): request.isPortal ? .portal : .suspend
+    case .apply, .confirm, .revert, .reload: .apply
+    case .guard, .message: .administer
+    }
+  }
+}
