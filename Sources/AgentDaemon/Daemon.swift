@@ -98,11 +98,11 @@ package final class Daemon {
     } catch {
       throw PlatformError("\(error)")
     }
-    agent.announcer.publishWake = { [weak self] reason, tunnel in
+    agent.announcer.receiveWake = { [weak self] reason, tunnel in
       self?.logger.debug(
         "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
-    agent.announcer.publish = { [weak self] in self?.happened($0) }
+    agent.announcer.receive = { [weak self] in self?.happened($0) }
     recover()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
@@ -117,7 +117,7 @@ package final class Daemon {
   /// Removes leftover state of a killed agent, and returns.
   package func cleanUp() throws(PlatformError) -> Int32 {
     recover()
-    agent.announcer.publish = { [weak self] in self?.logger.log($0) }
+    agent.announcer.receive = { [weak self] in self?.logger.log($0) }
     agent.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
     machine.providerGroups.removeUnused()
@@ -338,6 +338,15 @@ package final class Daemon {
       })
   }
 
+  /// The report of now.
+  private var status: StatusReport {
+    agent.refresh()
+    var report = agent.status(at: .now, process: Int(getpid()))
+    report.counters.events = watch?.counters.events ?? 0
+    report.counters.overflows = watch?.counters.overflows ?? 0
+    return report
+  }
+
   private func begin(_ program: GuardRequest, from peer: PeerCredentials, _ reply: @escaping (Reply) -> Void) {
     agent.beginGuard(program, process: peer.process) { [logger] result in
       switch result {
@@ -357,11 +366,9 @@ package final class Daemon {
     do throws(RequestError) {
       switch request {
       case .status:
-        agent.refresh()
-        var report = agent.status(at: .now, process: Int(getpid()))
-        report.counters.events = watch?.counters.events ?? 0
-        report.counters.overflows = watch?.counters.overflows ?? 0
-        return .done(JSON(encoding: report))
+        return .done(JSON(encoding: status))
+      case .metrics:
+        return .done(JSON(encoding: agent.metrics(of: status)))
       case .network:
         agent.refresh()
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
