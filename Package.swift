@@ -227,6 +227,8 @@ let package = Package(
       "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"],
       optimized: small),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
+    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: small),
+    pure("BugReport", uses: ["JSON", "NetworkTypes"], optimized: small),
     pure(
       "PolicyImport",
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
@@ -299,7 +301,7 @@ let package = Package(
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
         "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
-        "ProviderProtocol", "Simulation", "CWipingHeap",
+        "ProviderProtocol", "Simulation", "CWipingHeap", "BugReport", "StatusDisplay",
       ], swiftSettings: strict + small),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
@@ -385,6 +387,8 @@ let package = Package(
       ]),
     tests(
       "ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-wireguard", "roamwardd"]),
+    tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),
+    tests("BugReportTests", uses: ["BugReport", "JSON", "NetworkTypes", "SeededRandom"]),
     tests(
       "ControlProtocolTests",
       uses: [

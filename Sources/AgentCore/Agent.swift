@@ -9,6 +9,8 @@ package final class Agent {
   let platform: Platform
   let reconciler: Reconciler
   package let announcer = Announcer()
+  /// The time of the start; `nil`: it has not started.
+  private(set) var startedAt: Timestamp?
   /// Guards that wait for the network's name servers.
   var whenNameServersKnown: [() -> Void] = []
   private let settle: Duration
@@ -40,6 +42,7 @@ package final class Agent {
 
   /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
   package func start() {
+    startedAt = platform.clock.wallClock()
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
     let left = platform.recoveryLog.takeHandOver()
     reconciler.change { $0.leftTunnels = left.tunnels.isEmpty ? nil : left }
@@ -195,6 +198,7 @@ package final class Agent {
       return news
     }
     keepGroup()
+    announcer.keepCounts(of: Set(state.set.tunnels.map(\.name)))
     announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
     for line in news.fallback { announcer.warn(Remark(.policyRefused, line)) }
     reconciler.lookAgain()

@@ -106,11 +106,11 @@ package final class Daemon {
     } catch {
       throw PlatformError("\(error)")
     }
-    agent.announcer.publishWake = { [weak self] reason, tunnel in
+    agent.announcer.receiveWake = { [weak self] reason, tunnel in
       self?.logger.debug(
         "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
-    agent.announcer.publish = { [weak self] in self?.happened($0) }
+    agent.announcer.receive = { [weak self] in self?.happened($0) }
     recover()
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
@@ -129,7 +129,7 @@ package final class Daemon {
       return 0
     }
     recover()
-    agent.announcer.publish = { [weak self] in self?.logger.log($0) }
+    agent.announcer.receive = { [weak self] in self?.logger.log($0) }
     agent.cleanUp { [loop] in loop.stop() }
     let code = try runLoop()
     machine.providerGroups.removeUnused()

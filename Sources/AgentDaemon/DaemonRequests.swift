@@ -89,15 +89,22 @@ extension Daemon {
     }
   }
 
+  /// The report of now.
+  private var status: StatusReport {
+    agent.refresh()
+    var report = agent.status(at: .now, process: Int(getpid()))
+    report.counters.events = watch?.counters.events ?? 0
+    report.counters.overflows = watch?.counters.overflows ?? 0
+    return report
+  }
+
   private func answer(_ request: Request, from caller: Caller) -> Reply {
     do throws(RequestError) {
       switch request {
       case .status:
-        agent.refresh()
-        var report = agent.status(at: .now, process: Int(getpid()))
-        report.counters.events = watch?.counters.events ?? 0
-        report.counters.overflows = watch?.counters.overflows ?? 0
-        return .done(JSON(encoding: caller.readsOthers ? report : report.withoutOthers))
+        return .done(JSON(encoding: caller.readsOthers ? status : status.withoutOthers))
+      case .metrics:
+        return .done(JSON(encoding: agent.metrics(of: status)))
       case .network:
         agent.refresh()
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))

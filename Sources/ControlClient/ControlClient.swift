@@ -33,12 +33,17 @@ package final class ControlClient {
     }
   }
 
-  /// Sends a request and returns its result. A stopped agent does not answer: `limit` limits the wait.
-  package func ask(_ request: Request, within limit: Duration? = nil) throws(Failure) -> JSON {
+  /// Sends a request and returns its result. A stopped agent does not answer: `limit` limits the wait. `whileWaiting` is called every
+  /// quarter of a second until the answer comes, with the time that has passed.
+  package func ask(_ request: Request, within limit: Duration? = nil, whileWaiting: ((Duration) -> Void)? = nil) throws(Failure) -> JSON {
     do throws(SystemError) {
       try connection.writeAll(Array((request.json.text() + "\n").utf8))
     } catch {
       throw .broken(error.description)
+    }
+    if let whileWaiting {
+      let began = Moment.now
+      while !hasInput(within: .milliseconds(250)) { whileWaiting(.now - began) }
     }
     if let limit { try wait(until: .now + limit) }
     guard let json = try nextLine() else { throw .broken("the agent closed the connection without an answer") }
@@ -53,6 +58,11 @@ package final class ControlClient {
     try Self.read(try ask(.status, within: limit)) { json throws(JSONMismatch) in try json.decoded() }
   }
 
+  /// The agent's report with its counts.
+  package func metrics(within limit: Duration? = nil) throws(Failure) -> MetricsReport {
+    try Self.read(try ask(.metrics, within: limit)) { json throws(JSONMismatch) in try json.decoded() }
+  }
+
   /// The network as the agent sees it: `request` is `network`, or `monitor` with snapshots.
   package func network(_ request: Request = .network, within limit: Duration? = nil) throws(Failure) -> NetworkReply {
     try Self.read(try ask(request, within: limit)) { json throws(JSONMismatch) in try json.decoded() }
@@ -60,6 +70,11 @@ package final class ControlClient {
 
   private static func read<Value>(_ json: JSON, _ read: (JSON) throws(JSONMismatch) -> Value) throws(Failure) -> Value {
     do throws(JSONMismatch) { return try read(json) } catch { throw .broken("the agent's answer cannot be read: \(error)") }
+  }
+
+  private func hasInput(within duration: Duration) -> Bool {
+    var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return hasLine || poll(&poller, 1, Int32(clamping: duration.milliseconds)) > 0
   }
 
   private func wait(until deadline: Moment) throws(Failure) {

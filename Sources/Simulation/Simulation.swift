@@ -38,7 +38,7 @@ package final class Simulation {
 
   /// Runs to the timeline's last step, and returns the expectations that were not met.
   package func run() -> [Failure] {
-    agent.announcer.publish = { [unowned self] event in
+    agent.announcer.receive = { [unowned self] event in
       let elapsed = machine.now - Moment(nanoseconds: 0)
       publish(Entry(at: elapsed, clock: machine.localTime ?? timeline.start, event: event))
     }

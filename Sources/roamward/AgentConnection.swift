@@ -3,6 +3,7 @@ import ControlClient
 import ControlProtocol
 import Glibc
 import JSON
+import StatusDisplay
 
 struct AgentOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"), completion: .file())
@@ -24,9 +25,25 @@ struct AgentOptions: ParsableArguments {
   /// True if an agent is listening on the socket.
   var isAnswering: Bool { (try? ControlClient(path: socket)) != nil }
 
-  /// Sends one request. A refusal is printed and ends the program.
-  func ask(_ request: Request) throws -> JSON {
-    try with { client throws(ControlClient.Failure) in try client.ask(request) }
+  /// Sends one request. A refusal is printed and ends the program. `progress`: what the agent does meanwhile; a terminal shows it.
+  func ask(_ request: Request, progress: String? = nil) throws -> JSON {
+    let line = ProgressLine()
+    defer { line.clear() }
+    guard let progress, line.isVisible else {
+      return try with { client throws(ControlClient.Failure) in try client.ask(request) }
+    }
+    return try with { client throws(ControlClient.Failure) in
+      let show = { (passed: Duration) in line.show("\(progress), \(age(passed))") }
+      do throws(ControlClient.Failure) { return try client.ask(request, whileWaiting: show) } catch {
+        line.clear()
+        throw error
+      }
+    }
+  }
+
+  /// The agent's counts; if there is none, the program ends.
+  func metrics() throws -> MetricsReport {
+    try with { client throws(ControlClient.Failure) in try client.metrics() }
   }
 
   /// The agent's report; if there is none, the program ends.

@@ -6,6 +6,7 @@ import Glibc
 import LinuxIO
 import LinuxPlatform
 import PolicySource
+import StatusDisplay
 
 struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,7 +37,7 @@ struct Apply: ParsableCommand {
   func run() throws {
     let files = try read()
     let length = confirmWithin.flatMap(seconds).map(lasting)
-    _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)))
+    _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
     let names = files.map(\.name).joined(separator: ", ")
     if let length {
       write("\(names): active on trial; reverted in \(age(length)) unless you run `roamward confirm`\n")
@@ -84,7 +85,7 @@ struct Confirm: ParsableCommand {
   @OptionGroup var agent: AgentOptions
 
   func run() throws {
-    _ = try agent.ask(.confirm)
+    _ = try agent.ask(.confirm, progress: "confirming the policies")
     write("policies confirmed\n")
   }
 }
@@ -95,7 +96,7 @@ struct Revert: ParsableCommand {
   @OptionGroup var agent: AgentOptions
 
   func run() throws {
-    _ = try agent.ask(.revert)
+    _ = try agent.ask(.revert, progress: "reverting the policies")
     write("policies reverted: the previous set is active again\n")
   }
 }

@@ -8,6 +8,7 @@ import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import StatusDisplay
 
 extension AgentOptions {
   /// The network with the probe results of the running agent. A dry run sends nothing. Without an agent, or if the agent is on another

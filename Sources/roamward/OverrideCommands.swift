@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import StatusDisplay
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -56,7 +57,8 @@ struct OverrideOptions: ParsableArguments {
   func run(wantsUp: Bool) throws {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
-    _ = try agent.ask(.override(tunnel: tunnel, OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)))
+    let request = OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)
+    _ = try agent.ask(.override(tunnel: tunnel, request), progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
     write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
     if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
   }

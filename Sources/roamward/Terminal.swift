@@ -34,6 +34,12 @@ extension Substring {
   }
 }
 
+/// Writes text that has its escape sequences from us alone: all else in it is escaped already.
+func writeRaw(_ text: String, to descriptor: Int32 = STDOUT_FILENO) { write(Array(text.utf8)[...], to: descriptor) }
+
+/// One line of text without characters that can control a terminal.
+func escapedLine(_ text: String) -> String { escaped(text) }
+
 /// Writes bytes as they are, for programs.
 func write(bytes: [UInt8]) { write(bytes[...], to: STDOUT_FILENO) }
 
@@ -59,6 +65,7 @@ var usesColor: Bool { isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil }
 
 /// The exit statuses, with the numbers of nmcli(1) where they exist there.
 enum ExitStatus {
+  static let interrupted = ExitCode(130)
   static let policyErrors = ExitCode(1)
   static let refused = ExitCode(1)
   static let usage = ExitCode(2)
@@ -74,17 +81,4 @@ func weekTime(_ timestamp: Timestamp) -> String {
   let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
   func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
   return "\(days[Int(parts.tm_wday) % 7]) \(two(parts.tm_hour)):\(two(parts.tm_min))"
-}
-
-/// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
-func age(_ duration: Duration) -> String { text(for: .seconds(duration.components.seconds)) }
-
-/// `1.5 MiB`.
-func size(_ bytes: Int64) -> String {
-  var value = Double(bytes)
-  for unit in ["B", "KiB", "MiB", "GiB"] {
-    if value < 1024 || unit == "GiB" { return unit == "B" ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(unit)" }
-    value /= 1024
-  }
-  return "\(bytes) B"
 }

@@ -5,6 +5,7 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import StatusDisplay
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -33,6 +34,8 @@ struct Wait: ParsableCommand {
 func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: AgentOptions) throws {
   let deadline = Moment.now + .milliseconds(Int64(seconds * 1000))
   let client = try agent.connect()
+  let progress = WaitProgress(for: state, of: tunnel, seconds: seconds)
+  defer { progress.end() }
   do throws(ControlClient.Failure) {
     // First subscribe to events, then read the current state, so that none is missed between them.
     _ = try client.ask(.monitor())
@@ -42,7 +45,8 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
   }
   var report = try agent.status()
   while report.isStarting {
-    guard let event = try nextEvent(client, before: deadline) else {
+    guard let event = try nextEvent(client, before: deadline, progress) else {
+      progress.end()
       writeError("roamward: the agent is still removing leftover state after \(seconds) s; see `roamward status`\n")
       throw ExitStatus.timedOut
     }
@@ -53,22 +57,47 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
     throw ExitStatus.refused
   }
   if now.state == state { return }
-  while let event = try nextEvent(client, before: deadline) {
-    if let change = event.happening as? StateEvent, change.tunnel == tunnel, change.to == state { return }
+  progress.state = now.state
+  while let event = try nextEvent(client, before: deadline, progress) {
+    guard let change = event.happening as? StateEvent, change.tunnel == tunnel else { continue }
+    if change.to == state { return }
+    progress.state = change.to
   }
+  progress.end()
   writeError("roamward: \(tunnel) was not \(state) within \(seconds) s; `roamward status` shows why\n")
   throw ExitStatus.timedOut
 }
 
-private func nextEvent(_ client: ControlClient, before deadline: Moment) throws -> EventReport? {
+/// What a terminal shows while `wait` waits: `corp: connecting, 3 s of 30 s`.
+private final class WaitProgress {
+  var state = "waiting for the agent"
+  private let (tunnel, wanted, limit): (String, String, Duration)
+  private let began = Moment.now
+  private let line = ProgressLine()
+
+  init(for wanted: String, of tunnel: String, seconds: Double) {
+    (self.wanted, self.tunnel, limit) = (wanted, tunnel, lasting(seconds))
+  }
+
+  /// The longest wait for an event: a terminal shows each second.
+  var step: Duration { line.isVisible ? .seconds(1) : .seconds(3600) }
+
+  func show() { line.show("\(tunnel): \(state), waiting for \(wanted): \(age(.now - began)) of \(age(limit))") }
+
+  func end() { line.clear() }
+}
+
+private func nextEvent(_ client: ControlClient, before deadline: Moment, _ progress: WaitProgress) throws -> EventReport? {
   while !client.hasLine {
     let left = deadline - .now
     guard left > .zero else { return nil }
+    progress.show()
     var poller = pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0)
-    let milliseconds = left.milliseconds + 1
+    let milliseconds = min(left.milliseconds + 1, progress.step.milliseconds)
     if poll(&poller, 1, Int32(clamping: milliseconds)) > 0 { break }
   }
   guard let event = try client.next() else {
+    progress.end()
     writeError("roamward: the agent has stopped; start it with `systemctl start roamwardd`\n")
     throw ExitStatus.noAgent
   }

@@ -67,7 +67,7 @@ final class WatchedAgent {
     var platform = machine.platform
     if let guards { platform.guards = guards }
     let agent = Agent(platform: platform, settle: .milliseconds(500))
-    agent.announcer.publish = { [unowned self] in
+    agent.announcer.receive = { [unowned self] in
       events.append($0)
       whenTold($0)
     }

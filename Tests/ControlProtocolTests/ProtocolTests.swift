@@ -9,7 +9,7 @@ import Testing
   @Test(
     "requests survive the wire",
     arguments: [
-      Request.status, .network, .monitor(), .monitor(snapshots: true), .override(tunnel: "corp", OverrideRequest(wantsUp: true)),
+      Request.status, .metrics, .network, .monitor(), .monitor(snapshots: true), .override(tunnel: "corp", OverrideRequest(wantsUp: true)),
       .override(
         tunnel: "corp",
         OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer", sessions: ["192.0.2.7", "2001:db8::7"].map(Sample.address))),

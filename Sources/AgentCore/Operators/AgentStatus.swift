@@ -23,6 +23,7 @@ extension Agent {
     status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
     }
+    addNetwork(to: &status.tunnels)
     let fit = state.underlayFit
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
@@ -86,6 +87,25 @@ extension Agent {
 }
 
 extension Agent {
+  /// Adds what the kernel has for each tunnel's link and in its table, and the name servers of tunnels that are up.
+  private func addNetwork(to tunnels: inout [StatusReport.Tunnel]) {
+    guard let kernel = state.seen.state?.kernel else { return }
+    let routes = Dictionary(grouping: kernel.ownRoutes.lazy.filter { $0.kind == .unicast }, by: \.table)
+    for (i, report) in tunnels.enumerated() {
+      guard let link = report.link, let supervisor = state.tunnels[report.name] else { continue }
+      tunnels[i].mtu = kernel.link(named: link)?.mtu
+      let addresses = kernel.addresses.lazy.filter { $0.link == link }.map(\.address)
+      tunnels[i].addresses = addresses.filter { !($0.address.family == .v6 && $0.address.isLinkLocal) }.map(\.description)
+      let inside = (report.table.flatMap { routes[$0] } ?? []).filter { $0.link == link }.map(\.destination).uniqued().sorted()
+      tunnels[i].routeCount = inside.count
+      tunnels[i].routes = inside.prefix(StatusReport.Tunnel.longestList).map(\.description)
+      let dns = supervisor.policyInForce.dnsInForce
+      guard supervisor.machine.level.hasRoutes, !dns.servers.isEmpty else { continue }
+      tunnels[i].nameServers = dns.servers.map(\.description)
+      if dns.isSplit { tunnels[i].domains = dns.matchDomains.prefix(StatusReport.Tunnel.longestList).map(\.description) }
+    }
+  }
+
   /// A future moment as wall-clock time.
   private func wallClock(_ moment: Moment) -> Timestamp { platform.clock.wallClock() + max(.zero, moment - now) }
 
@@ -131,5 +151,12 @@ extension ManualOverride.Lifetime {
 extension Diagnostic {
   package var problem: StatusReport.Problem {
     .init(file: location.file, line: location.line, column: location.column, severity: "\(severity)", message: message)
+  }
+}
+
+extension Agent {
+  /// The content of `roamward metrics`: a status, and what has been counted.
+  package func metrics(of status: StatusReport) -> MetricsReport {
+    MetricsReport(started: startedAt ?? status.time, status: status, counts: announcer.counts)
   }
 }

@@ -3,12 +3,14 @@ import KernelModel
 import NetworkTypes
 package import RoamwardCore
 
-/// Publishes each event once: states, failures, timers, the kill switch, repairs and problems.
+/// Publishes each event once: states, failures, timers, the kill switch, repairs and problems. It counts what it publishes.
 package final class Announcer {
   /// Receives every event, for logs and monitors.
-  package var publish: (Event.Kind) -> Void = { _ in }
+  package var receive: (Event.Kind) -> Void = { _ in }
   /// Receives the reason of each wake-up, and the tunnel, for the log.
-  package var publishWake: (WakeReason, String?) -> Void = { _, _ in }
+  package var receiveWake: (WakeReason, String?) -> Void = { _, _ in }
+
+  private(set) var counts = EventCounts()
 
   private(set) var problems: [Remark] = []
   private var states: [String: String] = [:]
@@ -16,6 +18,22 @@ package final class Announcer {
   private var timers: [String: [TunnelTimer]] = [:]
   private var firewall = FirewallStatus()
   private var blocking = BlockingRecorder()
+
+  func publish(_ event: Event.Kind) {
+    counts.count(event)
+    receive(event)
+  }
+
+  func publishWake(_ reason: WakeReason, _ tunnel: String?) {
+    counts.countWake(reason)
+    receiveWake(reason, tunnel)
+  }
+
+  /// Counts an answer of the network, which is no event.
+  func countProbe(_ answer: String) { counts.countProbe(answer) }
+
+  /// Forgets the counts of tunnels that no policy describes any more.
+  func keepCounts(of tunnels: Set<String>) { counts.keep(tunnels) }
 
   func warn(_ remark: Remark) { publish(.warning(remark)) }
 

@@ -31,7 +31,11 @@ final class Reconciler {
         return state.reason(for: tunnel, at: now, wallClock: wallClock).code
       })
     // A probe's answer waits while the network settles.
-    prober.whenAnswered = { [weak self] in if let self, state.schedule.settleUntil == nil { pass() } }
+    prober.whenAnswered = { [weak self] answer in
+      guard let self else { return }
+      announcer.countProbe(answer)
+      if state.schedule.settleUntil == nil { pass() }
+    }
   }
 
   var now: Moment { platform.clock.now() }

@@ -7,7 +7,8 @@ internal import RoamwardCore
 final class Prober {
   private(set) var machine: ProbeMachine
   private let platform: Platform
-  var whenAnswered: () -> Void = {}
+  /// Called with the answer as a word.
+  var whenAnswered: (String) -> Void = { _ in }
   private var runs: [ProbeMachine.Token: Cancellation] = [:]
   /// The link from which requests are sent.
   private var link: LinkFacts?
@@ -48,7 +49,9 @@ final class Prober {
     runs[token] = platform.network.probe(inquiry.request, link) { [weak self] reply in
       guard let self else { return }
       runs[token] = nil
-      if machine.take(reply.read(as: inquiry), for: token, at: platform.clock.now()) { whenAnswered() }
+      if machine.take(reply.read(as: inquiry), for: token, at: platform.clock.now()) {
+        whenAnswered(machine.word(of: inquiry))
+      }
     }
   }
 }

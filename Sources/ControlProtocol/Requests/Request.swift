@@ -4,6 +4,8 @@ package import JSON
 package enum Request: Hashable, Sendable, Codable {
   /// The state of the agent (`StatusReport`).
   case status
+  /// The state of the agent, and what it has counted (`MetricsReport`).
+  case metrics
   /// The network as the last pass observed it, with the sources of its facts.
   case network
   /// A reply, and then events, a line each, as long as the client stays connected. With `snapshots`, also every observed network, whole:

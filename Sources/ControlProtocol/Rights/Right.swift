@@ -35,7 +35,7 @@ extension Request {
   /// setting `on`.
   package func right(opensKillSwitch: (_ tunnel: String, _ wantsUp: Bool) -> Bool) -> Right {
     switch self {
-    case .status, .network, .monitor: .read
+    case .status, .metrics, .network, .monitor: .read
     case .override(let tunnel, let request): opensKillSwitch(tunnel, request.wantsUp) ? .suspend : .override
     case .resume, .answer: .override
     case .release(let request): request.isPortal ? .portal : .suspend

@@ -37,6 +37,18 @@ extension StatusReport {
     /// The pending timers, the next first.
     package var timers: [Timer]
     package var link: String?
+    /// The MTU of the link in bytes, as the kernel has it.
+    package var mtu: UInt32?
+    /// The addresses of the link, as the kernel has them, without IPv6 link-local ones.
+    package var addresses: [String] = []
+    /// The prefixes that the kernel routes into the tunnel, at most `longestList`.
+    package var routes: [String] = []
+    /// The number of prefixes that the kernel routes into the tunnel.
+    package var routeCount = 0
+    /// The name servers that the tunnel brings while it is up.
+    package var nameServers: [String] = []
+    /// The domains whose names they resolve, at most `longestList`; empty: all names.
+    package var domains: [String] = []
     package var engine: String?
     /// The library that encrypts its packets, and its version.
     package var cipher: String?
@@ -62,6 +74,9 @@ extension StatusReport {
     package var brought: Brought?
     /// What its provider asks a person, the first first.
     package var questions: [Question] = []
+
+    /// The longest list of routes or domains in a report, which every user may ask for.
+    package static let longestList = 100
 
     package init(
       name: String, state: String, since: Timestamp, isEnabled: Bool, decision: Decision.Outcome, rule: RuleReport?, reason: String,
@@ -113,7 +128,10 @@ extension StatusReport {
       case overrideReason = "override-reason"
       case overrideLifetime = "override-lifetime"
       case isWanted = "wanted"
-      case table, through, timers, link, engine, cipher, endpoint
+      case table, through, timers, link, mtu, addresses, routes
+      case routeCount = "route-count"
+      case nameServers = "name-servers"
+      case domains, engine, cipher, endpoint
       case lastHandshake = "last-handshake"
       case receivedBytes = "received-bytes"
       case sentBytes = "sent-bytes"
@@ -144,6 +162,12 @@ extension StatusReport {
         case .through: "The tunnel that carries its own packets; null: they leave outside of every tunnel."
         case .timers: "Timers, the next first."
         case .link: "Its link; null: it has none."
+        case .mtu: "The MTU of its link in bytes; null: it has no link."
+        case .addresses: "The addresses of its link."
+        case .routes: "The prefixes that the kernel routes into it, the first 100."
+        case .routeCount: "The number of prefixes that the kernel routes into it."
+        case .nameServers: "The name servers that it brings while it is up."
+        case .domains: "The domains whose names they resolve, the first 100; empty: all names."
         case .engine: "The engine that runs it."
         case .cipher: "The library that encrypts its packets, and its version; null: the engine does not say."
         case .endpoint: "Address and port of its peer."

@@ -25,6 +25,9 @@ extension ProbeMachine {
     }
   }
 
+  /// The answer to a request, as its report names it.
+  package func word(of inquiry: Inquiry) -> String { records[inquiry]?.result?.word(of: inquiry) ?? "unknown" }
+
   private func reason(_ inquiry: Inquiry, _ record: Record) -> String {
     guard let reply = record.reply else { return record.run == nil ? "it waits for its turn" : "it is under way" }
     return reply.text(for: inquiry)

@@ -1,0 +1,100 @@
+/// A metric with its samples, in the terms of OpenMetrics 1.0.
+package struct MetricFamily: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    case gauge, counter, info
+  }
+
+  package struct Sample: Hashable, Sendable {
+    package var labels: [(name: String, value: String)]
+    package var value: String
+
+    package static func == (a: Self, b: Self) -> Bool {
+      a.value == b.value && a.labels.map(\.name) == b.labels.map(\.name) && a.labels.map(\.value) == b.labels.map(\.value)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+      hasher.combine(value)
+      for label in labels { hasher.combine("\(label.name)=\(label.value)") }
+    }
+  }
+
+  /// Without the suffix of its samples (`_total`, `_info`).
+  package let name: String
+  package let kind: Kind
+  /// One sentence.
+  package let help: String
+  package private(set) var samples: [Sample] = []
+
+  init(_ name: String, _ kind: Kind, _ help: String) {
+    self.name = name
+    self.kind = kind
+    self.help = help
+  }
+
+  mutating func add(_ value: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
+    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: "\(value)"))
+  }
+
+  /// Adds a moment: seconds since 1970, with milliseconds.
+  mutating func add(milliseconds: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
+    let fraction = String(milliseconds % 1000 + 1000).dropFirst()
+    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: "\(milliseconds / 1000).\(fraction)"))
+  }
+
+  fileprivate var suffix: String {
+    switch kind {
+    case .gauge: ""
+    case .counter: "_total"
+    case .info: "_info"
+    }
+  }
+}
+
+/// A text format of metrics.
+package enum MetricsFormat: String, CaseIterable, Sendable {
+  /// OpenMetrics 1.0: what Prometheus prefers.
+  case openMetrics = "openmetrics"
+  /// The text format of Prometheus, version 0.0.4: the only one that the textfile collector of node_exporter and `promtool` read.
+  case prometheus
+
+  /// A family without samples is left out.
+  package func text(_ families: [MetricFamily]) -> String {
+    families.filter { !$0.samples.isEmpty }.map(text).joined() + (self == .openMetrics ? "# EOF\n" : "")
+  }
+
+  private func text(_ family: MetricFamily) -> String {
+    let name = family.name + (self == .prometheus ? family.suffix : "")
+    let sample = family.name + family.suffix
+    let head = "# HELP \(name) \(escapedHelp(family.help))\n# TYPE \(name) \(word(family.kind))\n"
+    return head
+      + family.samples.map { one in
+        let labels = one.labels.map { "\($0.name)=\"\(Self.escapedValue($0.value))\"" }.joined(separator: ",")
+        return "\(sample)\(labels.isEmpty ? "" : "{\(labels)}") \(one.value)\n"
+      }.joined()
+  }
+
+  private func word(_ kind: MetricFamily.Kind) -> String {
+    switch kind {
+    case .gauge: "gauge"
+    case .counter: "counter"
+    case .info: self == .openMetrics ? "info" : "gauge"
+    }
+  }
+
+  private func escapedHelp(_ text: String) -> String { Self.replacing(text, quotes: self == .openMetrics) }
+
+  private static func escapedValue(_ text: String) -> String { replacing(text, quotes: true) }
+
+  private static func replacing(_ text: String, quotes: Bool) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+      case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
+      case "\"" where quotes: result.append(contentsOf: "\\\"".unicodeScalars)
+      default: result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+}
