@@ -188,6 +188,9 @@ let package = Package(
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
       optimized: small),
 
+    // What commands write into policies: for the command line alone.
+    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: small),
+
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),
     rim("XMLEvents", uses: ["CExpat"], optimized: small),
@@ -254,8 +257,8 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
-        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
-        "ProviderProtocol", "Simulation", "CWipingHeap",
+        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyAuthoring",
+        "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
 
     .executableTarget(
@@ -312,6 +315,7 @@ let package = Package(
         "SeededRandom",
       ],
       resources: ["Fixtures"]),
+    tests("PolicyAuthoringTests", uses: ["NetworkTypes", "PolicyAuthoring", "PolicyFiles", "PolicyLint", "PolicySource", "RoamwardCore"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
