@@ -234,6 +234,9 @@ let package = Package(
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
       optimized: small),
 
+    // What commands write into policies: for the command line alone.
+    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: small),
+
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),
     rim("XMLEvents", uses: ["CExpat"], optimized: small),
@@ -300,8 +303,9 @@ let package = Package(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
-        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
-        "ProviderProtocol", "Simulation", "CWipingHeap", "BugReport", "StatusDisplay",
+        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyAuthoring",
+        "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "Simulation", "CWipingHeap", "BugReport",
+        "StatusDisplay",
       ], swiftSettings: strict + small),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
@@ -363,6 +367,7 @@ let package = Package(
         "SeededRandom",
       ],
       resources: ["Fixtures"]),
+    tests("PolicyAuthoringTests", uses: ["NetworkTypes", "PolicyAuthoring", "PolicyFiles", "PolicyLint", "PolicySource", "RoamwardCore"]),
     tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",

@@ -89,22 +89,22 @@ extension Daemon {
     }
   }
 
-  /// The report of now.
-  private var status: StatusReport {
+  /// The report of now, as this caller may read it.
+  private func status(for caller: Caller) -> StatusReport {
     agent.refresh()
     var report = agent.status(at: .now, process: Int(getpid()))
     report.counters.events = watch?.counters.events ?? 0
     report.counters.overflows = watch?.counters.overflows ?? 0
-    return report
+    return caller.readsOthers ? report : report.withoutOthers
   }
 
   private func answer(_ request: Request, from caller: Caller) -> Reply {
     do throws(RequestError) {
       switch request {
       case .status:
-        return .done(JSON(encoding: caller.readsOthers ? status : status.withoutOthers))
+        return .done(JSON(encoding: status(for: caller)))
       case .metrics:
-        return .done(JSON(encoding: agent.metrics(of: status)))
+        return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
       case .network:
         agent.refresh()
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))

@@ -4,19 +4,28 @@ internal import Glibc
 package struct OutputFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package let path: String
   package let reason: String
-  package var exists = false
+  package let exists: Bool
+
+  package init(path: String, reason: String, exists: Bool = false) {
+    self.path = path
+    self.reason = reason
+    self.exists = exists
+  }
 
   package var description: String { "\(path): \(reason)" }
 }
 
 /// Writes the files of an import into a folder, which is created if it is missing: all of them, or none.
 ///
-/// Files for root only are private from their creation on. An existing file is an error and stays unchanged, unless `replacing`. Each file
+/// Files for root only are private from their creation on. An existing file is an error and stays unchanged, unless `replacing`, or
+/// `changing` names it. Each file
 /// appears complete under its name, in the given order, so that a policy never appears before the files that it names.
-package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Bool) throws(OutputFailure) -> [String] {
+package func writeFiles(
+  _ files: [OutputFile], to folder: String, replacing: Bool, changing: Set<String> = []
+) throws(OutputFailure) -> [String] {
   if mkdir(folder, 0o755) != 0, errno != EEXIST { throw OutputFailure(path: folder, reason: String(cString: strerror(errno))) }
   if !replacing {
-    for file in files where lstatExists("\(folder)/\(file.name)") {
+    for file in files where !changing.contains(file.name) && lstatExists("\(folder)/\(file.name)") {
       throw OutputFailure(path: "\(folder)/\(file.name)", reason: "exists already", exists: true)
     }
   }
@@ -26,7 +35,10 @@ package func writeFiles(_ files: [OutputFile], to folder: String, replacing: Boo
   do throws(OutputFailure) {
     // A full or broken disk is detected here, before anything is changed.
     for file in files { staged.append(try stage(file, in: folder)) }
-    for (file, temporary) in zip(files, staged) { placed.append(try place(temporary, as: "\(folder)/\(file.name)", replacing: replacing)) }
+    for (file, temporary) in zip(files, staged) {
+      let mayReplace = replacing || changing.contains(file.name)
+      placed.append(try place(temporary, as: "\(folder)/\(file.name)", replacing: mayReplace))
+    }
   } catch {
     for placement in placed.reversed() { placement.undo() }
     throw error

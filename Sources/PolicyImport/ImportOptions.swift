@@ -1,3 +1,5 @@
+package import PolicyFiles
+
 /// The user's options for an import.
 package struct ImportOptions: Hashable, Sendable {
   /// The tunnel's name, instead of one from the file; of several tunnels, the first.
@@ -13,6 +15,12 @@ package struct ImportOptions: Hashable, Sendable {
   package var reading: RuleReading
   /// Names of files in the folder that must not be replaced: the imported files themselves.
   package var taken: Set<String> = []
+  /// The name of the imported file, if it is in the folder of the output: a policy may use it as it is.
+  package var own: String?
+  /// The rules of a tunnel whose format has none.
+  package var rules = MissingRules.none
+  /// Files that are in the folder of the output already, or will be, and that the policies depend on.
+  package var beside: [OutputFile] = []
   /// The manifest of the installed provider of OpenVPN, with its path; `nil`: it is not installed, so policies run openvpn(8) as a command.
   package var openVPN: ProviderManifestFile?
 
@@ -29,6 +37,14 @@ package struct ImportOptions: Hashable, Sendable {
   }
 }
 
+/// The rules of a tunnel whose format has none.
+package enum MissingRules: Hashable, Sendable {
+  /// None: the tunnel is started by hand.
+  case none
+  /// The tunnel is down on a named network, and up everywhere else.
+  case everywhereBut(network: String)
+}
+
 /// The importable file formats.
 package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   /// A profile, plain or signed, or a declaration of OS 27.
@@ -39,6 +55,9 @@ package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   case openVPN = "openvpn"
   /// A connection of NetworkManager (nm-settings-keyfile(5)).
   case networkManager = "nmconnection"
+
+  /// Whether its files say when the tunnel is wanted.
+  package var hasRules: Bool { self == .apple }
 }
 
 /// Detects the format by the name's extension, or else by the contents. `nil`: none of them.

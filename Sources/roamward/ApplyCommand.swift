@@ -5,6 +5,7 @@ import ControlProtocol
 import Glibc
 import LinuxIO
 import LinuxPlatform
+import NetworkTypes
 import PolicySource
 import StatusDisplay
 
@@ -12,7 +13,7 @@ struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Apply policies, optionally on trial.",
     discussion: """
-      Takes a policy file, or a folder of policies with the files that they name. A file replaces the active file of the same name, an \
+      Takes policy files, and folders of policies, with the files that they name. A file replaces the active file of the same name, an \
       empty file masks it, and all other files stay. If any file has errors, nothing changes.
 
       With --confirm-within, the policies are active on trial. The agent reverts them when the time is over, even if it was restarted \
@@ -23,7 +24,7 @@ struct Apply: ParsableCommand {
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "Policy file, or folder of policies.", completion: .policies) var path: String
+  @Argument(help: ArgumentHelp("Policy files, or folders of policies.", valueName: "path"), completion: .policies) var paths: [String]
   @Option(help: ArgumentHelp("Revert after this time without `roamward confirm`: 60s, 5m.", valueName: "duration"))
   var confirmWithin: String?
 
@@ -35,7 +36,7 @@ struct Apply: ParsableCommand {
   }
 
   func run() throws {
-    let files = try read()
+    let files = try paths.reduce(into: []) { files, path in files += try read(path) }.uniqued()
     let length = confirmWithin.flatMap(seconds).map(lasting)
     _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
     let names = files.map(\.name).joined(separator: ", ")
@@ -47,7 +48,7 @@ struct Apply: ParsableCommand {
   }
 
   /// The policies, and the files beside them that they name.
-  private func read() throws -> [ApplyRequest.File] {
+  private func read(_ path: String) throws -> [ApplyRequest.File] {
     guard let resolved = realpath(path, nil) else { throw trouble("\(path): \(String(cString: strerror(errno)))") }
     defer { free(resolved) }
     let whole = String(cString: resolved)

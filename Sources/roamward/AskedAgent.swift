@@ -43,6 +43,12 @@ extension AgentOptions {
     return report.policy.standIns.filter { $0.file.map(files.contains) ?? true }.map { $0.text(\.localTime) }
   }
 
+  /// Whether the agent has policies on trial.
+  var hasTrial: Bool {
+    guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) else { return false }
+    return report.policy.trialUntil != nil
+  }
+
   /// The manual overrides and the suspension that the agent reports; without an agent, those that the last one recorded.
   func standingOrders(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> StandingOrders {
     if let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) {
@@ -55,9 +61,34 @@ extension AgentOptions {
     return { StandingOrders(RecordedState(sources.stateDir), on: network, firewall: $0.firewall) }
   }
 
+  /// The agent's snapshot; `nil` if none runs. An agent of another version that does not know the request counts as none.
+  fileprivate func agentsView() -> SnapshotWithSources? {
+    guard let client = try? ControlClient(path: socket), let answer = try? client.network(),
+      let snapshot = readSnapshot(text: Array(answer.network.text().utf8), file: "the agent's answer").snapshot
+    else { return nil }
+    var underlay = SnapshotWithSources(snapshot: snapshot, provenance: Provenance())
+    underlay.takeFacts(from: answer.network)
+    return underlay
+  }
+
   private var lastSnapshot: NetworkSnapshot? {
     guard let client = try? ControlClient(path: socket), let reply = try? client.network(.monitor(snapshots: true), within: .seconds(2))
     else { return nil }
     return readSnapshot(text: Array(reply.network.text().utf8), file: "the agent's answer").snapshot
+  }
+}
+
+extension SourceOptions {
+  /// This machine's network. A running agent's facts come first, because its rules use them.
+  func seen(with agent: AgentOptions) throws -> SnapshotWithSources {
+    let observation = try observation()
+    var underlay = SnapshotWithSources(snapshot: observation.snapshot, provenance: observation.provenance)
+    if areUsual, var seen = agent.agentsView() {
+      seen.complete(from: underlay)
+      underlay = seen
+    } else {
+      underlay.snapshot = agent.addingAnswers(to: underlay.snapshot)
+    }
+    return underlay
   }
 }

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentDaemon
 import ArgumentParser
-import ControlClient
 import ControlProtocol
 import Glibc
 import JSON
@@ -26,14 +25,7 @@ struct Network: ParsableCommand {
   @Option(help: ArgumentHelp("Save the snapshot to a new file.", valueName: "file"), completion: .file()) var save: String?
 
   func run() throws {
-    let observation = try sources.observation()
-    var underlay = SnapshotWithSources(snapshot: observation.snapshot, provenance: observation.provenance)
-    if sources.areUsual, var seen = agentsView() {
-      seen.complete(from: underlay)
-      underlay = seen
-    } else {
-      underlay.snapshot = agent.addingAnswers(to: underlay.snapshot)
-    }
+    let underlay = try sources.seen(with: agent)
     if let save { try keep(underlay, in: save) }
     let now = Timestamp.now.seconds
     if json {
@@ -44,16 +36,6 @@ struct Network: ParsableCommand {
       write(report(underlay.snapshot, from: underlay.provenance, at: now))
       write(agent.probeLines.map { "\(pad("probe", 11)) \($0)\n" }.joined())
     }
-  }
-
-  /// The agent's snapshot; `nil` if none runs. An agent of another version that does not know the request counts as none.
-  private func agentsView() -> SnapshotWithSources? {
-    guard let client = try? ControlClient(path: agent.socket), let answer = try? client.network(),
-      let snapshot = readSnapshot(text: Array(answer.network.text().utf8), file: "the agent's answer").snapshot
-    else { return nil }
-    var underlay = SnapshotWithSources(snapshot: snapshot, provenance: Provenance())
-    underlay.takeFacts(from: answer.network)
-    return underlay
   }
 
   private func keep(_ underlay: SnapshotWithSources, in path: String) throws {

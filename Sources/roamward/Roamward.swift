@@ -20,7 +20,11 @@ struct Roamward: ParsableCommand {
         subcommands: [
           Status.self, Monitor.self, Metrics.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
         ]),
-      CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
+      CommandGroup(
+        name: "Policy",
+        subcommands: [
+          Init.self, ListPolicies.self, Cat.self, Edit.self, Trust.self, Untrust.self, Apply.self, Confirm.self, Revert.self,
+        ]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Analysis",
@@ -64,8 +68,8 @@ struct Roamward: ParsableCommand {
     guard !word.hasPrefix("-"), !known.contains(word) else { return nil }
     // Names of the same commands in other programs.
     let others = [
-      "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "list": "status",
-      "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
+      "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down",
+      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
       "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",

@@ -14,6 +14,7 @@ import Testing
     ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
+    ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
     ("PolicyImport", ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
   ]
 

@@ -37,8 +37,8 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
         : isSecret ? "a secret without a use here; it stays in NetworkManager's own file" : "not a key that this importer takes over",
       weight: isAutomatic ? .plain : .warning)
   }
-  result.report.note("a connection has no on-demand rules: add some, or start the tunnel with `roamward up`")
-  result.add(tunnel, source: file)
+  tunnel.addMissingRules(options.rules, for: "a connection", &result.report)
+  result.add(tunnel, source: file, beside: options.beside)
   return result
 }
 

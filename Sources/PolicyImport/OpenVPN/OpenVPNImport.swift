@@ -9,8 +9,8 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
   } else {
     tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
   }
-  result.report.note("an OpenVPN file has no on-demand rules: add some, or start the tunnel with `roamward up`")
-  result.add(tunnel, source: file)
+  tunnel.addMissingRules(options.rules, for: "an OpenVPN file", &result.report)
+  result.add(tunnel, source: file, beside: options.beside)
   return result
 }
 

@@ -12,6 +12,8 @@ package struct ImportResult: Sendable {
     package var isEnabled: Bool
     /// The policy file last.
     package var files: [OutputFile]
+    /// Whether the policy names the imported file, which holds a secret.
+    package var usesImportedFile = false
   }
 
   package var tunnels: [Tunnel] = []
@@ -22,7 +24,7 @@ package struct ImportResult: Sendable {
 
 extension ImportResult {
   /// Prints the policy and reads it back as the agent would. A policy that would not load is not written.
-  mutating func add(_ imported: ImportedTunnel, source: String) {
+  mutating func add(_ imported: ImportedTunnel, source: String, beside: [OutputFile] = []) {
     var tunnel = imported
     if tunnel.includesAllNetworks, !tunnel.provider.isWireGuard {
       tunnel.includesAllNetworks = false
@@ -34,7 +36,7 @@ extension ImportResult {
     }
     let policy = OutputFile(name: "\(tunnel.name).yaml", bytes: Array(tunnel.policyText(source: source).utf8), isSecret: false)
     let files = tunnel.files + [policy]
-    let diagnostics = loadingDiagnostics(files, manifest: tunnel.provider.manifest)
+    let diagnostics = loadingDiagnostics(files + beside, manifest: tunnel.provider.manifest)
     let problems = diagnostics.filter { $0.severity == .error }
     for problem in problems {
       report.note(
@@ -44,7 +46,8 @@ extension ImportResult {
     for diagnostic in diagnostics { report.note("in the policy of \(tunnel.name): \(diagnostic.message)", weight: .warning) }
     for obstacle in tunnel.obstacles { report.note("tunnel \(tunnel.name) is off: \(obstacle)", weight: .warning) }
     if let obstacle = tunnel.ruleObstacle { report.note("the rules of \(tunnel.name) are off: \(obstacle)", weight: .warning) }
-    tunnels.append(Tunnel(name: tunnel.name, isEnabled: tunnel.obstacles.isEmpty, files: files))
+    tunnels.append(
+      Tunnel(name: tunnel.name, isEnabled: tunnel.obstacles.isEmpty, files: files, usesImportedFile: tunnel.usesImportedFile))
   }
 }
 

@@ -58,6 +58,8 @@ struct ImportedTunnel {
   var remarks: [String] = []
   /// The files beside the policy.
   var files: [OutputFile] = []
+  /// Whether the policy names the imported file, instead of a copy.
+  var usesImportedFile = false
   /// The identity in the profile that the tunnel uses.
   var identity: IdentityChoice?
   /// Names that its files must not have.
@@ -83,5 +85,21 @@ struct ImportedTunnel {
     }
     files.append(OutputFile(name: file, bytes: bytes, isSecret: isSecret))
     return file
+  }
+}
+
+extension ImportedTunnel {
+  /// Adds the rules that the user chose, because files of this kind have none.
+  mutating func addMissingRules(_ rules: MissingRules, for kind: String, _ report: inout ImportReport) {
+    let location = SourceLocation(file: report.file, line: 1, column: 1)
+    switch rules {
+    case .none: report.note("\(kind) has no on-demand rules: add some, or start the tunnel with `roamward up`")
+    case .everywhereBut(let network):
+      self.rules = [
+        ImportedRule(rule: Rule(name: "trusted network", match: .network([network]), action: .disconnect, location: location)),
+        ImportedRule(rule: Rule(name: "any other network", action: .connect, location: location)),
+      ]
+      report.note("\(kind) has no on-demand rules: the tunnel is down on the network `\(network)`, and up on any other")
+    }
   }
 }

@@ -61,7 +61,24 @@ private let knownKeys = [
   "PresharedKey", "AllowedIPs", "Endpoint", "PersistentKeepalive",
 ]
 
+extension WireGuardQuickCopy {
+  /// Whether the file can be used as it is; a last line without an end is the same as one with it.
+  func isUnchanged(from bytes: [UInt8]) -> Bool {
+    func lines(_ text: some StringProtocol) -> [Substring.UTF8View] {
+      Substring(text).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
+    }
+    return lines(text).map(Array.init) == lines(String(decoding: bytes, as: UTF8.self)).map(Array.init)
+  }
+}
+
 extension ImportedTunnel {
+  /// Uses the imported file itself, which is beside the policy.
+  mutating func use(_ file: String, _ report: inout ImportReport) {
+    provider = .wireGuard(file: file)
+    usesImportedFile = true
+    report.note("the policy uses \(file) itself, which is in its folder")
+  }
+
   /// Uses the provider of a wg-quick file beside the policy. If the file is not usable, it is kept, and the tunnel is disabled.
   mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
     let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)

@@ -5,10 +5,16 @@ package struct IgnoredFile: Hashable, Sendable {
   package let path: String
   /// The reason: `a dotfile`, `replaced by /etc/roamward/policies/10-corp.yaml`, …
   package let reason: String
+  /// The file that takes its place; `nil`: none.
+  package let replacement: String?
+  /// Whether it only masks files of its name.
+  package let isMask: Bool
 
-  package init(path: String, reason: String) {
+  package init(path: String, reason: String, replacement: String? = nil, isMask: Bool = false) {
     self.path = path
     self.reason = reason
+    self.replacement = replacement
+    self.isMask = isMask
   }
 }
 
@@ -48,7 +54,7 @@ struct Layers {
       if rest.first?.name == candidate.name {
         let replaced = rest.removeFirst()
         if replaced.path != candidate.path {
-          ignored.append(IgnoredFile(path: replaced.path, reason: "replaced by \(candidate.path)"))
+          ignored.append(IgnoredFile(path: replaced.path, reason: "replaced by \(candidate.path)", replacement: candidate.path))
         }
       }
       merged.append(candidate)

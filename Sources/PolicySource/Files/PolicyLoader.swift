@@ -51,7 +51,7 @@ package func loadPolicies(
       let file = try load(candidate, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
       loaded.read.append(file.parsed.contents)
       if file.parsed.isEmpty {
-        loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name"))
+        loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name", isMask: true))
         continue
       }
       parts.append(file)

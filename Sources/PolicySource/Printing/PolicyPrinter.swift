@@ -16,6 +16,16 @@ package enum PolicyPrinter {
     return file.text
   }
 
+  /// A condition as an entry of a list, such as that of `any-of`; with its indentation and a newline at the end.
+  package static func listEntry(of condition: Condition, indent: Int) -> String {
+    let text = YAMLMapping([("any-of", .list([.mapping(criteria(of: condition))]))]).text
+    // Without the line of the key.
+    return text.split(separator: "\n").dropFirst().map { line in String(repeating: " ", count: max(0, indent - 2)) + line + "\n" }.joined()
+  }
+
+  /// A name as a key.
+  package static func key(_ name: String) -> String { yamlScalar(name) }
+
   /// A set that was read. Its files are named by absolute paths.
   package static func yaml(_ policies: PolicySet) -> String {
     yaml(networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0) })

@@ -1,5 +1,5 @@
 /// The maximum size of a file: 1 MiB.
-let fileSizeLimit = 1 << 20
+package let fileSizeLimit = 1 << 20
 
 /// Reasons why bytes cannot be read as text: too many bytes, not UTF-8, or invisible characters. The first of each kind.
 func textProblems(_ source: SourceText) -> [Diagnostic] {
