@@ -175,13 +175,13 @@ let package = Package(
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"], optimized: small),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
-    .executableTarget(name: "roamward-openvpn", dependencies: ["OpenVPNProvider", "RoamwardProvider"], swiftSettings: strict + small),
     rim(
       "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
-    .executableTarget(
-      name: "roamward-openconnect", dependencies: ["OpenConnectProvider", "RoamwardProvider"], swiftSettings: strict + small),
     rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
-    .executableTarget(name: "roamward-nebula", dependencies: ["NebulaProvider", "RoamwardProvider"], swiftSettings: strict + small),
+    // One program for all of them (docs/decisions/0044).
+    .executableTarget(
+      name: "roamward-provider", dependencies: ["NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider"],
+      swiftSettings: strict + small),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),

@@ -47,7 +47,8 @@ install_provider() {
   local name=$1 provider=$scene/providers
   mkdir -p "$provider"
   chmod 0755 "$provider"
-  install -m 0755 "$bin/roamward-$name" "$provider/$name"
+  install -m 0755 "$bin/roamward-provider" "$provider/roamward-provider"
+  ln -sf roamward-provider "$provider/$name"
   sed -e "s|^program: .*|program: $provider/$name|" -e 's|^user: .*|user: nobody|' \
     "$tests/../../packaging/providers/$name.yaml" >"$provider/$name.yaml"
   chmod 0644 "$provider/$name.yaml"

@@ -1,0 +1,70 @@
+import NebulaProvider
+import OpenConnectProvider
+import OpenVPNProvider
+import RoamwardProvider
+
+/// A provider of this project. All of them are one program, because they share most of their code.
+enum ShippedProvider: String, CaseIterable {
+  case openvpn, openconnect, nebula
+
+  /// By `NAME`, or by the name of its link, `roamward-NAME`.
+  init?(named name: String) {
+    let prefix = "roamward-"
+    self.init(rawValue: name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name)
+  }
+
+  private var program: String { "roamward-\(rawValue)" }
+
+  func run() -> Int32 {
+    let name = "\(program) 0.1.0"
+    switch self {
+    case .openvpn: return ProviderProgram.run(OpenVPN<OpenVPNProcess>.self, program: name)
+    case .openconnect: return ProviderProgram.run(OpenConnect<OpenConnectProcess>.self, program: name)
+    case .nebula: return ProviderProgram.run(Nebula<NebulaProcess>.self, program: name)
+    }
+  }
+
+  /// What `--help` prints.
+  var usage: String {
+    """
+    usage: \(program)
+
+    \(about)
+
+      -h, --help  Show this help.
+
+    """
+  }
+
+  static var usage: String {
+    """
+    usage: roamward-provider <name>
+
+    Be a provider of tunnels for roamwardd, which starts this program for each tunnel, by the name of a link such as
+    roamward-openvpn. Names: \(allCases.map(\.rawValue).joined(separator: ", ")).
+
+      -h, --help  Show this help, or that of a provider.
+
+    """
+  }
+
+  private var about: String {
+    switch self {
+    case .openvpn:
+      """
+      Be the provider of OpenVPN tunnels for roamwardd, which starts this program for each. It runs openvpn(8) without
+      privileges, on a device and with settings of roamwardd. A policy names it: installed: { name: openvpn }.
+      """
+    case .openconnect:
+      """
+      Be the provider of OpenConnect tunnels for roamwardd, which starts this program for each. It runs openconnect(8) without
+      privileges, on a device and with settings of roamwardd. A policy names it: installed: { name: openconnect }.
+      """
+    case .nebula:
+      """
+      Be the provider of Nebula tunnels for roamwardd, which starts this program for each. It runs nebula(1) on a device of
+      roamwardd, with the capability net-admin and no other. A policy names it: installed: { name: nebula }.
+      """
+    }
+  }
+}
