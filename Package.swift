@@ -188,6 +188,13 @@ let package = Package(
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
       optimized: small),
 
+    // The agent's record: its entries, their bytes, what is kept; and for the command line what the record shows.
+    pure(
+      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: small),
+    pure(
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"],
+      optimized: small),
+
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),
     rim("XMLEvents", uses: ["CExpat"], optimized: small),
@@ -231,7 +238,7 @@ let package = Package(
     rim(
       "LinuxPlatform",
       uses: [
-        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
+        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "FlightRecord", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: small),
@@ -253,8 +260,8 @@ let package = Package(
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
-        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord", "History",
+        "KeyMemory", "LinuxIO", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
         "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
 
@@ -316,7 +323,7 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
         "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
         "TestSupport", logging,
         "SeededRandom",

@@ -17,13 +17,13 @@ struct Roamward: ParsableCommand {
       CommandGroup(
         name: "Agent",
         subcommands: [
-          Status.self, Monitor.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
+          Status.self, Monitor.self, HistoryOfMachine.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
         ]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Analysis",
-        subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
+        subcommands: [Evaluate.self, Explain.self, Why.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
       CommandGroup(name: "Conversion", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)
@@ -65,7 +65,7 @@ struct Roamward: ParsableCommand {
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "list": "status",
       "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
-      "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
+      "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
     ]

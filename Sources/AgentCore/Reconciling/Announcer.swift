@@ -10,6 +10,9 @@ package final class Announcer {
   /// Receives the reason of each wake-up, and the tunnel, for the log.
   package var publishWake: (WakeReason, String?) -> Void = { _, _ in }
 
+  /// Receives each evaluation of the rules, for the record; `nil`: none is kept.
+  package var publishPass: ((DecisionPass) -> Void)?
+
   private(set) var problems: [Remark] = []
   private var states: [String: String] = [:]
   private var failures: [String: PublishedFailure] = [:]

@@ -157,7 +157,7 @@ final class Reconciler {
     for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.override(tunnel: tunnel, nil, isSaid: false)) }
     if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     state.tunnels.follow(state.set)
-    for order in state.decide(at: now, wallClock: wallClock) {
+    for order in state.decide(at: now, wallClock: wallClock, record: announcer.publishPass) {
       if order.isNews { announcer.publish(.decision(order)) }
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
       drive(tunnel) { tunnel, underlay in
