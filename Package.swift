@@ -238,7 +238,8 @@ let package = Package(
     rim(
       "LinuxPlatform",
       uses: [
-        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "FlightRecord", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
+        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "FlightRecord", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel",
+        "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: small),
@@ -260,8 +261,10 @@ let package = Package(
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord", "History",
-        "KeyMemory", "LinuxIO", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyImport", "PolicyLint",
+        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord",
+        "History",
+        "KeyMemory", "LinuxIO", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
+        "PolicyImport", "PolicyLint",
         "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
 
@@ -290,7 +293,8 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "LinuxIO", "LinuxPlatform", "NetworkTypes", "KernelModel", "PolicySource",
+        "ControlClient", "ControlProtocol", "FlightRecord", "History", "KernelNetwork", "KeyMemory", "LinuxIO", "LinuxPlatform",
+        "NetworkTypes", "KernelModel", "PolicySource",
         "ProviderGroups", "RoamwardCore", "TestKit", "WireGuardEngine",
         argumentParser,
       ],
@@ -323,7 +327,8 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory", "HostServices",
+        "JSON", "LinuxIO", "NetworkTypes",
         "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
         "TestSupport", logging,
         "SeededRandom",

@@ -11,6 +11,8 @@ package struct RecordWriter {
   private static let networksKept = 48
 
   private static let decisionsInEntry = 200
+  /// After so many evaluations, one repeats everything: damage before it does no harm to what follows.
+  private static let passesUntilComplete = 50
 
   private struct Written {
     var generation: Int?
@@ -20,9 +22,17 @@ package struct RecordWriter {
     var running: Set<String>?
     var overrides: [String: RecordedOverride]?
     var waits: [String: Moment]?
-    var decisions: [String: RecordedDecision] = [:]
+    var decisions: [String: Decision] = [:]
     var numbers: [String: Int] = [:]
     var count = 0
+    var passes = 0
+
+    /// Forgets what evaluations are compared with; networks keep their numbers.
+    mutating func forget() {
+      let (numbers, count) = (self.numbers, self.count)
+      self = Written()
+      (self.numbers, self.count) = (numbers, count)
+    }
   }
 
   package let privacy: NamePrivacy
@@ -31,7 +41,10 @@ package struct RecordWriter {
   private let identify: (PolicySet) -> String
   private var written = Written()
   private var lines: [UInt8] = []
+  /// The last policy set that was identified.
   private var policy: (generation: Int, entry: RecordedPolicy)?
+  /// Policy sets that are not identified yet, and where their lines belong. That is done when lines are taken, after the agent's own work.
+  private var unidentified: [(place: Int, time: Timestamp, generation: Int, policies: PolicySet)] = []
   /// Entries that did not fit.
   package private(set) var lost = 0
 
@@ -48,6 +61,11 @@ package struct RecordWriter {
   /// The lines since the last call.
   package mutating func take() -> [UInt8] {
     defer { lines = [] }
+    for part in unidentified.reversed() {
+      let line = RecordLine.encode(TimedEntry(time: part.time, entry: .policy(entry(of: part.policies, part.generation))).json)
+      lines.insert(contentsOf: line, at: part.place)
+    }
+    unidentified = []
     return lines
   }
 
@@ -64,6 +82,7 @@ package struct RecordWriter {
   package mutating func end(at time: Timestamp) { append(.end, at: time) }
 
   package mutating func add(_ pass: DecisionPass) {
+    if written.passes >= Self.passesUntilComplete { written.forget() }
     var (new, isNews) = (written, false)
     func set<Value: Equatable>(_ place: inout Value, _ value: Value) -> Bool {
       defer { place = value }
@@ -71,7 +90,7 @@ package struct RecordWriter {
     }
     if set(&new.generation, pass.generation) {
       isNews = true
-      append(.policy(entry(of: pass)), at: pass.time)
+      unidentified.append((lines.count, pass.time, pass.generation, pass.policies))
       new.decisions = new.decisions.filter { decision in pass.decisions.contains { $0.tunnel == decision.key } }
     }
     if new.network == nil || new.snapshot.map({ !$0.isSameButForTime(as: pass.snapshot) }) ?? true {
@@ -86,17 +105,18 @@ package struct RecordWriter {
     let areWaitsNew = written.waits != pass.waits.before
     if set(&new.waits, pass.waits.after) || areWaitsNew || areRunningNew || areOverridesNew { isNews = true }
     var decisions: [String: RecordedDecision] = [:]
-    for decision in pass.decisions {
+    for decision in pass.decisions where new.decisions[decision.tunnel] != decision {
       let recorded = RecordedDecision(decision, withText: privacy.hasText)
-      guard new.decisions[decision.tunnel] != recorded else { continue }
-      new.decisions[decision.tunnel] = recorded
-      decisions[decision.tunnel] = recorded
+      let last = new.decisions.updateValue(decision, forKey: decision.tunnel)
+      if last.map({ RecordedDecision($0, withText: privacy.hasText) }) != recorded { decisions[decision.tunnel] = recorded }
     }
     guard isNews || !decisions.isEmpty, let network = new.network else {
       // The comparison is with the last pass that was written.
       written.snapshot = new.snapshot
+      written.decisions = new.decisions
       return
     }
+    new.passes += 1
     written = new
     // Very many decisions are several entries of the same moment.
     let names = decisions.keys.sorted()
@@ -119,11 +139,11 @@ package struct RecordWriter {
 
   // MARK: Parts
 
-  private mutating func entry(of pass: DecisionPass) -> RecordedPolicy {
-    if let policy, policy.generation == pass.generation { return policy.entry }
+  private mutating func entry(of policies: PolicySet, _ generation: Int) -> RecordedPolicy {
+    if let policy, policy.generation == generation { return policy.entry }
     let entry = RecordedPolicy(
-      digest: identify(pass.policies), tunnels: pass.policies.tunnels.map(\.name), facts: pass.policies.neededFacts.map(\.rawValue).sorted())
-    policy = (pass.generation, entry)
+      digest: identify(policies), tunnels: policies.tunnels.map(\.name), facts: policies.neededFacts.map(\.rawValue).sorted())
+    policy = (generation, entry)
     return entry
   }
 

@@ -1,5 +1,5 @@
-package import NetworkTypes
-package import RoamwardCore
+import NetworkTypes
+import RoamwardCore
 
 /// One row of the picture: a name, and what was over the time.
 struct Band {

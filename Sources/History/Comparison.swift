@@ -33,7 +33,9 @@ package struct Comparison: Sendable {
 
   /// `isTrusted`: by the place of a network in the history.
   package init(_ old: Life, _ new: Life, _ history: RecordedHistory, isTrusted: (Int) -> Bool) {
-    let trust = Dictionary(Set(old.networks.map(\.value)).map { ($0, isTrusted($0) || history.networks[$0].primaryLink == nil) }) { a, _ in a }
+    let trust = Dictionary(Set(old.networks.map(\.value)).map { ($0, isTrusted($0) || history.networks[$0].primaryLink == nil) }) { a, _ in
+      a
+    }
     let exposed = old.networks.filter { !(trust[$0.value] ?? true) }
     untrusted = exposed.reduce(.zero) { $0 + $1.duration }
     before = Totals(old, exposed)
@@ -59,7 +61,8 @@ package struct Comparison: Sendable {
         let after = j < theirs.count && theirs[j].from <= from ? theirs[j].value : nil
         guard !Self.areSame(before, after) else { continue }
         let difference = Difference(from: from, to: to, tunnel: tunnel, network: label, before: before, after: after)
-        if let last = found.last, last.to == from, last.network == label, Self.areSame(last.before, before), Self.areSame(last.after, after) {
+        if let last = found.last, last.to == from, last.network == label, Self.areSame(last.before, before), Self.areSame(last.after, after)
+        {
           found[found.count - 1].to = to
         } else {
           found.append(difference)

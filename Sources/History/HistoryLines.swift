@@ -1,6 +1,6 @@
 package import ControlProtocol
-package import FlightRecord
-package import JSON
+import FlightRecord
+import JSON
 package import NetworkTypes
 package import RoamwardCore
 
@@ -18,13 +18,11 @@ extension RecordedHistory {
       case .pass(let pass):
         defer { network = pass.network }
         guard from <= pass.time else { continue }
-        let (old, new) = (network.map { NetworkEvent(of: networks[$0]) }, NetworkEvent(of: networks[pass.network]))
-        if old != new {
-          reports.append(EventReport(time: pass.time, code: new.link == nil ? .noNetwork : .networkChanged, happening: new))
-        }
+        let (old, new) = (network.map { Event.Kind(networkOf: networks[$0]) }, Event.Kind(networkOf: networks[pass.network]))
+        if old != new { reports.append(Event(time: pass.time, kind: new).report) }
         for tunnel in pass.changed.sorted() {
-          guard let decision = pass.decisions[tunnel] else { continue }
-          reports.append(EventReport(time: pass.time, code: ReasonCode(rawValue: decision.code), happening: DecisionEvent(tunnel, decision)))
+          guard let kind = pass.decisions[tunnel].flatMap({ Event.Kind(tunnel, $0) }) else { continue }
+          reports.append(Event(time: pass.time, kind: kind).report)
         }
       }
     }
@@ -41,7 +39,9 @@ extension RecordedHistory {
 
   /// What is missing in the record, a line each.
   package var defects: [String] {
-    damaged == 0 ? [] : ["\(damaged) damaged lines of the record are left out: the agent was killed, or the disk was full"]
+    if damaged == 0 { return [] }
+    let others = skipped == 0 ? "" : ", and \(skipped) evaluations that build on them"
+    return ["\(damaged) damaged lines of the record are left out\(others): the agent was killed, or the disk was full"]
   }
 
   // MARK: Bands
@@ -100,8 +100,11 @@ extension RecordedHistory {
   /// The tunnels whose traffic the kill switch blocked.
   package var blockedSpans: [Span<String>] {
     let all = spans { item -> String? in
-      guard case .event(_, let json) = item, json["event"]?.string == FirewallEvent.event, let firewall = json["firewall"] else { return nil }
-      return firewall["situation"]?.string == "guarded" ? (firewall["blocking"]?.array ?? []).compactMap(\.string).joined(separator: ", ") : ""
+      guard case .event(_, let json) = item, json["event"]?.string == FirewallEvent.event, let firewall = json["firewall"] else {
+        return nil
+      }
+      return firewall["situation"]?.string == "guarded"
+        ? (firewall["blocking"]?.array ?? []).compactMap(\.string).joined(separator: ", ") : ""
     }
     return all.filter { !$0.value.isEmpty }
   }
@@ -119,11 +122,10 @@ extension EventReport {
   /// An event as it is recorded. The usual ones are read directly: a month has tens of thousands.
   fileprivate init?(recorded json: JSON, at time: Timestamp) {
     if json["event"]?.string == StateEvent.event, let tunnel = json["tunnel"]?.string, let from = json["from"]?.string,
-      let to = json["to"]?.string, let reason = json["reason"]?.string
+      let to = json["to"]?.string, let reason = json["reason"]?.string,
+      let code = json["code"]?.string.flatMap({ ReasonCode(rawValue: $0) })
     {
-      self.init(
-        time: time, code: json["code"]?.string.flatMap { ReasonCode(rawValue: $0) },
-        happening: StateEvent(tunnel: tunnel, from: from, to: to, reason: reason))
+      self = Event(time: time, kind: .state(tunnel: tunnel, from: from, to: to, code: code, reason: reason)).report
       return
     }
     let envelope: [JSON.Member] = [
@@ -134,17 +136,17 @@ extension EventReport {
   }
 }
 
-extension NetworkEvent {
-  fileprivate init(of snapshot: NetworkSnapshot) {
+extension Event.Kind {
+  fileprivate init(networkOf snapshot: NetworkSnapshot) {
     let link = snapshot.primaryLink
-    self.init(link: link?.name, type: link?.type.value?.rawValue, ssid: link?.ssid.value??.description)
+    self = .network(link: link?.name, type: link?.type.value?.rawValue, ssid: link?.ssid.value??.description)
   }
-}
 
-extension DecisionEvent {
-  fileprivate init(_ tunnel: String, _ decision: RecordedDecision) {
-    self.init(
-      tunnel: tunnel, decision: decision.outcome.rawValue, rule: decision.rule, name: decision.name,
+  /// `nil`: the code is of another version.
+  fileprivate init?(_ tunnel: String, _ decision: RecordedDecision) {
+    guard let code = ReasonCode(rawValue: decision.code) else { return nil }
+    self = .decision(
+      tunnel: tunnel, outcome: decision.outcome.rawValue, rule: decision.rule, name: decision.name, code: code,
       reason: decision.reason ?? decision.code)
   }
 }

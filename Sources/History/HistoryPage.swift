@@ -1,4 +1,4 @@
-package import FlightRecord
+import FlightRecord
 package import NetworkTypes
 package import RoamwardCore
 
@@ -71,7 +71,8 @@ package struct HistoryPage {
 
   private mutating func moment(_ pass: RecordedHistory.Pass, _ id: String) -> String {
     let rows = pass.changed.sorted().map { row(pass, tunnel: $0) }
-    return "<section class=\"moment\" id=\"\(id)\"><h3>\(html(calendar.text(pass.time))) · \(html(history.networks[pass.network].label))</h3>"
+    return
+      "<section class=\"moment\" id=\"\(id)\"><h3>\(html(calendar.text(pass.time))) · \(html(history.networks[pass.network].label))</h3>"
       + "<ul>\(rows.joined())</ul></section>"
   }
 
@@ -132,8 +133,10 @@ package func comparisonPage(
   return page(
     title: "Roamward: \(calendar.text(picture.from)) to \(calendar.text(picture.to)) with other policies",
     [
-      picture.html(bands), legend, "<h2>Totals</h2>", table(["", "in force", "new"], comparison.rows.map { [$0.what, $0.before, $0.after] }),
+      picture.html(bands), legend, "<h2>Totals</h2>",
+      table(["", "in force", "new"], comparison.rows.map { [$0.what, $0.before, $0.after] }),
       "<h2>Differences</h2>",
-      differences.isEmpty ? "<p>No decision would have been different.</p>" : table(["time", "network", "tunnel", "in force", "new"], differences),
+      differences.isEmpty
+        ? "<p>No decision would have been different.</p>" : table(["time", "network", "tunnel", "in force", "new"], differences),
     ])
 }

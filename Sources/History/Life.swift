@@ -145,7 +145,8 @@ private struct Run {
         !isUp && verdict.policy.guarding != .off && (verdict.decision.outcome == .pending || [.up, .armed].contains(verdict.guarding))
       take(
         name,
-        Life.Standing(outcome: verdict.decision.outcome, rule: verdict.decision.rule?.text ?? "no rule", isUp: isUp, isBlocking: isBlocking),
+        Life.Standing(
+          outcome: verdict.decision.outcome, rule: verdict.decision.rule?.text ?? "no rule", isUp: isUp, isBlocking: isBlocking),
         time)
     }
   }

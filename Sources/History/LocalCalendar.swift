@@ -1,5 +1,5 @@
 package import NetworkTypes
-package import RoamwardCore
+import RoamwardCore
 
 /// A date and a time of day.
 package struct CivilTime: Hashable, Sendable {
@@ -92,7 +92,8 @@ package struct PastTime: Hashable, Sendable {
   /// Seconds since midnight of `14:05` or `14:05:30`.
   private static func second(ofClock text: String) -> Int? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard (2...3).contains(parts.count), parts.allSatisfy({ (1...2).contains($0.utf8.count) && $0.utf8.allSatisfy { (48...57).contains($0) } })
+    guard (2...3).contains(parts.count),
+      parts.allSatisfy({ (1...2).contains($0.utf8.count) && $0.utf8.allSatisfy { (48...57).contains($0) } })
     else { return nil }
     let numbers = parts.compactMap { Int($0) } + [0]
     guard numbers[0] < 24, numbers[1] < 60, numbers[2] < 60 else { return nil }
@@ -129,7 +130,8 @@ package struct PastTime: Hashable, Sendable {
       func at(_ days: Int) -> Timestamp {
         calendar.timestamp(
           CivilTime(
-            year: today.year, month: today.month, day: today.day - days, hour: second / 3600, minute: second / 60 % 60, second: second % 60))
+            year: today.year, month: today.month, day: today.day - days, hour: second / 3600, minute: second / 60 % 60, second: second % 60)
+        )
       }
       switch self {
       case .ago(let days): return at(days)

@@ -54,6 +54,8 @@ package struct RecordedHistory: Sendable {
   package private(set) var items: [Item] = []
   /// Lines that are damaged.
   package private(set) var damaged = 0
+  /// Evaluations that build on what is damaged.
+  package private(set) var skipped = 0
   /// What the segments have of the names of networks.
   package private(set) var names: Set<HistorySettings.Names> = []
   private var places: [String: Int] = [:]
@@ -66,11 +68,14 @@ package struct RecordedHistory: Sendable {
 
   /// `segments`: their bytes, oldest first.
   package init(segments: [[UInt8]]) {
+    var reading = SegmentReading()
     for bytes in segments {
+      reading = SegmentReading(before: reading.last?.decisions ?? [:], isFirst: true)
       let reader = RecordReader(bytes)
       damaged += reader.damaged
-      var reading = SegmentReading()
-      for entry in reader.entries { add(entry, &reading) }
+      for entry in reader.entries {
+        if let entry { add(entry, &reading) } else { reading.lose() }
+      }
     }
   }
 
@@ -95,10 +100,19 @@ package struct RecordedHistory: Sendable {
 
   /// What the entries of a segment build on.
   private struct SegmentReading {
+    /// The last decisions of the segment before, which this one goes on from.
+    var before: [String: RecordedDecision] = [:]
     var numbers: [Int: Int] = [:]
     var policy: Int?
     var last: Pass?
     var isFirst = false
+
+    /// Something is missing: what follows may build on it, until an evaluation that is complete.
+    mutating func lose() {
+      policy = nil
+      last = nil
+      isFirst = true
+    }
   }
 
   private mutating func add(_ timed: TimedEntry, _ reading: inout SegmentReading) {
@@ -106,7 +120,7 @@ package struct RecordedHistory: Sendable {
     isEnded = false
     switch timed.entry {
     case .begin(let begin):
-      reading = SegmentReading()
+      reading = SegmentReading(before: begin.cause == .rotation ? reading.before : [:])
       names.insert(begin.names)
       let last = end ?? timed.time
       reading.isFirst = begin.cause == .start || begin.lost > 0 || begin.cause == .resumed
@@ -130,16 +144,15 @@ package struct RecordedHistory: Sendable {
       let running = pass.running.map({ Set($0) }) ?? reading.last?.running,
       let overrides = pass.overrides ?? reading.last?.overrides, reading.last != nil || pass.waits != nil
     else {
-      // What it builds on is damaged: the next one that is complete counts.
-      reading.last = nil
-      reading.isFirst = true
-      damaged += 1
+      reading.lose()
+      skipped += 1
       return
     }
     let tunnels = policies[policy].tunnels
     var decisions = (reading.last?.decisions ?? [:]).merging(pass.decisions) { $1 }
     if decisions.count > tunnels.count { decisions = decisions.filter { tunnels.contains($0.key) } }
-    let changed = pass.decisions.keys.filter { reading.last?.decisions[$0] != pass.decisions[$0] }
+    let last = reading.last?.decisions ?? reading.before
+    let changed = pass.decisions.keys.filter { last[$0] != pass.decisions[$0] }
     let whole = Pass(
       time: time, now: pass.now, localSecond: pass.localSecond, network: network, policy: policy,
       changedAt: pass.changedAt ?? reading.last?.changedAt, running: running, overrides: overrides, waits: pass.waits, decisions: decisions,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import FlightRecord
 import History
 import JSON
 import LinuxIO

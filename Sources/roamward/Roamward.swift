@@ -17,7 +17,8 @@ struct Roamward: ParsableCommand {
       CommandGroup(
         name: "Agent",
         subcommands: [
-          Status.self, Monitor.self, HistoryOfMachine.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
+          Status.self, Monitor.self, HistoryOfMachine.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self,
+          Message.self, Answer.self,
         ]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),

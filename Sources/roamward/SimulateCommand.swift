@@ -27,7 +27,8 @@ struct Simulate: ParsableCommand {
   @Option(help: ArgumentHelp("Live through the recorded days since this time: 14d …", valueName: "time")) var history: String?
   @Option(
     help: ArgumentHelp(
-      "A trusted network, by its name in the policies in force; repeatable.", discussion: "Default: all of `networks:`.", valueName: "name"))
+      "A trusted network, by its name in the policies in force; repeatable.", discussion: "Default: all of `networks:`.", valueName: "name")
+  )
   var trusted: [String] = []
   @Option(
     help: ArgumentHelp("Compare with these policies instead of those in force; repeatable.", valueName: "path"), completion: .policies)

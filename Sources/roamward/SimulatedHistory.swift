@@ -36,9 +36,12 @@ extension Simulate {
     let replay = Replay(history, policies: old, identification: onDisk.identification(of: old))
     for other in replay.others where from <= other.to {
       lines.append(
-        "\(other.from.localTime) to \(other.to.localTime): \(other.decisions) decisions were made by other policies than those in force now")
+        "\(other.from.localTime) to \(other.to.localTime): \(other.decisions) decisions were made by other policies than those in force now"
+      )
     }
-    if !replay.differences.isEmpty { lines.append("\(replay.differences.count) recorded decisions are not reproduced: `roamward history --replay`") }
+    if !replay.differences.isEmpty {
+      lines.append("\(replay.differences.count) recorded decisions are not reproduced: `roamward history --replay`")
+    }
     lines += history.gaps(from: from, to: to).map { $0.text(.machine) }
     lines += history.leftOut(for: new, known: history.policies).map { "missing in the record: \($0)" }
     return lines + history.defects

@@ -24,7 +24,8 @@ struct Why: ParsableCommand {
     let history = onDisk.revealed(by: set)
     for line in history.defects { writeError("roamward: \(line)\n") }
     guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel) else {
-      let recorded = history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""
+      let recorded =
+        history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""
       writeError("roamward: nothing is recorded for \(time.localTime)\(recorded)\n")
       throw ExitStatus.refused
     }

@@ -15,7 +15,9 @@ internal import TunnelProviders
 
 extension Platform {
   /// The real machine, on this event loop.
-  package static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, recorder: FlightRecorder, policyLayers: [String]) -> Platform {
+  package static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, recorder: FlightRecorder, policyLayers: [String])
+    -> Platform
+  {
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var log = state.recoveryLog

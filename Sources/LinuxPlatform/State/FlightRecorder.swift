@@ -115,7 +115,8 @@ package final class FlightRecorder {
       let privacy = NamePrivacy(settings.names, digest)
       segments = SegmentList(folder.segments)
       try folder.remove(segments.removeRevealing(settings))
-      var writer = RecordWriter(privacy, limit: settings.size / SegmentList.parts) { $0.identification(privacy.identification) }
+      let identifier = PolicyIdentifier(digest: privacy.identification)
+      var writer = RecordWriter(privacy, limit: settings.size / SegmentList.parts, identify: identifier.identify)
       _ = segments.begin(settings.names, at: now)
       writer.begin(cause, at: now)
       cause = .start

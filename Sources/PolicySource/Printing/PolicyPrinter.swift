@@ -39,11 +39,3 @@ package enum PolicyPrinter {
     return mapping
   }
 }
-
-extension PolicySet {
-  /// Identifies what the set says: equal sets have equal identifications. `digest` is applied to each part, so no long text is made.
-  package func identification(_ digest: (String) -> String) -> String {
-    let networks = digest(PolicyPrinter.yaml(networks: networks))
-    return digest(([networks] + tunnels.map { digest(PolicyPrinter.yaml(tunnels: [PrintableTunnel($0)])) }).joined(separator: " "))
-  }
-}
