@@ -110,7 +110,7 @@ import Testing
     ]
     for text in pages {
       #expect(!text.contains(ssid))
-      for word in ["<script", "<img", "<b>", "src=", "http:", "https:", "url(", "@import", "\u{202e}"] {
+      for word in ["<script", "<img", "<b>", "<link", "<iframe", "http:", "https:", "url(", "@import", "\u{202e}"] {
         #expect(!text.contains(word), "\(word)")
       }
       #expect(text.contains("default-src 'none'"))

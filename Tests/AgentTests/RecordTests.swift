@@ -15,13 +15,14 @@ import Testing
 @Suite struct RecordTests {
   /// `LIVES` in the environment takes more of them.
   private static let lives = (getenv("LIVES").flatMap { UInt64(String(cString: $0)) } ?? 8) * 25
+  private static let acts = 8
 
   @Test("hundreds of lives at random: the replay reproduces every decision") func replay() throws {
     for seed in 0..<Self.lives {
       var dice = SplitMix64(seed: seed)
       let policies = ManySidedPolicies.set
       let life = try RecordedLife(policies, on: dice.pick(ManySidedPolicies.places))
-      try life.live(acts: 25, &dice)
+      try life.live(acts: Self.acts, &dice)
       let replay = life.replay(policies)
       #expect(replay.differences == [] && replay.others == [], "seed \(seed)")
       #expect(replay.reproduced > 0, "seed \(seed)")
@@ -38,7 +39,7 @@ import Testing
     "of names as digests, the replay reproduces every decision too, and the bytes have no name",
     arguments: [HistorySettings.Names.hashed, .none])
   func privacy(names: HistorySettings.Names) throws {
-    for seed in 0..<20 as Range<UInt64> {
+    for seed in 0..<8 as Range<UInt64> {
       var dice = SplitMix64(seed: seed)
       let policies = ManySidedPolicies.set
       let life = try RecordedLife(policies, on: ManySidedPolicies.places[0], names: names)
@@ -78,7 +79,7 @@ import Testing
     try life.live(acts: 20, &dice)
     life.flush()
     let whole = life.segments
-    for _ in 0..<150 {
+    for _ in 0..<80 {
       var cut = whole
       let place = Int.random(in: 0..<cut.count, using: &dice)
       guard !cut[place].isEmpty else { continue }
@@ -95,7 +96,7 @@ import Testing
     let life = try RecordedLife(policies, on: ManySidedPolicies.places[0])
     try life.live(acts: 15, &dice)
     life.flush()
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       var segments = life.segments
       let place = dice.pick(segments.indices.filter { !segments[$0].isEmpty })
       for _ in 0..<Int.random(in: 1...4, using: &dice) {

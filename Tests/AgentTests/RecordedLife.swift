@@ -140,9 +140,9 @@ extension RecordedLife {
         agent.woke()
       case 11: if rotates { rotate() }
       case 12: if dice.chance(0.3) { restart() }
-      default: machine.run(for: .seconds(Int64.random(in: 0...7200, using: &dice)))
+      default: machine.run(for: .seconds(Int64.random(in: 0...200, using: &dice)))
       }
-      machine.run(for: .milliseconds(dice.pick([0, 300, 3000, 8000, 60_000])))
+      machine.run(for: .milliseconds(dice.pick([0, 300, 3000, 8000, 20_000])))
       flush()
     }
   }
