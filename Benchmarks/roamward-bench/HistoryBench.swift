@@ -25,7 +25,7 @@ struct HistoryBench: ParsableCommand {
     guard let digest = KeyedDigest(key: Array(repeating: 7, count: KeyedDigest.keyLength)) else { throw BenchmarkError("no key") }
     let privacy = NamePrivacy(.full, digest)
     let policies = policies.map { loadPolicies(layers: [$0], requireRootOwnership: false).policies } ?? Self.policies
-    let segments = Self.record(days: days, visits: visits, policies, privacy)
+    let segments = Self.record(days: days, visits: visits, isSteady: write != nil, policies, privacy)
     if let write { return try Self.write(segments, to: write) }
     let bytes = segments.reduce(0) { $0 + $1.count }
     let week = Double(bytes) / Double(days) * 7 / 1_048_576
@@ -96,7 +96,7 @@ struct HistoryBench: ParsableCommand {
   }
 
   /// Each visit: the link without an SSID, then with it, then its name servers; the tunnels connect, or go down.
-  private static func record(days: Int, visits: Int, _ policies: PolicySet, _ privacy: NamePrivacy) -> [[UInt8]] {
+  private static func record(days: Int, visits: Int, isSteady: Bool, _ policies: PolicySet, _ privacy: NamePrivacy) -> [[UInt8]] {
     var writer = RecordWriter(privacy) { $0.identification(privacy.identification) }
     var scheduler = DecisionScheduler()
     var segments: [[UInt8]] = []
@@ -104,6 +104,7 @@ struct HistoryBench: ParsableCommand {
     var now = Moment(nanoseconds: 1_000_000_000)
     // The last whole weeks, in UTC.
     var time = Timestamp(seconds: (Timestamp.now.seconds / 86_400 - Int64(days)) * 86_400)
+    var last: LinkFacts?
     let step = Duration.seconds(86_400) / visits
     for visit in 0..<(days * visits) {
       if visit.isMultiple(of: visits) {
@@ -118,7 +119,11 @@ struct HistoryBench: ParsableCommand {
       link.dnsServers = .known([])
       var named = whole
       named.dnsServers = .known([])
-      for (i, facts) in [link, named, whole, whole, whole].enumerated() {
+      // A link that stays associated shows nothing new.
+      let isSame = isSteady && last == whole
+      last = whole
+      let views: [LinkFacts] = isSame ? Array(repeating: whole, count: 5) : [link, named, whole, whole, whole]
+      for (i, facts) in views.enumerated() {
         var snapshot = Sample.network(facts)
         snapshot.time = .known(LocalTime(secondOfWeek: Int((time.seconds + 3 * 86_400) % (7 * 86_400))))
         let before = scheduler.waits
@@ -139,7 +144,8 @@ struct HistoryBench: ParsableCommand {
                 kind: .state(tunnel: verdict.policy.name, from: from, to: to, code: .ruleMatched, reason: verdict.decision.reason)))
           }
         }
-        let pause = i < 4 ? Duration.milliseconds(400) : step - .milliseconds(1600)
+        // The last one is after the release delay.
+        let pause = i < 3 ? Duration.milliseconds(400) : i == 3 ? .seconds(10) : step - .milliseconds(11_200)
         now = now + pause
         time = time + pause
       }

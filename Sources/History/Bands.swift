@@ -117,6 +117,15 @@ extension Decision.Outcome {
   }
 }
 
+/// The colours of the networks, in the order of their first appearance.
+func legend(of networks: [Span<String>]) -> String {
+  let parts = Band.networks(networks) { _ in nil }.parts
+  var known = Set<String>()
+  let names = parts.filter { known.insert($0.text).inserted }.prefix(16)
+  return "<p class=\"legend\">"
+    + names.map { "<span><i class=\"\($0.style)\"></i>\(html($0.text))</span>" }.joined() + "</p>"
+}
+
 /// The colours of decisions and states.
 let legend = """
   <p class="legend"><span><i class="good"></i>connect, connected</span><span><i class="calm"></i>disconnect</span>\

@@ -69,8 +69,26 @@ package struct Comparison: Sendable {
         }
       }
     }
-    differences += found
+    differences += Self.merged(found)
   }
+
+  /// Differences that only a moment separates are one: facts arrive one after the other at the beginning of each visit of a network.
+  private static func merged(_ found: [Difference]) -> [Difference] {
+    var all: [Difference] = []
+    for difference in found {
+      if difference.isBrief, let last = all.last, difference.from - last.to <= brief { continue }
+      if let last = all.last, difference.from - last.to <= brief, last.network == difference.network,
+        areSame(last.before, difference.before), areSame(last.after, difference.after)
+      {
+        all[all.count - 1].to = difference.to
+      } else {
+        all.append(difference)
+      }
+    }
+    return all
+  }
+
+  fileprivate static let brief = Duration.seconds(5)
 
   /// Whether a person would notice no difference: the rule may be another one.
   private static func areSame(_ a: Life.Standing?, _ b: Life.Standing?) -> Bool {
@@ -124,12 +142,14 @@ extension Comparison {
   package func text(_ calendar: LocalCalendar) -> String {
     var lines: [String] = []
     if differences.isEmpty { lines.append("no decision would have been different") }
-    for difference in differences {
+    for difference in differences where !difference.isBrief {
       let length = RoamwardCore.text(for: difference.to - difference.from)
       lines.append(
         "\(calendar.text(difference.from)) to \(calendar.text(difference.to, after: difference.from)) (\(length)), \(difference.network)")
       lines.append("  \(difference.tunnel): \(standing(difference.before))  ->  \(standing(difference.after))")
     }
+    let count = differences.count(where: \.isBrief)
+    if count > 0 { lines.append("\(count) differences of less than \(RoamwardCore.text(for: Self.brief))") }
     lines.append("")
     lines += table
     return lines.map { $0 + "\n" }.joined()
@@ -154,6 +174,10 @@ extension Comparison {
     func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
     return rows.map { "\(padded($0.0, widths.0))  \(padded($0.1, widths.1))  \($0.2)" }
   }
+}
+
+extension Comparison.Difference {
+  fileprivate var isBrief: Bool { to - from < Comparison.brief }
 }
 
 extension Life.Standing {

@@ -67,8 +67,9 @@ private let styles = """
   .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .3em; border-radius: 2px; }
   .good { fill: #2da44e; background: #2da44e; } .calm { fill: #9aa4af; background: #9aa4af; } .wait { fill: #d4a72c; background: #d4a72c; }
   .bad { fill: #cf222e; background: #cf222e; } .armed { fill: #4493f8; background: #4493f8; } .plain { fill: #c4cbd3; background: #c4cbd3; }
-  .n0 { fill: #4c78a8; } .n1 { fill: #f58518; } .n2 { fill: #54a24b; } .n3 { fill: #b279a2; } .n4 { fill: #e45756; }
-  .n5 { fill: #72b7b2; } .n6 { fill: #eeca3b; } .n7 { fill: #9d755d; } .none { fill: #d8dde3; }
+  .n0 { fill: #4c78a8; background: #4c78a8; } .n1 { fill: #f58518; background: #f58518; } .n2 { fill: #54a24b; background: #54a24b; }
+  .n3 { fill: #b279a2; background: #b279a2; } .n4 { fill: #e45756; background: #e45756; } .n5 { fill: #72b7b2; background: #72b7b2; }
+  .n6 { fill: #eeca3b; background: #eeca3b; } .n7 { fill: #9d755d; background: #9d755d; } .none { fill: #d8dde3; background: #d8dde3; }
   section.moment, section.rules { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .9rem; margin: .6rem 0; }
   section:target { background: var(--mark); } .rule { margin: .3rem 0 .5rem; } .rule.decides { border-left: 3px solid #2da44e;
     padding-left: .6rem; } .yes { color: #1a7f37; } .no { color: #cf222e; } .unknown { color: #9a6700; } ul { margin: .2rem 0;

@@ -45,13 +45,14 @@ package struct HistoryPage {
       return place.map { "m\($0)" }
     }
     let tunnels = history.tunnels(from: from, to: to)
-    var bands = [Band.networks(clip(history.networkSpans, from, to), anchor: anchor)]
+    let networks = clip(history.networkSpans, from, to)
+    var bands = [Band.networks(networks, anchor: anchor)]
     for tunnel in tunnels {
       bands.append(.decisions("\(tunnel): decision", clip(history.decisionSpans(of: tunnel), from, to), anchor: anchor))
       bands.append(.states("\(tunnel): tunnel", clip(history.stateSpans(of: tunnel), from, to)))
     }
     bands.append(.blocked(clip(history.blockedSpans, from, to)))
-    var body = [picture.html(bands), legend]
+    var body = [picture.html(bands), legend(of: networks), legend]
     body += notes(shown: shown.count, of: all.count)
     body.append("<h2>Moments</h2>")
     body += shown.enumerated().map { moment($1, "m\($0)") }
@@ -119,7 +120,8 @@ package func comparisonPage(
 ) -> String {
   let picture = Picture(from: max(from, history.begin ?? from), to: min(to, history.end ?? to), calendar: calendar)
   guard picture.from < picture.to else { return page(title: "Roamward: simulation", ["<p>Nothing is recorded for this time.</p>"]) }
-  var bands = [Band.networks(clip(history.networkSpans, picture.from, picture.to)) { _ in nil }]
+  let networks = clip(history.networkSpans, picture.from, picture.to)
+  var bands = [Band.networks(networks) { _ in nil }]
   for tunnel in Set(old.tunnels.keys).union(new.tunnels.keys).sorted() {
     bands.append(.standings("\(tunnel): in force", old.tunnels[tunnel] ?? []))
     bands.append(.standings("\(tunnel): new", new.tunnels[tunnel] ?? []))
@@ -133,7 +135,7 @@ package func comparisonPage(
   return page(
     title: "Roamward: \(calendar.text(picture.from)) to \(calendar.text(picture.to)) with other policies",
     [
-      picture.html(bands), legend, "<h2>Totals</h2>",
+      picture.html(bands), legend(of: networks), legend, "<h2>Totals</h2>",
       table(["", "in force", "new"], comparison.rows.map { [$0.what, $0.before, $0.after] }),
       "<h2>Differences</h2>",
       differences.isEmpty
