@@ -237,6 +237,13 @@ let package = Package(
     // What commands write into policies: for the command line alone.
     pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: small),
 
+    // The agent's record: its entries, their bytes, what is kept; and for the command line what the record shows.
+    pure(
+      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: small),
+    pure(
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"],
+      optimized: small),
+
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),
     rim("XMLEvents", uses: ["CExpat"], optimized: small),
@@ -280,7 +287,8 @@ let package = Package(
     rim(
       "LinuxPlatform",
       uses: [
-        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel", "KernelNetwork",
+        "AgentCore", "CLinux", "ControlProtocol", "Doctor", "FlightRecord", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel",
+        "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: small),
@@ -302,10 +310,10 @@ let package = Package(
     .executableTarget(
       name: "roamward",
       dependencies: [
-        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "LinuxIO",
-        "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor", "PolicyAuthoring",
-        "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "Simulation", "CWipingHeap", "BugReport",
-        "StatusDisplay",
+        "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord",
+        "History", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
+        "PolicyAuthoring", "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "LinuxIO", "Simulation", "CWipingHeap",
+        "BugReport", "StatusDisplay",
       ], swiftSettings: strict + small),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
@@ -338,7 +346,8 @@ let package = Package(
     .executableTarget(
       name: "roamward-bench",
       dependencies: [
-        "ControlClient", "ControlProtocol", "KernelNetwork", "LinuxIO", "LinuxPlatform", "NetworkTypes", "KernelModel", "PolicySource",
+        "ControlClient", "ControlProtocol", "FlightRecord", "History", "KernelNetwork", "KeyMemory", "LinuxIO", "LinuxPlatform",
+        "NetworkTypes", "KernelModel", "PolicySource",
         "ProviderGroups", "RoamwardCore", "TestKit", "WireGuardEngine",
         argumentParser,
       ],
@@ -372,7 +381,8 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "HostServices", "JSON", "LinuxIO", "NetworkTypes",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory", "HostServices",
+        "JSON", "LinuxIO", "NetworkTypes",
         "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
         "TestSupport", logging,
         "SeededRandom",

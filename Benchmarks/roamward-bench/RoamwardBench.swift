@@ -12,6 +12,6 @@ struct RoamwardBench: ParsableCommand {
       """,
     subcommands: [
       RoutesCommand.self, EvaluationCommand.self, ReachCommand.self, CompareCommand.self, DecisionCommand.self, DomainsCommand.self,
-      FirewallCommand.self, ReloadCommand.self, GapCommand.self, FloodCommand.self, SocketsCommand.self,
+      FirewallCommand.self, ReloadCommand.self, GapCommand.self, FloodCommand.self, SocketsCommand.self, HistoryBench.self,
     ])
 }

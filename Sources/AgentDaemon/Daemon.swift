@@ -60,6 +60,9 @@ package final class Daemon {
   private var resolverWatcher: FileWatcher?
   private var hostWatch: HostWatch?
   private let state: StateFolder
+  private let recorder: FlightRecorder
+  /// The turn that writes the record, after all other work.
+  private var recordTurn: EventSource?
   private let namespaceLock: NamespaceLock
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
@@ -78,7 +81,8 @@ package final class Daemon {
     // As its clients' requests, after all work of higher priority.
     bus = SystemBus(on: loop, priority: .client)
     gatekeeper = Gatekeeper(PolkitAuthority(bus))
-    let platform = Platform.linux(machine, loop: loop, state: state, policyLayers: settings.policyLayers)
+    recorder = FlightRecorder(folder: HistoryFolder(path: HistoryFolder.path(in: settings.stateDirectory)))
+    let platform = Platform.linux(machine, loop: loop, state: state, recorder: recorder, policyLayers: settings.policyLayers)
     agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
 
@@ -103,6 +107,7 @@ package final class Daemon {
         watchFacts()
         ServiceManager.status(summary)
       }
+      try record()
     } catch {
       throw PlatformError("\(error)")
     }
@@ -117,9 +122,23 @@ package final class Daemon {
     agent.start()
     ServiceManager.ready(status: summary)
     let code = try runLoop()
+    recorder.end(at: .now)
     machine.providerGroups.removeUnused()
     recoverResolvConf()
     return code
+  }
+
+  /// Keeps the record. What there is to write is written in the turn that made it: the machine does not wake for it.
+  private func record() throws(SystemError) {
+    let turn = try loop.eachTurn { [weak self] in
+      guard let self else { return }
+      recordTurn?.isEnabled = false
+      recorder.flush(at: .now)
+    }
+    turn.setPriority(.request)
+    recordTurn = turn
+    recorder.linesWait = { turn.isEnabled = true }
+    agent.announcer.publishPass = { [weak self] in self?.recorder.add($0) }
   }
 
   /// Removes leftover state of a killed agent, and returns. `unlessHandedOver`: does nothing if an agent has left tunnels for the next one.
@@ -308,7 +327,9 @@ package final class Daemon {
 
   private func happened(_ event: Event.Kind) {
     logger.log(event)
-    server?.publish(Event(time: .now, kind: event))
+    let timed = Event(time: .now, kind: event)
+    server?.publish(timed)
+    recorder.add(timed)
     agentBus?.happened(event)
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
     if case .state = event { statusTurn?.isEnabled = true }

@@ -2,6 +2,7 @@ import AgentCore
 import AgentDaemon
 import ArgumentParser
 import ControlProtocol
+import History
 import JSON
 import LinuxPlatform
 import RoamwardCore
@@ -18,6 +19,7 @@ struct Explain: ParsableCommand {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
+  @Option(help: ArgumentHelp("Write a page for a browser instead.", valueName: "file"), completion: .file()) var html: String?
 
   func run() throws {
     let set = try policies.load()
@@ -26,7 +28,9 @@ struct Explain: ParsableCommand {
     let evaluator = Evaluator(networks: set.networks)
     guard let decision = evaluator.decide(set, on: snapshot).first(where: { $0.tunnel == tunnel }) else { return }
     let trace = evaluator.trace(policy, on: snapshot)
-    if json {
+    if let html {
+      try writePage(explanationPage(of: policy, decision, trace, on: snapshot), to: html)
+    } else if json {
       var whole = decision
       whole.trace = trace
       let report = ExplanationReport(

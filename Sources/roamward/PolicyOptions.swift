@@ -14,6 +14,11 @@ struct PolicyOptions: ParsableArguments {
       discussion: "Later ones override earlier ones. Default: the agent's folders.", valueName: "path"), completion: .policies)
   var policies: [String] = []
 
+  init() {}
+
+  /// These folders and files, as if they had been named.
+  init(folders: [String]) { policies = folders }
+
   /// The folders and files that were named; a name that does not exist ends the program with status 2.
   func named() throws -> [String] {
     for path in policies {

@@ -18,7 +18,8 @@ struct Roamward: ParsableCommand {
       CommandGroup(
         name: "Agent",
         subcommands: [
-          Status.self, Monitor.self, Metrics.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
+          Status.self, Monitor.self, HistoryOfMachine.self, Metrics.self, Up.self, Down.self, Resume.self, Release.self, Guard.self,
+          Wait.self, Message.self, Answer.self,
         ]),
       CommandGroup(
         name: "Policy",
@@ -28,7 +29,7 @@ struct Roamward: ParsableCommand {
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Analysis",
-        subcommands: [Evaluate.self, Explain.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
+        subcommands: [Evaluate.self, Explain.self, Why.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
       CommandGroup(name: "Conversion", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)
@@ -69,8 +70,8 @@ struct Roamward: ParsableCommand {
     // Names of the same commands in other programs.
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down",
-      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
-      "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
+      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor",
+      "events": "monitor", "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
     ]

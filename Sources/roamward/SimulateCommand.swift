@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import History
 import JSON
 import LinuxIO
 import NetworkTypes
@@ -9,21 +10,48 @@ import Simulation
 
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Replay a timeline in virtual time.",
+    abstract: "Replay a timeline, or past days, in virtual time.",
     discussion: """
       Runs the agent's own code on a simulated machine with the given policies. A timeline lists networks, manual overrides and \
       expectations. `roamward monitor --record` writes one.
 
+      With --history, lives through the recorded days with --policies, and prints only what would have been different from the policies \
+      in force. Gateways are taken to answer at once. Needs root.
+
       Exit status: 0 all expectations met; 1 policy error or expectation not met; 2 usage error.
       """)
 
-  @Argument(help: "Timeline file.", completion: .policies) var timeline: String
+  @Argument(help: "Timeline file.", completion: .policies) var timeline: String?
   @OptionGroup var policies: PolicyOptions
   @Flag(help: "Print one JSON object per line.") var json = false
+  @Option(help: ArgumentHelp("Live through the recorded days since this time: 14d …", valueName: "time")) var history: String?
+  @Option(
+    help: ArgumentHelp(
+      "A trusted network, by its name in the policies in force; repeatable.", discussion: "Default: all of `networks:`.", valueName: "name")
+  )
+  var trusted: [String] = []
+  @Option(
+    help: ArgumentHelp("Compare with these policies instead of those in force; repeatable.", valueName: "path"), completion: .policies)
+  var against: [String] = []
+  @Option(help: ArgumentHelp("With --history: write a page for a browser.", valueName: "file"), completion: .file()) var html: String?
+  @OptionGroup var record: RecordOptions
+
+  func validate() throws {
+    if history != nil, timeline != nil || json { throw ValidationError("--history takes neither a timeline nor --json") }
+    if history == nil, timeline == nil { throw ValidationError("name a timeline, or give --history 14d") }
+    if history == nil, html != nil || !trusted.isEmpty || !against.isEmpty {
+      throw ValidationError("--html, --trusted and --against need --history")
+    }
+    if history != nil, policies.policies.isEmpty {
+      throw ValidationError("--history needs --policies: the ones to compare with those in force")
+    }
+  }
 
   func run() throws {
     let set = try policies.load()
-    let timeline = try readTimeline()
+    if let history { return try compare(set, since: history) }
+    guard let file = timeline else { return }
+    let timeline = try readTimeline(file)
     let simulation = Simulation(timeline, policies: set) { entry in
       if let line = json ? entry.json.text() : entry.line { write(line + "\n") }
     }
@@ -32,7 +60,7 @@ struct Simulate: ParsableCommand {
     if !failures.isEmpty { throw ExitStatus.policyErrors }
   }
 
-  private func readTimeline() throws -> Timeline {
+  private func readTimeline(_ timeline: String) throws -> Timeline {
     let bytes: [UInt8]
     do throws(SystemError) {
       bytes = try TextFile.read(timeline)

@@ -15,6 +15,8 @@ import Testing
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
+    ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
+    ("History", ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     ("PolicyImport", ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
   ]
 

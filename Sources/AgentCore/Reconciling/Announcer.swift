@@ -12,6 +12,9 @@ package final class Announcer {
 
   private(set) var counts = EventCounts()
 
+  /// Receives each evaluation of the rules, for the record; `nil`: none is kept.
+  package var publishPass: ((DecisionPass) -> Void)?
+
   private(set) var problems: [Remark] = []
   private var states: [String: String] = [:]
   private var failures: [String: PublishedFailure] = [:]

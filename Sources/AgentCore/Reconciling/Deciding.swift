@@ -24,12 +24,19 @@ extension AgentState {
     return ended
   }
 
-  /// Evaluates the rules on the last observation.
-  mutating func decide(at now: Moment, wallClock: Timestamp) -> [TunnelOrder] {
+  /// Evaluates the rules on the last observation. `record` receives the inputs and the results.
+  mutating func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
-    let tunnels = tunnels
+    let (tunnels, waits) = (tunnels, decisions.waits)
+    let running = record.map { _ in Set(set.tunnels.map(\.name).filter { tunnels[$0]?.isWanted ?? false }) }
     let verdicts = decisions.decide(on: set, seen.snapshot, changed: seen.changedAt, at: now, time: wallClock) {
       tunnels[$0]?.isWanted ?? false
+    }
+    if let record, let running {
+      record(
+        DecisionPass(
+          at: now, time: wallClock, generation: policies.generation, policies: set, snapshot: seen.snapshot, changedAt: seen.changedAt,
+          running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: verdicts.map(\.decision)))
     }
     return verdicts.map { verdict in
       let outcome = verdict.decision.outcome

@@ -163,7 +163,7 @@ final class Reconciler {
     if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     state.tunnels.follow(state.set)
     takeOver()
-    for order in state.decide(at: now, wallClock: wallClock) {
+    for order in state.decide(at: now, wallClock: wallClock, record: announcer.publishPass) {
       if order.isNews { announcer.publish(.decision(order)) }
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
       drive(tunnel) { tunnel, underlay in

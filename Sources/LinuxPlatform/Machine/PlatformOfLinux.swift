@@ -15,12 +15,14 @@ internal import TunnelProviders
 
 extension Platform {
   /// The real machine, on this event loop.
-  package static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, policyLayers: [String]) -> Platform {
+  package static func linux(_ machine: LinuxMachine, loop: EventLoop, state: StateFolder, recorder: FlightRecorder, policyLayers: [String])
+    -> Platform
+  {
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var log = state.recoveryLog
     log.troubles = { [notes = log.troubles] in
-      notes() + machine.resolvConf.troubles + [machine.watchLimit()].compactMap { $0 }
+      notes() + recorder.troubles + machine.resolvConf.troubles + [machine.watchLimit()].compactMap { $0 }
     }
     let record = BlockedTrafficRecord()
     return Platform(

@@ -82,6 +82,8 @@ struct PolicyDraft: Sendable {
   /// The empty criteria of each network, by its name.
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var tunnels: [TunnelPolicy] = []
+  /// `nil`: the file has no `history`.
+  var history: HistorySettings?
 }
 
 let policyKeys = Mapping(
@@ -105,6 +107,15 @@ let policyKeys = Mapping(
       for entry in entries(of: entry, "tunnels by name", &reading) {
         if let tunnel = readTunnel(entry, &reading) { draft.tunnels.append(tunnel) }
       }
+    },
+    Key(
+      "history", expects: "the keys of `history`", schema: historyKeys.schema,
+      "The agent's record of networks, decisions and states, for `roamward history`; one file of all may have it.",
+      example: "{ age: 7d, names: hashed }"
+    ) { entry, draft, reading in
+      guard var settings = historyKeys.read(entry.value, &reading) else { return }
+      settings.location = entry.keyLocation
+      draft.history = settings
     },
   ])
 

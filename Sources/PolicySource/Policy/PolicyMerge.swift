@@ -27,6 +27,13 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
         set.tunnels.append(tunnel)
       }
     }
+    if let history = files[i].parsed.draft.history, let place = history.location {
+      if let first = set.history.location {
+        files[i].refuseSecondHistory(first: first, at: place)
+      } else {
+        set.history = history
+      }
+    }
   }
   let condition = { (name: String) in networks[name].map { set.networks[$0].condition } }
   reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
@@ -66,6 +73,11 @@ extension PolicyFile {
     problems.add(
       .error, "\(what) `\(name)` is defined twice; the first is at \(first)", help: "rename or remove one of the two", at: place, in: source
     )
+  }
+
+  fileprivate mutating func refuseSecondHistory(first: SourceLocation, at place: SourceLocation) {
+    problems.add(
+      .error, "`history` is set twice; the first is at \(first)", help: "keep it in one file", at: place, in: source)
   }
 
   fileprivate mutating func refuseUndefined(_ reference: NetworkReference, known: [String]) {

@@ -6,12 +6,16 @@ package import RoamwardCore
 /// Default values are not printed.
 package enum PolicyPrinter {
   /// A whole file, from `version: 1` to a newline.
-  package static func yaml(networks: [NamedNetwork] = [], tunnels: [PrintableTunnel] = []) -> String {
+  package static func yaml(
+    networks: [NamedNetwork] = [], tunnels: [PrintableTunnel] = [], history: HistorySettings = HistorySettings()
+  ) -> String {
     var file = YAMLMapping()
     file.add("version", .word("1"))
     if !networks.isEmpty {
       file.add("networks", .mapping(YAMLMapping(networks.map { ($0.name, .mapping(criteria(of: $0.condition))) })))
     }
+    let settings = yaml(of: history)
+    if !settings.isEmpty { file.add("history", .mapping(settings)) }
     if !tunnels.isEmpty { file.add("tunnels", .mapping(YAMLMapping(tunnels.map { ($0.name, .mapping(yaml(of: $0))) }))) }
     return file.text
   }
@@ -28,6 +32,20 @@ package enum PolicyPrinter {
 
   /// A set that was read. Its files are named by absolute paths.
   package static func yaml(_ policies: PolicySet) -> String {
-    yaml(networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0) })
+    yaml(networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0) }, history: policies.history)
+  }
+
+  /// The settings of the record that are not the defaults.
+  private static func yaml(of history: HistorySettings) -> YAMLMapping {
+    let defaults = HistorySettings()
+    var mapping = YAMLMapping()
+    if !history.isEnabled { mapping.add("enabled", .word("false")) }
+    if history.size != defaults.size {
+      let (count, rest) = history.size.quotientAndRemainder(dividingBy: 1 << 20)
+      mapping.add("size", .word(rest == 0 ? "\(count)MiB" : "\(history.size >> 10)KiB"))
+    }
+    if history.age != defaults.age { mapping.add("age", .word("\(history.age.components.seconds / 3600)h")) }
+    if history.names != defaults.names { mapping.add("names", .word(history.names.rawValue)) }
+    return mapping
   }
 }

@@ -35,7 +35,8 @@ struct KeyTable: Sendable {
 
   /// Every mapping of a policy.
   static let policy = [
-    KeyTable(policyKeys), KeyTable(tunnelKeys), KeyTable(providerKeys), KeyTable(wireGuardKeys), KeyTable(commandKeys),
+    KeyTable(policyKeys), KeyTable(historyKeys), KeyTable(tunnelKeys), KeyTable(providerKeys), KeyTable(wireGuardKeys),
+    KeyTable(commandKeys),
     KeyTable(installedKeys), KeyTable(allowanceKeys), KeyTable(unitKeys), KeyTable(profileKeys), KeyTable(tailscaleKeys),
     KeyTable(onDemandKeys), KeyTable(ruleKeys), KeyTable(criteria), KeyTable(anyServerKeys), KeyTable(probeKeys), KeyTable(timeKeys),
     KeyTable(connectionKeys), KeyTable(timingKeys), KeyTable(routeKeys), KeyTable(dnsKeys), KeyTable(proxyKeys),

@@ -2,10 +2,13 @@
 package struct PolicySet: Hashable, Sendable {
   package var networks: [NamedNetwork]
   package var tunnels: [TunnelPolicy]
+  /// The settings of the agent's record; the defaults if no file has any.
+  package var history: HistorySettings
 
-  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = []) {
+  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = [], history: HistorySettings = HistorySettings()) {
     self.networks = networks
     self.tunnels = tunnels
+    self.history = history
   }
 
   package func tunnel(named name: String) -> TunnelPolicy? { tunnels.first { $0.name == name } }

@@ -6,16 +6,22 @@ package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [Ru
   if let pending = decision.pending { lines.append(pending.text) }
   if let inner = decision.carries { lines.append("up all the same: \(inner) goes through it") }
   if let inert = decision.inert { lines.append("not acted on: \(inert.text)") }
+  return (lines + explanation(of: tunnel, decidedBy: decision.rule?.index, trace: trace)).map { $0 + "\n" }.joined()
+}
+
+/// The lines of the rules alone.
+package func explanation(of tunnel: TunnelPolicy, decidedBy rule: Int?, trace: [RuleTrace]) -> [String] {
+  var lines: [String] = []
   if tunnel.onDemand.rules.isEmpty { lines.append("It has no rules: it is left as it is.") }
   for entry in trace {
-    let isDeciding = entry.rule.index == decision.rule?.index
+    let isDeciding = entry.rule.index == rule
     lines.append("")
     lines.append(
       "\(isDeciding ? ">" : " ") \(entry.rule.text): \(entry.action.rawValue), holds: \(entry.holds.rawValue)  (\(entry.rule.location))"
     )
     lines += keys(entry.finding, depth: 2)
   }
-  return lines.map { $0 + "\n" }.joined()
+  return lines
 }
 
 /// The condition's tree, one key a line.

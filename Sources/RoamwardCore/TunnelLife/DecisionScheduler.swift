@@ -19,13 +19,20 @@ package struct DecisionScheduler: Hashable, Sendable {
   /// The last decisions that rules have made. Names stay watched by them while a fact is awaited, and between two networks.
   package private(set) var settled: [String: Decision] = [:]
   package private(set) var overrides: [String: ManualOverride]
-  private(set) var waits: [String: Moment] = [:]
+  /// When the waits for facts end.
+  package private(set) var waits: [String: Moment] = [:]
   private var releases: [String: DisconnectDelay] = [:]
   /// When the settle time ends for tunnels with a longer one of their own.
   private var settling: [String: Moment] = [:]
 
   /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
+
+  /// Puts overrides and waits in the place of its own: those of a recorded evaluation. `waits`: `nil` leaves them.
+  package mutating func replay(overrides: [String: ManualOverride], waits: [String: Moment]?) {
+    self.overrides = overrides
+    self.waits = waits ?? self.waits
+  }
 
   /// Decides for every tunnel. `time` is wall-clock time; `isRunning` says whether a tunnel is up or coming up, and so can disconnect. A
   /// network that is unchanged since `changed`, or always, is acted on after the tunnel's own settle time.

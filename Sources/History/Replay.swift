@@ -1,0 +1,68 @@
+package import FlightRecord
+package import NetworkTypes
+package import RoamwardCore
+
+/// The recorded evaluations, evaluated again: the agent's own scheduler, on the recorded inputs.
+package struct Replay: Sendable {
+  /// A recorded decision that the replay does not reproduce.
+  package struct Difference: Hashable, Sendable {
+    package var time: Timestamp
+    package var tunnel: String
+    package var recorded: RecordedDecision
+    /// `nil`: the policies have no such tunnel.
+    package var replayed: RecordedDecision?
+  }
+
+  /// Decisions that were made by other policies, which the record does not have.
+  package struct OtherPolicies: Hashable, Sendable {
+    package var from: Timestamp
+    package var to: Timestamp
+    package var decisions: Int
+  }
+
+  /// Recorded decisions that are the same.
+  package private(set) var reproduced = 0
+  package private(set) var differences: [Difference] = []
+  package private(set) var others: [OtherPolicies] = []
+
+  package var isComplete: Bool { differences.isEmpty && others.isEmpty }
+
+  /// `identification`: of these policies, under the record's key.
+  package init(_ history: RecordedHistory, policies: PolicySet, identification: String) {
+    var scheduler = DecisionScheduler()
+    for pass in history.passes {
+      guard history.policies[pass.policy].digest == identification else {
+        scheduler = DecisionScheduler()
+        note(pass)
+        continue
+      }
+      if pass.isFirst { scheduler = DecisionScheduler() }
+      scheduler.replay(overrides: pass.overrides.mapValues(\.manual), waits: pass.waits)
+      let verdicts = scheduler.decide(
+        on: policies, history.snapshot(of: pass), changed: pass.changedAt, at: pass.now, time: pass.time, isRunning: pass.running.contains)
+      let replayed = Dictionary(verdicts.map { ($0.policy.name, RecordedDecision($0.decision, withText: false)) }) { first, _ in first }
+      for (tunnel, recorded) in pass.decisions.sorted(by: { $0.key < $1.key }) {
+        guard let found = replayed[tunnel], found.isSame(as: recorded) else {
+          differences.append(Difference(time: pass.time, tunnel: tunnel, recorded: recorded, replayed: replayed[tunnel]))
+          continue
+        }
+        if pass.changed.contains(tunnel) { reproduced += 1 }
+      }
+    }
+  }
+
+  private mutating func note(_ pass: RecordedHistory.Pass) {
+    guard !pass.changed.isEmpty else { return }
+    if let last = others.last, pass.time >= last.to, pass.time - last.to < .seconds(86_400) {
+      others[others.count - 1].to = pass.time
+      others[others.count - 1].decisions += pass.changed.count
+    } else {
+      others.append(OtherPolicies(from: pass.time, to: pass.time, decisions: pass.changed.count))
+    }
+  }
+}
+
+extension RecordedOverride {
+  /// As the scheduler takes it. Its end is an entry of its own.
+  var manual: ManualOverride { ManualOverride(wantsUp: wantsUp, since: since, lifetime: .resume) }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import History
+import LinuxIO
+import NetworkTypes
+import RoamwardCore
+
+struct Why: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Explain a past decision, rule by rule.",
+    discussion: """
+      Shows the network of that time, what the agent decided there, and every rule with what it finds on that network. `explain` does so \
+      for the present network. Needs root, and no agent.
+      """)
+
+  @Argument(help: "Name of the tunnel; without one, all of them.", completion: .tunnels) var tunnel: String?
+  @Option(help: ArgumentHelp("The time: 14:05, \"yesterday 14:05\", \"90m ago\" …", valueName: "time")) var at = "now"
+  @OptionGroup var policies: PolicyOptions
+  @OptionGroup var record: RecordOptions
+
+  func run() throws {
+    let time = try pastTime(at, option: "--at")
+    let onDisk = try record.read()
+    let set = try policies.load()
+    let history = onDisk.revealed(by: set)
+    for line in history.defects { writeError("roamward: \(line)\n") }
+    guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel) else {
+      let recorded =
+        history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""
+      writeError("roamward: nothing is recorded for \(time.localTime)\(recorded)\n")
+      throw ExitStatus.refused
+    }
+    if let tunnel, moment.tunnels.isEmpty {
+      writeError("roamward: no tunnel was named \"\(tunnel)\" at \(time.localTime)\n")
+      throw ExitStatus.refused
+    }
+    write(moment.text(.machine))
+    for line in history.leftOut(for: set, known: history.policies) { write("missing in the record: \(line)\n") }
+  }
+}

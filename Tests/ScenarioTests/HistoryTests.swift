@@ -1,0 +1,47 @@
+import NetworkTypes
+import Testing
+
+/// The agent's record, as a user reads it.
+@Suite struct HistoryTests {
+  @Test("shows a walk, replays it, explains a moment of it, and what other policies would have made of it")
+  func walk() throws {
+    let scene = try Scene()
+    try scene.write("new/corp.yaml", corp.replacing("action: connect", with: "action: disconnect"))
+    let seen = try scene.run(
+      """
+      own=(--state-dir "$scene/state")
+      cp "$policies/corp.conf" new/
+      go home
+      start_agent
+      go cafe
+      tunnel_is corp connected
+      sleep 1.2
+      kill_agent
+      printf '01234567 {"cut' >>"$(ls "$scene"/state/history/*.log)"
+      start_agent
+      tunnel_is corp connected
+      roamward down corp --reason "the printer" >/dev/null
+      tunnel_is corp disconnected
+      stop_agent
+      roamward history "${own[@]}" >history 2>defects
+      roamward history "${own[@]}" --json | jq -r .event | sort -u | paste -sd ' ' >kinds
+      roamward history "${own[@]}" --replay --policies "$policies" >replay && say replayed
+      roamward why corp --at now "${own[@]}" --policies "$policies" 2>late || say "status $?"
+      roamward why corp --at "1s ago" "${own[@]}" --policies "$policies" >/dev/null 2>&1 || true
+      roamward simulate --history 1h --policies new --against "$policies" "${own[@]}" >differences
+      roamward history "${own[@]}" --policies "$policies" --html page.html
+      stat -c '%a' page.html "$scene/state/history" "$scene"/state/history/*
+      """)
+    let history = scene.read("history")
+    #expect(history.contains("network: wifi wlan0, ssid \"Cafe\""))
+    #expect(history.contains("corp: connecting -> connected"))
+    #expect(history.contains("corp: manual override (down)") && history.contains("(no agent ran)"))
+    #expect(scene.read("defects").contains("1 damaged lines of the record are left out"))
+    for kind in ["decision", "network", "override", "policy", "state"] { #expect(scene.read("kinds").contains(kind)) }
+    #expect(seen.contains("[replayed]") && scene.read("replay").contains("recorded decisions are reproduced"))
+    #expect(seen.contains("[status 1]") && scene.read("late").contains("nothing is recorded for"))
+    #expect(scene.read("differences").contains("corp: connect"))
+    #expect(scene.read("page.html").contains("default-src 'none'"))
+    #expect(Set(seen.lines.filter { $0.allSatisfy(\.isNumber) && $0.count == 3 }) == ["600", "700"])
+  }
+}
