@@ -38,7 +38,7 @@ final class RecordedLife {
     segments.append([])
     writer.begin(cause, at: machine.wallClock)
     agent.announcer.publishPass = { [unowned self] in if $0.generation > 0 { writer.add($0) } }
-    agent.announcer.publish = { [unowned self] kind in
+    agent.announcer.receive = { [unowned self] kind in
       let event = Event(time: machine.wallClock, kind: kind)
       writer.add(event)
       if case .decision(let tunnel, let outcome, let rule, _, _, _) = kind, isLoaded {
