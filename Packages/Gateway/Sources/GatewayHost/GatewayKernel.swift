@@ -18,8 +18,12 @@ package final class GatewayKernel {
   /// The last steps: what is tried again without success is not logged again.
   private var lastSteps: [Step] = []
 
+  /// Names the link that is being made, until it carries its alias.
+  private let notePath: String
+
   /// `log` gets the steps, and what went wrong.
-  package init(on loop: EventLoop, log: @escaping (String) -> Void) throws(NetlinkError) {
+  package init(_ folder: StateFolder, on loop: EventLoop, log: @escaping (String) -> Void) throws(NetlinkError) {
+    notePath = "\(folder.path)/unfinished-link"
     reader = try KernelReader()
     applier = try KernelApplier()
     wireGuard = try WireGuardKernel()
@@ -39,8 +43,11 @@ package final class GatewayKernel {
 
   /// The steps that are left to do.
   package func plan(to state: GatewayState) throws(NetlinkError) -> GatewayPlan {
-    GatewayPlan(from: try reader.read(neighbours: false), device(state.link, state.device.engine), to: state)
+    GatewayPlan(
+      from: try reader.read(neighbours: false), device(state.link, state.device.engine), to: state, unfinished: unfinishedLink)
   }
+
+  private var unfinishedLink: String? { (try? TextFile.read(notePath, limit: 64)).map { String(decoding: $0, as: UTF8.self) } }
 
   /// Applies a plan as far as possible. `retry` is called later if a step takes longer: an engine that starts.
   package func apply(_ plan: GatewayPlan, retry: @escaping () -> Void) {
@@ -50,6 +57,14 @@ package final class GatewayKernel {
     for step in plan.steps {
       if isStarting { return }
       log(step.description)
+      if case .addWireGuardLink(let link, _) = step {
+        do throws(SystemError) {
+          try TextFile.replace(notePath, with: Array(link.utf8), mode: 0o600)
+        } catch {
+          // Without the note, a link whose maker dies would be another program's for ever.
+          return log("\(error)")
+        }
+      }
       switch step {
       case .addWireGuardLink(let link, .userspace):
         isStarting = true
@@ -61,8 +76,10 @@ package final class GatewayKernel {
       case .configureWireGuard(let link, let device) where device.engine == .userspace: configure(link, device, log)
       case .deleteLink(let link, .userspace): userspace.stop(link: link)
       default:
-        for failure in applier.apply([step]).failures { failure.error.map { log("\($0)") } }
+        let failures = applier.apply([step]).failures
+        for failure in failures { failure.error.map { log("\($0)") } }
         if case .setUp(let link) = step { userspace.serveSockets(of: link) }
+        if case .setAlias = step, failures.isEmpty { try? TextFile.remove(notePath) }
       }
     }
   }

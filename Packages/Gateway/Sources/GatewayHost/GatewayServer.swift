@@ -50,7 +50,7 @@ package final class GatewayServer {
     }
     guard Privileges.canChangeNetwork else { throw StartFailure(description: "the gateway needs CAP_NET_ADMIN; run it as root") }
     loop = try EventLoop()
-    kernel = try GatewayKernel(on: loop) { log($0) }
+    kernel = try GatewayKernel(folder, on: loop) { log($0) }
     firewall = try GatewayFirewall(folder)
   }
 

@@ -68,14 +68,14 @@ package struct HostExamination {
     return condition
   }
 
-  private func kernel() throws -> GatewayKernel { try GatewayKernel(on: try EventLoop()) { _ in } }
+  private func kernel() throws -> GatewayKernel { try GatewayKernel(folder, on: try EventLoop()) { _ in } }
 }
 
 /// Removal of everything of the gateway's from this machine but its folder.
 package enum HostCleanup {
   package static func run(_ folder: StateFolder, log: @escaping (String) -> Void) throws {
     let loop = try EventLoop()
-    let kernel = try GatewayKernel(on: loop, log: log)
+    let kernel = try GatewayKernel(folder, on: loop, log: log)
     let firewall = try GatewayFirewall(folder)
     // The link first: without the table, packets from devices would pass.
     let start = try loop.at(.now) {

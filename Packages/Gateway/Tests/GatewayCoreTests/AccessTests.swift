@@ -140,7 +140,12 @@ import Testing
       GatewayPlan(from: kernel, device, to: desired).steps.map(\.description) == [
         "ip address add 10.77.0.1/24 dev wg-gateway", "ip link set dev wg-gateway up",
       ])
+    kernel.links[0].alias = nil
+    #expect(GatewayPlan(from: kernel, device, to: desired).conflict != nil)
+    let unfinished = GatewayPlan(from: kernel, device, to: desired, unfinished: "wg-gateway")
+    #expect(unfinished.steps.first == .setAlias(link: "wg-gateway", alias: "roamward-gateway"))
     kernel.links[0].alias = "roamward:corp"
+    #expect(GatewayPlan(from: kernel, device, to: desired, unfinished: "wg-gateway").conflict != nil)
     #expect(GatewayPlan(from: kernel, device, to: desired).conflict?.contains("is not the gateway's") == true)
     #expect(GatewayPlan(cleaning: kernel).steps.count == 2)
   }

@@ -87,6 +87,17 @@ serve() {
   serving=$!
 }
 
+# Another program's link is left alone.
+ip -n gateway tuntap add dev wg-gateway mode tun
+gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
+serve foreign
+until_so 'a link of another program is reported' grep -q 'exists already' foreign.log
+kill "$serving"
+wait "$serving" || fail 'the gateway ends with an error'
+ip -n gateway link del wg-gateway || fail 'the link of another program is gone'
+gateway cleanup >/dev/null
+rm -r state
+
 # --- from nothing to a connected client (G-1) ----------------------------------------------------------------------
 
 typed init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null

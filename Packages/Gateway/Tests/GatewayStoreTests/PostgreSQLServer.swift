@@ -6,8 +6,8 @@ import NetworkTypes
 import Synchronization
 import TestSupport
 
-/// A server of PostgreSQL for the tests of this process, without privileges, in a temporary folder, on a unix socket alone. It ends with this
-/// process, however that ends: then the pipe that it reads from is closed.
+/// A server of PostgreSQL for the tests of this process, without privileges, in a temporary folder, on a unix socket alone. It ends with
+/// this process, however that ends: then the pipe that it reads from is closed.
 final class PostgreSQLServer: Sendable {
   /// `nil`: there is no PostgreSQL on this machine, or no user for it.
   static let shared = PostgreSQLServer()

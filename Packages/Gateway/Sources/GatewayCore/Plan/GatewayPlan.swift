@@ -51,14 +51,13 @@ package struct GatewayPlan: Hashable, Sendable {
   /// Why the link cannot be made; the steps are then none.
   package var conflict: String?
 
-  package init(from kernel: KernelState, _ device: WireGuardState?, to desired: GatewayState) {
+  /// `unfinished`: the name of the link that a gateway was making when it died, according to its note. A link of that name without an alias
+  /// is the gateway's.
+  package init(from kernel: KernelState, _ device: WireGuardState?, to desired: GatewayState, unfinished: String? = nil) {
     let name = desired.link
     let present = kernel.link(named: name)
-    if let present, let alias = present.alias, alias != GatewayOwnership.alias {
-      conflict = "a link named \(name) exists already and is not the gateway's (alias \(alias)); remove it, or choose another name"
-      return
-    }
-    if let present, present.alias == nil, present.kind != "wireguard", present.kind != "tun" {
+    let isUnfinished = unfinished == name && present?.alias == nil
+    if let present, present.alias != GatewayOwnership.alias, !isUnfinished {
       conflict = "a link named \(name) exists already and is not the gateway's; remove it, or choose another name"
       return
     }
