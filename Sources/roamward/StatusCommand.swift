@@ -121,6 +121,10 @@ extension StatusReport.Tunnel {
   fileprivate func details(at time: Timestamp) -> [String] {
     // With an override, the rule does not decide.
     var lines = ["because: \(reason)" + (override == nil ? rule.map { "  (\(place($0)))" } ?? "" : "")]
+    if let lookup {
+      let asker = lookup.user.map { " by user \($0)" + (lookup.controlGroup.map { " in \($0)" } ?? "") } ?? ""
+      lines.append("look-up: a look-up of \(lookup.name)\(asker)")
+    }
     if let override {
       let reason = overrideReason.map { " (\($0))" } ?? ""
       let end = overrideUntil.map { "until \($0.localTime)" } ?? overrideEnds ?? ""
