@@ -61,6 +61,11 @@ extension Daemon {
           error == nil ? "request allowed" : "request refused",
           metadata: ["right": "\(right.rawValue)", "user": "\(caller.user)", "pid": "\(caller.process)"])
       }
+      // A person may take two minutes at a prompt.
+      if error == nil, let self, request.right(opensKillSwitch: agent.opensKillSwitch) != right {
+        return done(
+          RequestError(code: .notAllowed, message: "the policies have changed meanwhile, and the request needs another right; repeat it"))
+      }
       done(error)
     }
   }

@@ -6,6 +6,7 @@ import JSON
 import LinuxIO
 import LinuxPlatform
 import NetworkTypes
+import RoamwardCore
 import SystemdIO
 import SystemdTestSupport
 import TestSupport
@@ -173,6 +174,41 @@ struct ControlServerTests {
       return [server, clients, readers, end] as [Any]
     }
     if isOwner { #expect(answers == 3000) }
+  }
+
+  @Test("shows look-ups and providers' logs to owners alone, and everything else to everybody", arguments: [true, false])
+  func others(isOwner: Bool) throws {
+    var said: [UInt8] = []
+    try onLoop { loop, done in
+      let server = try ControlServer(path: path, loop: loop, isOwner: { _ in isOwner }) { _, _ in .done([:]) }
+      let client = try FileDescriptor.connect(to: path)
+      try client.writeAll(Array((Request.monitor().json.text() + "\n").utf8))
+      var isMonitor = false
+      let reader = try loop.whenReadable(client.number) {
+        said += (try? client.read()) ?? []
+        if !isMonitor {
+          isMonitor = true
+          let lookup = NameLookup(tunnel: "corp", name: "secret.example", asker: nil)
+          server.publish(Event(time: Timestamp(seconds: 1), kind: .lookup(lookup)))
+          server.publish(Event(time: Timestamp(seconds: 1), kind: .providerLog(tunnel: "corp", level: "info", origin: "x", text: "secret")))
+          server.publish(Event(time: Timestamp(seconds: 1), kind: .policy(generation: 7, errors: 0, warnings: 0)))
+        }
+        if String(decoding: said, as: UTF8.self).contains("\"generation\":7") { done(()) }
+      }
+      return [server, client, reader] as [AnyObject]
+    }
+    let text = String(decoding: said, as: UTF8.self)
+    #expect(text.contains("secret.example") == isOwner && text.contains("\"secret\"") == isOwner)
+  }
+
+  @Test("the status for other users is without the names that programs look up") func statusOfOthers() {
+    var tunnel = StatusReport.Tunnel(
+      name: "corp", state: "connected", since: Timestamp(seconds: 1), isEnabled: true, decision: .connect, rule: nil, reason: "")
+    tunnel.lookup = .init(NameLookup(tunnel: "corp", name: "secret.example"))
+    let report = StatusReport(
+      time: Timestamp(seconds: 1), process: 1, policy: .init(generation: 1, files: 1), primary: .init(link: nil, type: nil, ssid: nil),
+      tunnels: [tunnel])
+    #expect(report.withoutOthers.tunnels.map(\.name) == ["corp"] && report.withoutOthers.tunnels[0].lookup == nil)
   }
 
   @Test("refuses a long request of those who may only look, and ends the connection")

@@ -182,8 +182,9 @@ extension AgentState {
     let reason = StateReason(
       set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
-    guard let lookup = tunnel.lookup.latest else { return (tunnel.machine.trouble ?? reason.code, reason.description) }
-    return (tunnel.machine.trouble ?? .lookup, "\(lookup) started it; \(reason)")
+    guard tunnel.lookup.latest != nil else { return (tunnel.machine.trouble ?? reason.code, reason.description) }
+    // Every user may read a reason; the name and its user are a field of their own (docs/security.md, "Rights").
+    return (tunnel.machine.trouble ?? .lookup, "a look-up started it; \(reason)")
   }
 
   /// The upcoming transitions of a tunnel, the next one first.

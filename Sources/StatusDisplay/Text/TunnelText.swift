@@ -37,6 +37,10 @@ struct TunnelText {
     // With an override, the rule does not decide.
     let rule = tunnel.override == nil ? tunnel.rule.map { "  (\(place($0)))" } ?? "" : ""
     var lines = [line("because", tunnel.reason + rule)]
+    if let lookup = tunnel.lookup {
+      let asker = lookup.user.map { " by user \($0)" + (lookup.controlGroup.map { " in \($0)" } ?? "") } ?? ""
+      lines.append(line("look-up", "a look-up of \(lookup.name)\(asker)"))
+    }
     if let override = tunnel.override {
       let reason = tunnel.overrideReason.map { " (\($0))" } ?? ""
       let end = tunnel.overrideUntil.map { "until \(localTime($0))" } ?? tunnel.overrideEnds ?? ""

@@ -3,7 +3,8 @@ internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 
-/// A connection to the system's D-Bus, through sd-bus(3) on the event loop. Nothing here blocks: replies and signals arrive by call backs.
+/// A connection to the system's D-Bus, or to that of a user's session, through sd-bus(3) on the event loop. Nothing here blocks: replies
+/// and signals arrive by call backs.
 ///
 /// Without a bus there is no connection, and that is no error. A lost connection is retried, after a quarter of a second at first and a
 /// minute at most. If the bus's socket itself is missing, its folder is watched instead, without a timer.
