@@ -6,11 +6,12 @@ import Testing
   @Test("shows a walk, replays it, explains a moment of it, and what other policies would have made of it")
   func walk() throws {
     let scene = try Scene()
-    try scene.write("new/corp.yaml", corp.replacing("action: connect", with: "action: disconnect"))
     let seen = try scene.run(
       """
       own=(--state-dir "$scene/state")
+      mkdir new
       cp "$policies/corp.conf" new/
+      sed 's/action: connect/action: disconnect/' "$policies/corp.yaml" >new/corp.yaml
       go home
       start_agent
       go cafe
