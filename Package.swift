@@ -192,8 +192,7 @@ let package = Package(
     pure(
       "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: small),
     pure(
-      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"],
-      optimized: small),
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: small),
 
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),
@@ -263,7 +262,7 @@ let package = Package(
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord",
         "History",
-        "KeyMemory", "LinuxIO", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
+        "LinuxIO", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
         "PolicyImport", "PolicyLint",
         "ProviderProtocol", "Simulation", "CWipingHeap",
       ], swiftSettings: strict + small),
