@@ -241,8 +241,7 @@ let package = Package(
     pure(
       "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: small),
     pure(
-      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"],
-      optimized: small),
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: small),
 
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: small),

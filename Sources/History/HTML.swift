@@ -24,11 +24,11 @@ func page(title: String, _ body: [String]) -> String {
   <html lang="en">
   <head>
   <meta charset="utf-8">
-  <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+  <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-page'; base-uri 'none'; form-action 'none'">
   <meta name="referrer" content="no-referrer">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>\(html(title))</title>
-  <style>
+  <style nonce="page">
   \(styles)
   </style>
   </head>

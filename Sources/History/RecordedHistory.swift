@@ -93,7 +93,13 @@ package struct RecordedHistory: Sendable {
       case .event: break
       }
     }
-    return isEnded && end.map { $0 < time } ?? false ? nil : found
+    return end.map { $0 < time } ?? true ? nil : found
+  }
+
+  /// Notes that the agent is running: what is last in the record goes on until now.
+  package mutating func goesOn(until now: Timestamp) {
+    guard !isEnded, let last = end else { return }
+    end = max(last, now)
   }
 
   // MARK: Reading

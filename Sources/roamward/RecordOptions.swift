@@ -29,7 +29,9 @@ struct RecordOptions: ParsableArguments {
     let folder = HistoryFolder(path: path)
     let (segments, unreadable) = folder.read()
     for line in unreadable { writeError("roamward: \(line)\n") }
-    return RecordOnDisk(history: RecordedHistory(segments: segments), privacy: folder.digest.map { NamePrivacy(.full, $0) })
+    var history = RecordedHistory(segments: segments)
+    if HistoryFolder.isInUse(stateDir) { history.goesOn(until: .now) }
+    return RecordOnDisk(history: history, privacy: folder.digest.map { NamePrivacy(.full, $0) })
   }
 }
 

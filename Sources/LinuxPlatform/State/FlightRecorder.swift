@@ -11,14 +11,14 @@ package import RoamwardCore
 /// It begins with the first policies, which say how private the record is. A disk that is full or read-only never stops the agent: what
 /// cannot be written is counted, and the record goes on when it can be written again.
 package final class FlightRecorder {
+  /// Called when lines wait for `flush`.
+  package var linesWait: () -> Void = {}
   private let folder: HistoryFolder
   private var settings: HistorySettings?
   private var writer: RecordWriter?
   private var segments = SegmentList()
   private var cause = SegmentBegin.Cause.start
   private var failure: SystemError?
-  /// Called when lines wait for `flush`.
-  package var linesWait: () -> Void = {}
 
   package init(folder: HistoryFolder) { self.folder = folder }
 

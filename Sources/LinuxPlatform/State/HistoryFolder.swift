@@ -21,6 +21,14 @@ package final class HistoryFolder {
   /// The folder in the agent's state folder.
   package static func path(in stateDirectory: String) -> String { stateDirectory + "/history" }
 
+  /// Whether an agent uses the state folder: it has its lock.
+  package static func isInUse(_ stateDirectory: String) -> Bool {
+    let number = Glibc.open(stateDirectory + "/lock", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return false }
+    let lock = FileDescriptor(owning: number)
+    return flock(lock.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+  }
+
   /// The segments by their names, `NUMBER-MILLISECONDS-NAMES.log`.
   package var segments: [SegmentList.Segment] {
     Folder.names(in: path).compactMap { name in
