@@ -38,7 +38,8 @@ struct Apply: ParsableCommand {
   func run() throws {
     let files = try paths.reduce(into: []) { files, path in files += try read(path) }.uniqued()
     let length = confirmWithin.flatMap(seconds).map(lasting)
-    _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
+    _ = try agent.ask(
+      .apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
     let names = files.map(\.name).joined(separator: ", ")
     if let length {
       write("\(names): active on trial; reverted in \(age(length)) unless you run `roamward confirm`\n")

@@ -83,7 +83,9 @@ final class StatusWatch {
   private func takeEvents() {
     do throws(ControlClient.Failure) {
       repeat {
-        guard try events.next() != nil else { return fail(ExitStatus.noAgent, "the agent has stopped; start it with `systemctl start roamwardd`") }
+        guard try events.next() != nil else {
+          return fail(ExitStatus.noAgent, "the agent has stopped; start it with `systemctl start roamwardd`")
+        }
       } while events.hasLine
     } catch {
       return fail(ExitStatus.refused, "\(error)")

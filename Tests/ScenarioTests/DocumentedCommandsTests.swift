@@ -36,7 +36,9 @@ struct DocumentedCommandsTests {
     for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("```") { isBlock.toggle() } else if !isBlock { text += line + " " }
     }
-    for (place, part) in text.split(separator: "`", omittingEmptySubsequences: false).enumerated() where place % 2 == 1 { spans.append(part) }
+    for (place, part) in text.split(separator: "`", omittingEmptySubsequences: false).enumerated() where place % 2 == 1 {
+      spans.append(part)
+    }
     return spans.compactMap { span in
       var words = span.split(separator: " ").map(String.init)[...]
       if words.first == "sudo" { words = words.dropFirst() }
