@@ -65,7 +65,9 @@ package struct PolicyListing: Hashable, Sendable {
       var parts: [String] = []
       switch file.state {
       case .inForce, .broken:
-        if !file.tunnels.isEmpty { parts.append("\(file.tunnels.count == 1 ? "tunnel" : "tunnels") \(file.tunnels.joined(separator: ", "))") }
+        if !file.tunnels.isEmpty {
+          parts.append("\(file.tunnels.count == 1 ? "tunnel" : "tunnels") \(file.tunnels.joined(separator: ", "))")
+        }
         if !file.networks.isEmpty {
           parts.append("\(file.networks.count == 1 ? "network" : "networks") \(file.networks.joined(separator: ", "))")
         }

@@ -27,7 +27,8 @@ struct Import: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("Files to import.", valueName: "file"), completion: .file()) var files: [String]
-  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this folder (default: .).", valueName: "dir"), completion: .directory) var output: String?
+  @Option(name: .shortAndLong, help: ArgumentHelp("Write to this folder (default: .).", valueName: "dir"), completion: .directory)
+  var output: String?
   @Option(help: ArgumentHelp("Use this tunnel name instead of the one in the file.", valueName: "name")) var name: String?
   @Flag(help: "Put the policies into force at once.") var apply = false
   @OptionGroup var trusted: TrustedNetworkOptions
@@ -60,9 +61,10 @@ struct Import: ParsableCommand {
     batch.options = ImportOptions(
       name: name, folder: batch.target, verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
-    batch.options.openVPN = ProviderManifest.folders.lazy.map { "\($0)/openvpn.yaml" }.compactMap { path in
-      (try? TextFile.read(path)).map { ProviderManifestFile(path: path, bytes: $0) }
-    }.first
+    batch.options.openVPN =
+      ProviderManifest.folders.lazy.map { "\($0)/openvpn.yaml" }.compactMap { path in
+        (try? TextFile.read(path)).map { ProviderManifestFile(path: path, bytes: $0) }
+      }.first
     let chosen = isAsked ? trusted.asked(snapshot) : trusted
     if isAsked, !apply, output == nil, !dryRun, geteuid() == 0, agent.isAnswering {
       batch.isApplied = confirmed("Put it into force now?", default: true)

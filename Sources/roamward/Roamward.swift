@@ -68,7 +68,8 @@ struct Roamward: ParsableCommand {
     // Names of the same commands in other programs.
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down",
-      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
+      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor",
+      "events": "monitor",
       "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",

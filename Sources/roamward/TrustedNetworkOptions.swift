@@ -49,6 +49,7 @@ extension NetworkSnapshot {
   /// `wifi wlan0, ssid "Home"`.
   var place: String {
     guard let link = primaryLink else { return "no network" }
-    return "\(link.type.value?.rawValue ?? "a link of unknown type") \(link.name)" + ((link.ssid.value ?? nil).map { ", ssid \"\($0)\"" } ?? "")
+    return "\(link.type.value?.rawValue ?? "a link of unknown type") \(link.name)"
+      + ((link.ssid.value ?? nil).map { ", ssid \"\($0)\"" } ?? "")
   }
 }

@@ -17,7 +17,8 @@ import Testing
 
   /// The verbs that abstracts of commands begin with.
   static let verbs: Set<String> = [
-    "Add", "Apply", "Bring", "Create", "Edit", "End", "Evaluate", "Explain", "Export", "Find", "Give", "Import", "Keep", "List", "Remove", "Replay", "Revert", "Run",
+    "Add", "Apply", "Bring", "Create", "Edit", "End", "Evaluate", "Explain", "Export", "Find", "Give", "Import", "Keep", "List", "Remove",
+    "Replay", "Revert", "Run",
     "Send",
     "Show",
     "Stream", "Suspend", "Take", "Validate", "Wait",

@@ -21,7 +21,8 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
     #expect(loaded.report == "")
     #expect(loaded.policies.tunnels.map(\.name) == ["c", "new", "b", "upper", "lower"])
     #expect(loaded.files == ["/run/p/05-c.json", "/etc/p/10-a.yaml", "/usr/p/20-b.yaml", "/etc/p/B.yml", "/etc/p/a.yml"])
-    #expect(loaded.ignored == [IgnoredFile(path: "/usr/p/10-a.yaml", reason: "replaced by /etc/p/10-a.yaml", replacement: "/etc/p/10-a.yaml")])
+    #expect(
+      loaded.ignored == [IgnoredFile(path: "/usr/p/10-a.yaml", reason: "replaced by /etc/p/10-a.yaml", replacement: "/etc/p/10-a.yaml")])
   }
 
   @Test("an empty file and a link to /dev/null mask", arguments: ["", "# nothing\n", "---\n", nil])
