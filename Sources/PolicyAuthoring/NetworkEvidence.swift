@@ -3,8 +3,8 @@ package import RoamwardCore
 
 /// The evidence by which a network is recognised again: the strongest that its snapshot has.
 ///
-/// An SSID, a subnet or a domain can be shown by any network. The gateway's hardware address and the access point's are hard to forge, and so
-/// is the security of a Wi-Fi network: with a passphrase, the access point has to know it too. Everything is asked for together.
+/// An SSID, a subnet or a domain can be shown by any network. The gateway's hardware address and the access point's are hard to forge.
+/// So is the security of a Wi-Fi network: with a passphrase, the access point has to know it too. Everything is asked for together.
 package struct NetworkEvidence: Hashable, Sendable {
   /// The match of a named network.
   package var condition: Condition

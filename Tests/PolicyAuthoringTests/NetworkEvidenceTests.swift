@@ -14,7 +14,8 @@ import Testing
   private static func wifi(_ change: (inout LinkFacts) -> Void = { _ in }) -> NetworkSnapshot {
     var link = LinkFacts(
       name: "wlan0", type: .known(.wifi), ssid: .known(SSID("Home")), bssid: .known(accessPoint), wifiSecurity: .known(.wpa2),
-      addresses: [InterfaceAddress(IPAddress("192.168.7.23")!, prefixLength: 24)!], gateways: [IPAddress("192.168.7.1")!],
+      addresses: [IPAddress("192.168.7.23").flatMap { InterfaceAddress($0, prefixLength: 24) }].compactMap(\.self),
+      gateways: [IPAddress("192.168.7.1")].compactMap(\.self),
       gatewayMAC: .known(gateway))
     change(&link)
     return NetworkSnapshot(primary: link.name, links: [link])
@@ -57,7 +58,7 @@ import Testing
     let pin = "sha256//MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="
     #expect(NetworkEvidence(of: weak, probe: Probe(url: "https://beacon.corp.example/", pins: [pin]))?.weakness == nil)
     #expect(NetworkEvidence(of: weak, probe: Probe(url: "https://beacon.corp.example/"))?.weakness != nil)
-    #expect(NetworkEvidence(ssid: SSID("Home")!).weakness != nil)
+    #expect(NetworkEvidence(ssid: try #require(SSID("Home"))).weakness != nil)
     #expect(NetworkEvidence(of: NetworkSnapshot()) == nil)
   }
 

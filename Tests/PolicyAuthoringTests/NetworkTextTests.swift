@@ -6,9 +6,9 @@ import Testing
 
 @testable import PolicyAuthoring
 
-private func mac(_ text: String) -> MACAddress { MACAddress(text) ?? MACAddress(bytes: [0, 0, 0, 0, 0, 1])! }
+private let hardware = [MACAddress("02:00:5e:10:00:09")].compactMap(\.self)
 
-private let office = Condition.all([.ssid([SSID("Office")!]), .gatewayMAC([mac("02:00:5e:10:00:09")])])
+private let office = Condition.all([.ssid([SSID("Office")].compactMap(\.self)), .gatewayMAC(hardware)])
 private let line = #"- { ssid: Office, gateway-mac: "02:00:5e:10:00:09" }"#
 
 /// Changes of a named network in the text of a policy file.
@@ -127,7 +127,7 @@ private let line = #"- { ssid: Office, gateway-mac: "02:00:5e:10:00:09" }"#
     var file = NetworkText(path: "/p/10-a.yaml", text: after)
     let network = try #require(file.networks.first { $0.name == "home" })
     let there = LinkFacts(
-      name: "w", type: .known(.wifi), ssid: .known(SSID("Office")), gatewayMAC: .known(mac("02:00:5e:10:00:09")))
+      name: "w", type: .known(.wifi), ssid: .known(SSID("Office")), gatewayMAC: .known(hardware.first))
     let places = NetworkDefinition(network).matches(on: NetworkSnapshot(primary: "w", links: [there]), networks: file.networks)
     #expect(places.count == 1)
     try file.remove(places, from: "home")

@@ -70,6 +70,22 @@ struct DocumentedCommandsTests {
     }
   }
 
+  @Test("each shipped policy, network and timeline runs as it stands, for a user who has copied them") func shipped() throws {
+    let networks = Folder.names(in: "\(Self.root)/examples/networks")
+    let timelines = Folder.names(in: "\(Self.root)/examples/timelines")
+    let policies = Folder.names(in: "\(Self.root)/policies").filter { $0.hasSuffix(".yaml") }
+    #expect(policies.count >= 14 && networks.count >= 8 && !timelines.isEmpty)
+    let copies = "cp -R '\(Self.root)/policies' '\(Self.root)/examples' $copy && chmod -R u=rwX,go= $copy"
+    let commands =
+      policies.map { "roamward check $copy/policies/\($0) && roamward cat --policies $copy/policies/\($0)" }
+      + networks.map { "roamward evaluate --policies $copy/examples/first --network $copy/examples/networks/\($0)" }
+      + timelines.map { "roamward simulate --policies $copy/examples/first $copy/examples/timelines/\($0)" }
+    let script =
+      "copy=$(mktemp --directory) && trap 'rm -rf \"$copy\"' EXIT && \(copies)\n"
+      + commands.map { "{ \($0); } >$copy/output 2>&1 || { echo '\($0)'; cat $copy/output; }" }.joined(separator: "\n")
+    #expect(try run([script + "\necho done"]) == ["done\n"])
+  }
+
   /// The options of each command, as the program declares them.
   private static let declared: [String: Set<String>] = {
     guard let stream = popen("'\(Lab.programs)/roamward' --experimental-dump-help", "re") else { return [:] }
@@ -106,7 +122,7 @@ struct DocumentedCommandsTests {
       """
     for (i, command) in commands.enumerated() {
       try TextFile.replace("\(folder)/command-\(i)", with: Array("\(command)\n".utf8), mode: 0o644)
-      script += "timeout 30 \"${user[@]}\" bash command-\(i) >output-\(i) 2>&1 </dev/null\n"
+      script += "timeout 120 \"${user[@]}\" bash command-\(i) >output-\(i) 2>&1 </dev/null\n"
     }
     try TextFile.replace("\(folder)/script", with: Array(script.utf8), mode: 0o644)
     guard let stream = popen("cd '\(folder)' && exec timeout 300 bash script", "re") else { throw SystemError.last("popen") }

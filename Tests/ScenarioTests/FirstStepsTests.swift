@@ -27,6 +27,7 @@ struct FirstStepsTests {
       roamward trust "${change[@]}" | grep work:
       tunnel_is work disconnected
       roamward trust "${change[@]}" | cut -d ' ' -f 1-7
+      export TMPDIR=$scene
       EDITOR='sed -i s/connect/conect/' roamward edit work --policies "$scene/local" </dev/null >/dev/null 2>&1 || say "edit $?"
       EDITOR=true roamward edit work --policies "$scene/local" | grep -o 'not changed'
       EDITOR='sed -i s/disconnect/ignore/' roamward edit work --policies "$scene/local" | grep -o active
