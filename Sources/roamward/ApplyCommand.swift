@@ -37,7 +37,8 @@ struct Apply: ParsableCommand {
   func run() throws {
     let files = try read()
     let length = confirmWithin.flatMap(seconds).map(lasting)
-    _ = try agent.ask(.apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
+    _ = try agent.ask(
+      .apply(ApplyRequest(files: files, confirmWithin: length, sessions: session.sessions)), progress: "activating \(files.count) files")
     let names = files.map(\.name).joined(separator: ", ")
     if let length {
       write("\(names): active on trial; reverted in \(age(length)) unless you run `roamward confirm`\n")

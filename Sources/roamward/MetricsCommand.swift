@@ -17,9 +17,13 @@ struct Metrics: ParsableCommand {
       """)
 
   @OptionGroup var agent: AgentOptions
-  @Option(name: .shortAndLong, help: ArgumentHelp("Replace this file instead of printing.", valueName: "file"), completion: .file(extensions: ["prom"]))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("Replace this file instead of printing.", valueName: "file"),
+    completion: .file(extensions: ["prom"]))
   var output: String?
-  @Option(help: ArgumentHelp("openmetrics, or prometheus (default with --output).", valueName: "format"), completion: .list(MetricsFormat.allCases.map(\.rawValue)))
+  @Option(
+    help: ArgumentHelp("openmetrics, or prometheus (default with --output).", valueName: "format"),
+    completion: .list(MetricsFormat.allCases.map(\.rawValue)))
   var format: MetricsFormat?
 
   func run() throws {

@@ -17,7 +17,8 @@ struct Roamward: ParsableCommand {
       CommandGroup(
         name: "Agent",
         subcommands: [
-          Status.self, Monitor.self, Metrics.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self, Message.self, Answer.self,
+          Status.self, Monitor.self, Metrics.self, Bugreport.self, Up.self, Down.self, Resume.self, Release.self, Guard.self, Wait.self,
+          Message.self, Answer.self,
         ]),
       CommandGroup(name: "Policy", subcommands: [Apply.self, Confirm.self, Revert.self]),
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
@@ -65,6 +66,7 @@ struct Roamward: ParsableCommand {
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "list": "status",
       "ls": "status", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
+      "bug-report": "bugreport", "report": "bugreport",
       "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan", "why": "explain",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",

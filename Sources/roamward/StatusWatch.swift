@@ -8,8 +8,8 @@ import StatusDisplay
 
 /// Shows a status again after each event of the agent.
 ///
-/// The agent is asked after events, and when it has woken by itself meanwhile (`next-wake`): never in a rhythm of its own. On a screen, ages
-/// grow each second without a question.
+/// The agent is asked after events, and when it has woken by itself meanwhile (`next-wake`), but never in a rhythm of the watch. On a
+/// screen, ages grow each second without a question.
 final class StatusWatch {
   /// Events that come together give one report.
   private static let burst = Duration.milliseconds(50)
@@ -83,7 +83,9 @@ final class StatusWatch {
   private func takeEvents() {
     do throws(ControlClient.Failure) {
       repeat {
-        guard try events.next() != nil else { return fail(ExitStatus.noAgent, "the agent has stopped; start it with `systemctl start roamwardd`") }
+        guard try events.next() != nil else {
+          return fail(ExitStatus.noAgent, "the agent has stopped; start it with `systemctl start roamwardd`")
+        }
       } while events.hasLine
     } catch {
       return fail(ExitStatus.refused, "\(error)")

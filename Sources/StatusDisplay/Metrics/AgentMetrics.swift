@@ -68,7 +68,9 @@ package enum AgentMetrics {
     trial.add(status.policy.trialUntil == nil ? 0 : 1)
     var notes = MetricFamily("roamward_notes", .gauge, "Notes about policies that cannot be fulfilled, by reason.")
     let codes = Dictionary(grouping: status.notes + status.tunnels.flatMap(\.notes).filter { !status.notes.contains($0) }, by: \.code)
-    for (code, group) in codes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { notes.add(Int64(group.count), ["reason": code.rawValue]) }
+    for (code, group) in codes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      notes.add(Int64(group.count), ["reason": code.rawValue])
+    }
     var network = MetricFamily("roamward_network_present", .gauge, "Whether the machine is on a network.")
     network.add(status.primary.link == nil ? 0 : 1)
     var guards = MetricFamily("roamward_guards", .gauge, "Programs that run under `roamward guard`.")
