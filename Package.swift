@@ -228,7 +228,7 @@ let package = Package(
       optimized: small),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
     pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: small),
-    pure("BugReport", uses: ["JSON", "NetworkTypes"], optimized: small),
+    pure("BugReport", uses: ["NetworkTypes"], optimized: small),
     pure(
       "PolicyImport",
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
@@ -402,7 +402,7 @@ let package = Package(
     tests(
       "ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-wireguard", "roamwardd"]),
     tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),
-    tests("BugReportTests", uses: ["BugReport", "JSON", "NetworkTypes", "SeededRandom"]),
+    tests("BugReportTests", uses: ["BugReport", "SeededRandom"]),
     tests(
       "ControlProtocolTests",
       uses: [

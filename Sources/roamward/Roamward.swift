@@ -18,8 +18,8 @@ struct Roamward: ParsableCommand {
       CommandGroup(
         name: "Agent",
         subcommands: [
-          Status.self, Monitor.self, HistoryOfMachine.self, Metrics.self, Up.self, Down.self, Resume.self, Release.self, Guard.self,
-          Wait.self, Message.self, Answer.self,
+          Status.self, Monitor.self, HistoryOfMachine.self, Metrics.self, Bugreport.self, Up.self, Down.self, Resume.self, Release.self,
+          Guard.self, Wait.self, Message.self, Answer.self,
         ]),
       CommandGroup(
         name: "Policy",
@@ -71,7 +71,8 @@ struct Roamward: ParsableCommand {
     let others = [
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down",
       "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor",
-      "events": "monitor", "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan",
+      "events": "monitor", "bug-report": "bugreport", "report": "bugreport", "validate": "check", "lint": "check", "test": "evaluate",
+      "dry-run": "plan",
       "version": "--version",
       "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
     ]

@@ -8,8 +8,8 @@ import StatusDisplay
 
 /// Shows a status again after each event of the agent.
 ///
-/// The agent is asked after events, and when it has woken by itself meanwhile (`next-wake`): never in a rhythm of its own. On a screen, ages
-/// grow each second without a question.
+/// The agent is asked after events, and when it has woken by itself meanwhile (`next-wake`), but never in a rhythm of the watch. On a
+/// screen, ages grow each second without a question.
 final class StatusWatch {
   /// Events that come together give one report.
   private static let burst = Duration.milliseconds(50)

@@ -13,6 +13,7 @@ import Testing
     ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
+    ("StatusDisplay", ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"]), ("BugReport", ["NetworkTypes"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
     ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),

@@ -13,7 +13,18 @@ enum Golden {
     situation: .portal, guards: ["corp"], blocking: ["corp"], until: noon + .seconds(300), programs: "/user.slice/portal.scope",
     reason: "hotel", lifetime: .time)
 
-  static let corp = StatusReport.Tunnel(
+  static let corp: StatusReport.Tunnel = {
+    var corp = corpWithoutNetwork
+    corp.mtu = 1420
+    corp.addresses = ["10.77.0.2/32", "2001:db8:77::2/128"]
+    corp.routes = ["10.77.0.0/16"]
+    corp.routeCount = 1
+    corp.nameServers = ["10.77.0.1"]
+    corp.domains = ["corp.example"]
+    return corp
+  }()
+
+  private static let corpWithoutNetwork = StatusReport.Tunnel(
     name: "corp", state: "reasserting", since: noon - .milliseconds(61_250), isEnabled: true, decision: .connect, rule: rule,
     reason: "the peer has not answered for 22 s", code: .peerSilent, override: "up", overrideSince: noon - .seconds(600),
     overrideEnds: "for a time", overrideUntil: noon + .seconds(1200), overrideReason: "printer", overrideLifetime: .time, isWanted: true,
