@@ -15,7 +15,11 @@ import Testing
     let chains = table.transaction.split(separator: "  chain ")
     let found = chains.filter { $0.contains("ipsec out reqid 7 accept\n    ipsec out reqid 9 accept\n") }
     #expect(found.count == 1 && found.first?.hasPrefix("postrouting ") == true)
-    #expect(table.digest != { var other = table; other.ipsec = []; return other.digest }())
+    #expect(
+      table.digest
+        != {
+          var other = table; other.ipsec = []; return other.digest
+        }())
   }
 
   @Test("the identifier of a link is ours, the same each time, and another for another name") func identifier() {
