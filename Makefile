@@ -43,6 +43,9 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
   unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' confdir='$(confdir)' mandir='$(mandir)' \
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 
+# In the virtual machine alone: its daemon would take this machine's IPsec.
+strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
+  --package libstrongswan-standard-plugins
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-resolvers vm-managers vm-unit vm-wifi vm-boot
 
@@ -109,7 +112,8 @@ vm-boot:
 	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 600 -- Tests/VM/boot
 
 vm-unit: packages-quick
-	scripts/vm --systemd --package resolvconf --module veth --module tun --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/unit
+	scripts/vm --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
+	  --module xfrm_interface --time-limit 1200 -- Tests/VM/unit
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/lint
@@ -128,6 +132,7 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	Benchmarks/promises
 	Benchmarks/names
 	Benchmarks/tunnel --all
+	Benchmarks/providers
 	.build/release/wireguard-bench processors
 	Benchmarks/processors
 

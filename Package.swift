@@ -178,9 +178,16 @@ let package = Package(
     rim(
       "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
     rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+    // The wire format of charon's interface, bytes in and values out; and the removal of what a charon that was killed has left.
+    pure("VICI", optimized: small),
+    .target(name: "CXFRM", cSettings: strictC),
+    rim(
+      "StrongSwanProvider",
+      uses: ["CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"], optimized: small),
     // One program for all of them (docs/decisions/0044).
     .executableTarget(
-      name: "roamward-provider", dependencies: ["NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider"],
+      name: "roamward-provider",
+      dependencies: ["NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider", "StrongSwanProvider"],
       swiftSettings: strict + small),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -394,6 +401,13 @@ let package = Package(
     tests(
       "NebulaProviderTests",
       uses: ["JSON", "NebulaProvider", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom"]),
+    tests("VICITests", uses: ["SeededRandom", "VICI"]),
+    tests(
+      "StrongSwanProviderTests",
+      uses: [
+        "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom", "StrongSwanProvider",
+        "VICI",
+      ]),
     tests(
       "OpenConnectProviderTests",
       uses: [

@@ -52,6 +52,7 @@ package struct KernelApplier: Sendable {
     switch step {
     case .addWireGuardLink(let name, .kernel): return try addLink(name, kind: "wireguard", step, &links)
     case .addTUNLink(let name, let user): return try addTUNLink(name, user: user, step, &links)
+    case .addXFRMLink(let name, let identifier): return try addLink(name, kind: "xfrm", xfrm: identifier, step, &links)
     case .addDummyLink(let name): return try addLink(name, kind: "dummy", step, &links)
     case .configureWireGuard(let name, let device) where device.engine == .kernel:
       return try wireGuard.configure(link: name, device) ? .done : .alreadySo
@@ -71,11 +72,11 @@ package struct KernelApplier: Sendable {
 
   /// Adds a link. An existing link of the name that is ours suffices; one of another program is left alone.
   private func addLink(
-    _ name: String, kind: String, _ step: Step, _ links: inout LinkTable
+    _ name: String, kind: String, xfrm: UInt32? = nil, _ step: Step, _ links: inout LinkTable
   ) throws(NetlinkError) -> StepResult.Outcome {
     links.forget()
     do throws(NetlinkError) {
-      try socket.request(step.description) { $0.addLink(named: name, kind: kind, sequence: $1, flags: $2) }
+      try socket.request(step.description) { $0.addLink(named: name, kind: kind, xfrm: xfrm, sequence: $1, flags: $2) }
       return .done
     } catch {
       guard error.code == EEXIST, let link = try links.link(named: name, socket) else { throw error }

@@ -201,7 +201,8 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     isProcessRunning = false
     if isLeaving { return host.stopped() }
     let words = lastWords.isEmpty ? "with status \(code)" : "(\(lastWords))"
-    // 1: what it was given is wrong. All else is a crash, or somebody's signal.
-    fail("nebula-ended", "nebula ended \(words); see its log", code == 1 && !isReady ? .person : .time)
+    // 1: what it was given is wrong, unless its device changed while it was set. All else is a crash, or somebody's signal.
+    let isWrong = code == 1 && !isReady && !lastWords.contains("failed to set tun")
+    fail("nebula-ended", "nebula ended \(words); see its log", isWrong ? .person : .time)
   }
 }

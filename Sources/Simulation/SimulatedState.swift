@@ -53,6 +53,9 @@ package struct SimulatedState {
     case .addTUNLink(let name, _):
       if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "tun", mtu: 1500)) }
       nextIndex += 1
+    case .addXFRMLink(let name, _):
+      if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "xfrm", mtu: 1500)) }
+      nextIndex += 1
     case .addDummyLink(let name):
       if let index = InterfaceIndex(nextIndex) { observed.kernel.links.append(Link(index: index, name: name, kind: "dummy", mtu: 1500)) }
       nextIndex += 1

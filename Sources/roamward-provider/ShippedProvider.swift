@@ -2,10 +2,11 @@ import NebulaProvider
 import OpenConnectProvider
 import OpenVPNProvider
 import RoamwardProvider
+import StrongSwanProvider
 
 /// A provider of this project. All of them are one program, because they share most of their code.
 enum ShippedProvider: String, CaseIterable {
-  case openvpn, openconnect, nebula
+  case openvpn, openconnect, nebula, strongswan
 
   /// By `NAME`, or by the name of its link, `roamward-NAME`.
   init?(named name: String) {
@@ -21,6 +22,7 @@ enum ShippedProvider: String, CaseIterable {
     case .openvpn: return ProviderProgram.run(OpenVPN<OpenVPNProcess>.self, program: name)
     case .openconnect: return ProviderProgram.run(OpenConnect<OpenConnectProcess>.self, program: name)
     case .nebula: return ProviderProgram.run(Nebula<NebulaProcess>.self, program: name)
+    case .strongswan: return ProviderProgram.run(StrongSwan<CharonProcess>.self, program: name)
     }
   }
 
@@ -64,6 +66,11 @@ enum ShippedProvider: String, CaseIterable {
       """
       Be the provider of Nebula tunnels for roamwardd, which starts this program for each. It runs nebula(1) on a device of
       roamwardd, with the capability net-admin and no other. A policy names it: installed: { name: nebula }.
+      """
+    case .strongswan:
+      """
+      Be the provider of IKEv2 tunnels for roamwardd, which starts this program for each. It runs charon of strongSwan for an
+      XFRM interface of roamwardd, with the capability net-admin and no other. A policy names it: installed: { name: strongswan }.
       """
     }
   }

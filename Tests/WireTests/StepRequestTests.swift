@@ -12,7 +12,8 @@ import Wire
     guard let step else { return .addWireGuardLink("corp", .kernel) }
     return switch step {
     case .addWireGuardLink: .addTUNLink("plain", user: "roamward-provider")
-    case .addTUNLink: .addDummyLink("names")
+    case .addTUNLink: .addXFRMLink("office", identifier: 0x5200_0001)
+    case .addXFRMLink: .addDummyLink("names")
     case .addDummyLink: .setAlias(link: "corp", alias: "roamward:corp")
     case .setAlias: .configureWireGuard(link: "corp", device)
     case .configureWireGuard: .renewSessions(link: "corp", device)
@@ -52,7 +53,7 @@ import Wire
 
   @Test("a step that goes out in batches has one message, and no other has any") func messages() throws {
     let steps = try Self.samples()
-    #expect(steps.count == 27)
+    #expect(steps.count == 28)
     for step in steps {
       var writer = NetlinkWriter(reserving: 64)
       writer.write(step, link: 7, sequence: 3, flags: 0)

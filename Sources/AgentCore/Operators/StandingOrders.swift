@@ -100,7 +100,7 @@ extension DesiredLink.Device {
   /// A peer's endpoint that is a name takes the address that its device has; no name is resolved.
   fileprivate init(of tunnel: TunnelPolicy, _ engine: WireGuardEngine, in observed: ObservedState) {
     if case .installed(let provider) = tunnel.provider {
-      self = .tun(user: provider.program.user)
+      self.init(of: provider.program, link: TunnelSetup.linkName(forTunnel: tunnel.name))
       return
     }
     guard case .wireGuard(let provider) = tunnel.provider else {

@@ -3,20 +3,6 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What a driver has of the agent besides the platform.
-struct DriverOutlets {
-  /// Reports an event to the tunnel's machine.
-  let report: (TunnelMachine.Event) -> Void
-  /// Requests a pass: a source outside the agent has moved the tunnel.
-  let changed: () -> Void
-  /// Publishes what the tunnel's provider tells people and programs.
-  let publish: (ProviderNews) -> Void
-  /// Why the tunnel is in its state, or leaves it.
-  let cause: () -> ReasonCode
-  /// The way of the tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
-  let outerWay: () -> OuterWay?
-}
-
 /// Drives a tunnel of an installed provider: starts its program, and does for it what needs privileges. The protocol is `ProviderSession`.
 ///
 /// The link exists from the first request that needs one. Routes and name servers follow when the provider is ready.
@@ -65,7 +51,11 @@ final class InstalledDriver: TunnelDriver {
 
   let isPolled = false
 
-  func device(whileAwaiting: Bool) -> DesiredLink.Device? { isPrepared ? .tun(user: configuration.program.user) : nil }
+  private var link: String { TunnelSetup.linkName(forTunnel: tunnel) }
+
+  func device(whileAwaiting: Bool) -> DesiredLink.Device? {
+    isPrepared ? DesiredLink.Device(of: configuration.program, link: link) : nil
+  }
 
   // MARK: What the machine wants
 
@@ -175,7 +165,7 @@ final class InstalledDriver: TunnelDriver {
   /// The link is as the plan wants it: requests that waited for that are answered.
   func applied() {
     let (devices, settings) = pending.take()
-    for id in devices { openDevice(id) }
+    for id in devices { configuration.program.needs.contains(.xfrm) ? openXFRM(id) : openDevice(id) }
     if let settings {
       attempt { (session) throws(ProviderSession.Unsendable) in
         try session.settingsApplied(id: settings, refused: self.refused)
@@ -184,13 +174,17 @@ final class InstalledDriver: TunnelDriver {
   }
 
   private func openDevice(_ id: UInt32) {
-    let link = TunnelSetup.linkName(forTunnel: tunnel)
     do throws(PlatformError) {
       let mtu = try platform.installed.openDevice(tunnel, id, link)
       attempt { (session) throws(ProviderSession.Unsendable) in try session.deviceOpened(id: id, interface: link, mtu: mtu) }
     } catch {
       refuse(id, "unavailable", error.description)
     }
+  }
+
+  private func openXFRM(_ id: UInt32) {
+    let found = XFRMLink(interface: link, identifier: Ownership.xfrmIdentifier(ofLink: link), mark: mark, mask: .max)
+    attempt { (session) throws(ProviderSession.Unsendable) in try session.xfrmOpened(id: id, found) }
   }
 
   // MARK: The program
@@ -314,6 +308,10 @@ final class InstalledDriver: TunnelDriver {
       wantLink()
     case .openDevice(let id):
       guard allows(.device, id) else { return }
+      pending.devices.append(id)
+      wantLink()
+    case .openXFRM(let id):
+      guard allows(.xfrm, id) else { return }
       pending.devices.append(id)
       wantLink()
     case .openSocket(let id, let transport, let remote):

@@ -57,7 +57,7 @@ extension Step {
   /// The link that the step creates.
   fileprivate var addedLink: String? {
     switch self {
-    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link): link
+    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addXFRMLink(let link, _), .addDummyLink(let link): link
     default: nil
     }
   }

@@ -43,8 +43,12 @@ package struct FirewallTable: Hashable, Sendable {
   package var portal: PortalWindow?
   /// Gateway addresses that outside the tunnel only the tunnels' own packets may reach, though routes lead there.
   package var gateways: [IPAddress] = []
-  /// Whether the kernel's WireGuard runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner packets.
+  /// Whether the kernel's WireGuard or IPsec runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner
+  /// packets.
   package var hasKernelTunnel = false
+  /// The numbers (`reqid`) of our tunnels' IPsec policies. Before they are encrypted, packets pass the hook `postrouting` once more, by the
+  /// link of the encrypted ones.
+  package var ipsec: [UInt32] = []
   /// The control group of providers whose marked packets may pass, whatever user they run as; `nil`: there is none.
   package var providers: ProviderGroup?
   /// The control groups of guards, whose marked packets may pass to their endpoints.

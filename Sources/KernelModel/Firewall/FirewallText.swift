@@ -99,7 +99,8 @@ extension FirewallTable {
   private var postrouting: [String] {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
-    let rules = ["oifname \"lo\" accept", ownMarkLeaving] + fromInside + intoTunnels + toGateways("counter drop")
+    let encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
+    let rules = ["oifname \"lo\" accept", ownMarkLeaving] + encrypted + fromInside + intoTunnels + toGateways("counter drop")
     if guards.isEmpty { return rules }
     return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true)
       + refusals("counter drop")

@@ -6,6 +6,8 @@ package enum Step: Hashable, Sendable {
   case addWireGuardLink(String, WireGuardEngine)
   /// Makes a TUN device, to which only root and this user may attach a program.
   case addTUNLink(String, user: String)
+  /// Makes an XFRM interface, whose packets are those of IPsec states with this identifier.
+  case addXFRMLink(String, identifier: UInt32)
   /// Makes a dummy link, for refused names.
   case addDummyLink(String)
   /// Marks the link as ours, with the tunnel's name.
@@ -98,6 +100,10 @@ extension Step {
       return declared(
         .links, .kernel, link: link, device: link, words: "ip tuntap add dev \(link) mode tun user \(user)",
         undo: .deleteLink(link, .kernel), object: "link \(link) (tun of \(user))")
+    case .addXFRMLink(let link, let identifier):
+      return declared(
+        .links, .kernel, link: link, device: link, words: "ip link add dev \(link) type xfrm if_id 0x\(String(identifier, radix: 16))",
+        undo: .deleteLink(link, .kernel), object: "link \(link) (xfrm)")
     case .addDummyLink(let link):
       return declared(
         .links, .kernel, link: link, device: link, words: "ip link add dev \(link) type dummy",

@@ -18,6 +18,12 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
       "a kill switch needs the tunnel's link: nothing else may carry packets while it is up", help: "add `interface:` to `command`",
       at: place)
   }
+  // Its program binds packets to an address of the network below, and the kernel's IPsec looks up one way for all of them.
+  if draft.through != nil, case .installed(let provider) = draft.provider, provider.program.needs.contains(.xfrm) {
+    reading.error(
+      "\(provider.program.name) uses the kernel's IPsec, whose packets cannot be led into another tunnel",
+      help: "remove `through`, or use another provider", at: entry.keyLocation)
+  }
   if case .service(let service) = draft.provider { judgeService(service, of: entry, draft, &reading) }
   return draft.provider.map {
     TunnelPolicy(

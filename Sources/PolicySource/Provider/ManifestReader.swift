@@ -37,6 +37,10 @@ func readManifest(_ node: Node, _ reading: inout Reading) -> ProviderManifest? {
     reading.error("the options of a provider are an object", help: "write `type: object` and its `properties`", at: node.location)
     return nil
   }
+  if draft.needs.contains(.device), draft.needs.contains(.xfrm) {
+    reading.error("a provider has one link", help: "leave `device` or `xfrm` out of `needs`", at: node.location)
+    return nil
+  }
   return ProviderManifest(
     name: name, about: about, program: program, user: user, needs: Set(draft.needs), capability: draft.capability,
     isInsecure: draft.isInsecure, options: options)

@@ -67,7 +67,7 @@ extension DesiredLink {
         mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
         addresses: provider.configuration.addresses)
       renewsSessions = tunnel.renewsSessions
-    case (.tun, .installed(let provider)):
+    case (.tun, .installed(let provider)), (.xfrm, .installed(let provider)):
       let brought = provider.settings
       // 80 bytes, as above: enough for most protocols over UDP.
       self.init(

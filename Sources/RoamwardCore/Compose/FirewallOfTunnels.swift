@@ -19,6 +19,7 @@ extension FirewallTable {
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.group }
     hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
+    ipsec = tunnels.compactMap { if $0.level > .nothing, case .xfrm(let identifier) = $0.device { identifier } else { nil } }.sorted()
     add(active.sorted { $0.guarded.process < $1.guarded.process })
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
@@ -57,7 +58,14 @@ extension FirewallTable.Inside {
 }
 
 extension TunnelSetup {
-  fileprivate var isOfKernel: Bool { if case .wireGuard(let device) = device { device.engine == .kernel } else { false } }
+  fileprivate var isOfKernel: Bool {
+    switch device {
+    case .wireGuard(let device): device.engine == .kernel
+    // ESP in UDP.
+    case .xfrm: true
+    default: false
+    }
+  }
 
   fileprivate var isOfPrograms: Bool { policy.isEnabled && policy.provider.opensOwnSockets }
 

@@ -58,6 +58,8 @@ package struct DesiredLink: Hashable, Sendable {
     case foreign
     /// A TUN device, whose packets a program of this user reads and writes.
     case tun(user: String)
+    /// An XFRM interface: the kernel's IPsec carries its packets, by states of this identifier.
+    case xfrm(identifier: UInt32)
     /// A dummy link, which leads nowhere.
     case dummy
   }
@@ -85,6 +87,7 @@ extension DesiredLink {
     switch device {
     case .wireGuard(let device): .addWireGuardLink(name, device.engine)
     case .tun(let user): .addTUNLink(name, user: user)
+    case .xfrm(let identifier): .addXFRMLink(name, identifier: identifier)
     case .dummy: .addDummyLink(name)
     case .foreign: nil
     }

@@ -44,7 +44,8 @@ package struct AppliedState: Sendable {
   /// Records a step that has succeeded.
   package mutating func take(_ step: Step) {
     switch step {
-    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link): links[link] = Settings(isMade: true)
+    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addXFRMLink(let link, _), .addDummyLink(let link):
+      links[link] = Settings(isMade: true)
     case .setAlias(let link, let alias): links[link, default: Settings()].alias = alias
     case .configureWireGuard(let link, let device), .renewSessions(let link, let device): links[link, default: Settings()].device = device
     case .setMTU(let link, let mtu, _): links[link, default: Settings()].mtu = mtu
@@ -150,7 +151,7 @@ package struct AppliedState: Sendable {
   /// The subject that each step towards the last followed desired state repairs; `nil`: the step follows a change of the desired state.
   package func repair(by step: Step) -> RepairBackoff.Subject? {
     switch step {
-    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link):
+    case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addXFRMLink(let link, _), .addDummyLink(let link):
       return links[link]?.isMade == true ? .link(link) : nil
     case .setAlias(let link, let alias): return links[link]?.alias == alias ? .link(link) : nil
     case .configureWireGuard(let link, let device):

@@ -47,7 +47,7 @@ private struct Changes {
       guard let existing else { return false }
       if let mtu = link.mtu, mtu != existing.mtu { make.append(.setMTU(link: link.name, mtu: mtu, was: existing.mtu)) }
       return true
-    case .wireGuard, .tun, .dummy:
+    case .wireGuard, .tun, .xfrm, .dummy:
       if let existing, Ownership.tunnel(ofAlias: existing.alias) == nil, !observed.unfinishedLinks.contains(link.name) {
         let text = "a link named \(link.name) exists already and is not Roamward's; rename the tunnel or remove the link"
         conflicts.append(Remark(.linkTaken, of: link.tunnel, text))

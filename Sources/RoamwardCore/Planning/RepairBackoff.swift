@@ -114,7 +114,8 @@ private struct DelayedSteps {
   init(_ steps: some Sequence<Step>) {
     for step in steps {
       switch step {
-      case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addDummyLink(let link): missingLinks.insert(link)
+      case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addXFRMLink(let link, _), .addDummyLink(let link):
+        missingLinks.insert(link)
       case .setUp(let link): linksDown.insert(link)
       case .addRoute(let route): routes.insert(RouteKey(route))
       default: break

@@ -36,6 +36,8 @@ package struct ProviderProgram: Hashable, Sendable {
   package enum Need: String, Hashable, Sendable, CaseIterable {
     /// The TUN device.
     case device
+    /// The XFRM interface, in place of the TUN device.
+    case xfrm
     /// UDP sockets to the outside.
     case udp
     /// TCP sockets to the outside.

@@ -26,6 +26,8 @@ package enum LinkMessage {
     static let data: UInt16 = 2
     static let portKind: UInt16 = 4
     static let portData: UInt16 = 5
+    /// `IFLA_XFRM_IF_ID`, within the data of an XFRM interface.
+    static let xfrmIdentifier: UInt16 = 2
     /// `IFLA_BOND_ACTIVE_SLAVE`, within a bond's data.
     static let activePort: UInt16 = 2
     /// `IFLA_BOND_SLAVE_STATE`, within the data of a bond's port; 1: `BOND_STATE_BACKUP`.
@@ -98,13 +100,17 @@ extension NetlinkWriter {
     }
   }
 
-  /// Creates a link of a kind; EEXIST if one of the name exists, EOPNOTSUPP if the kernel lacks the kind.
-  package mutating func addLink(named name: String, kind: String, sequence: UInt32, flags: UInt16) {
+  /// Creates a link of a kind; EEXIST if one of the name exists, EOPNOTSUPP if the kernel lacks the kind. `xfrm`: the identifier of an XFRM
+  /// interface, of which the kernel allows one.
+  package mutating func addLink(named name: String, kind: String, xfrm: UInt32? = nil, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
     message(LinkMessage.new, flags: flags, sequence: sequence) { writer in
       writer.linkHeader(index: 0)
       writer.attribute(LinkMessage.Attribute.name, text: name)
-      writer.nested(LinkMessage.Attribute.info) { $0.attribute(LinkMessage.Attribute.kind, kind.utf8) }
+      writer.nested(LinkMessage.Attribute.info) { info in
+        info.attribute(LinkMessage.Attribute.kind, kind.utf8)
+        if let xfrm { info.nested(LinkMessage.Attribute.data) { $0.attribute(LinkMessage.Attribute.xfrmIdentifier, host32: xfrm) } }
+      }
     }
   }
 

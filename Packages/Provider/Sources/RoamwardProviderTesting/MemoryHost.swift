@@ -156,6 +156,8 @@ public final class MemoryHost<Provider: TunnelProvider> {
     case .send(let bytes, let attachment): toProvider.append((bytes, attachment.flatMap(descriptor)))
     case .apply(let id, let wanted): apply(id, wanted)
     case .openDevice(let id): openDevice(id)
+    case .openXFRM(let id):
+      reply { try $0.xfrmOpened(id: id, XFRMLink(interface: "test", identifier: 7, mark: 0x5200_0000, mask: 0xff00_0000)) }
     case .openSocket(let id, let transport, let remote): openSocket(id, transport, remote)
     case .resolve(let id, let name): resolve(id, name)
     case .ask(let id, let question): ask(id, question)

@@ -38,7 +38,7 @@ import Testing
         case .runEnded: ends += 1
         case .asleep: slept += 1
         case .replied: replied += 1
-        case .apply, .openDevice, .openSocket, .resolve, .ask: openRequests.append(action)
+        case .apply, .openDevice, .openXFRM, .openSocket, .resolve, .ask: openRequests.append(action)
         case .withdraw(let id):
           openRequests.removeAll { if case .ask(id, _) = $0 { true } else { false } }
         case .violated(let violation): Issue.record("the provider's side broke the protocol: \(violation)")
@@ -97,6 +97,9 @@ import Testing
       case .openDevice(let id):
         perform(
           try random.chance(0.8) ? session.deviceOpened(id: id, interface: "a", mtu: 1400) : session.refuse(id: id, refusal))
+      case .openXFRM(let id):
+        let link = XFRMLink(interface: "a", identifier: 1, mark: 1, mask: 1)
+        perform(try random.chance(0.8) ? session.xfrmOpened(id: id, link) : session.refuse(id: id, refusal))
       case .openSocket(let id, _, _): perform(try random.chance(0.8) ? session.socketOpened(id: id) : session.refuse(id: id, refusal))
       case .resolve(let id, _): perform(try session.resolved(id: id, [IPAddress(v4: 1)]))
       case .ask(let id, _): perform(try session.answer(id: id, random.pick(AnswerOutcome.allCases), at: now))
@@ -109,6 +112,7 @@ import Testing
       let id = endpoint.nextRequest
       let messages: [ProviderMessage] = [
         .settings(id: id, TunnelSettings()), .ready, .ready, .ready, .reasserting(code: "a", text: ""), .openDevice(id: id),
+        .openXFRM(id: id),
         .failed(TunnelFailure(code: "a", text: "", help: .time)), .stopped, .ask(id: id, Question(kind: .code, prompt: "")),
         .ask(id: id, Question(kind: .confirm, prompt: "")), .withdraw(id: max(1, id - 1)), .event(name: "a", data: 1),
         .openSocket(id: id, .tcp, Endpoint(host: .address(IPAddress(v4: 1)), port: 1)),

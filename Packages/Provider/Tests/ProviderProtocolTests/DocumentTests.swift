@@ -104,6 +104,7 @@ import Testing
       case .applied(let id, let refused): try session.settingsApplied(id: id, refused: refused)
       case .refused(let id, let refusal): try session.refuse(id: id, refusal)
       case .device(let id, let interface, let mtu): try session.deviceOpened(id: id, interface: interface, mtu: mtu)
+      case .xfrm(let id, let link): try session.xfrmOpened(id: id, link)
       case .socket(let id): try session.socketOpened(id: id)
       case .addresses(let id, let addresses): try session.resolved(id: id, addresses)
       case .answer(let id, let outcome): try session.answer(id: id, outcome, at: now)

@@ -25,6 +25,7 @@ enum Samples {
     .stop(.person), .sleep, .wake, .network(path), .network(nil),
     .applied(id: 1, refused: [RefusedSetting(setting: "included-routes", value: "10.0.0.0/8", code: "policy")]),
     .refused(id: 2, Refusal(code: "unreachable", text: "no route")), .device(id: 3, interface: "rw-corp", mtu: 1400), .socket(id: 4),
+    .xfrm(id: 5, XFRMLink(interface: "rw-corp", identifier: 7, mark: 0x5200_0000, mask: 0xff00_0000)),
     .addresses(id: 5, ["198.51.100.1", "2001:db8::1"].compactMap { IPAddress($0) }), .answer(id: 6, .answered),
     .message(id: 1, .bytes([0, 255, 7])), .message(id: 2, .typed("statistics", ["a": [1, 2.5, true, .null, "b"]])),
   ]
@@ -36,6 +37,7 @@ enum Samples {
     .failed(TunnelFailure(code: "busy", text: "the server is full", help: .time, retryAfter: .milliseconds(30_500))), .stopped, .asleep,
     .ask(id: 7, Question(kind: .password, prompt: "Password for alice")),
     .ask(id: 8, Question(kind: .url, prompt: "Sign in", url: "https://example.org/login")), .withdraw(id: 8), .openDevice(id: 9),
+    .openXFRM(id: 10),
     .openSocket(id: 10, .udp, Endpoint(host: .address(IPAddress(v4: 0xc633_6401)), port: 9999)),
     .reply(id: 1, .success(.bytes([1, 2]))), .reply(id: 2, .success(nil)),
     .reply(id: 3, .failure(Refusal(code: "unknown-type", text: "no such type"))), .event(name: "peer-joined", data: ["name": "a"]),

@@ -31,6 +31,14 @@ extension AgentMessage {
         id: try members.identifier(),
         interface: try members.take("interface", parsed(InterfaceName.self, "an interface's name")).description,
         mtu: try members.take("mtu", whole(576...ProtocolLimits.packet)))
+    case "xfrm":
+      let number = whole(1...Int(UInt32.max))
+      self = .xfrm(
+        id: try members.identifier(),
+        XFRMLink(
+          interface: try members.take("interface", parsed(InterfaceName.self, "an interface's name")).description,
+          identifier: UInt32(try members.take("if-id", number)), mark: UInt32(try members.take("mark", number)),
+          mask: UInt32(try members.take("mask", number))))
     case "socket": self = .socket(id: try members.identifier())
     case "addresses":
       self = .addresses(id: try members.identifier(), try members.take("addresses", list(atMost: 64, address)))
@@ -54,6 +62,7 @@ extension AgentMessage {
     case .applied: "applied"
     case .refused: "refused"
     case .device: "device"
+    case .xfrm: "xfrm"
     case .socket: "socket"
     case .addresses: "addresses"
     case .answer: "answer"
@@ -75,6 +84,11 @@ extension AgentMessage {
       [member(id), .init(key: "code", value: refusal.code.json), .init(key: "text", value: .string(refusal.text))]
     case .device(let id, let interface, let mtu):
       [member(id), .init(key: "interface", value: .string(interface)), .init(key: "mtu", value: .integer(Int64(mtu)))]
+    case .xfrm(let id, let link):
+      [
+        member(id), .init(key: "interface", value: .string(link.interface)), .init(key: "if-id", value: .integer(Int64(link.identifier))),
+        .init(key: "mark", value: .integer(Int64(link.mark))), .init(key: "mask", value: .integer(Int64(link.mask))),
+      ]
     case .socket(let id): [member(id)]
     case .addresses(let id, let addresses): [member(id), .init(key: "addresses", value: JSON(list: addresses))]
     case .answer(let id, let outcome): [member(id), .init(key: "outcome", value: .string(outcome.rawValue))]

@@ -22,6 +22,7 @@ extension ProviderMessage {
     case "ask": self = .ask(id: try members.identifier(), try Question(&members))
     case "withdraw": self = .withdraw(id: try members.identifier())
     case "open-device": self = .openDevice(id: try members.identifier())
+    case "open-xfrm": self = .openXFRM(id: try members.identifier())
     case "open-socket":
       self = .openSocket(
         id: try members.identifier(), try members.take("transport", choice(Transport.self)), try members.take("remote", remote))
@@ -53,6 +54,7 @@ extension ProviderMessage {
     case .ask: "ask"
     case .withdraw: "withdraw"
     case .openDevice: "open-device"
+    case .openXFRM: "open-xfrm"
     case .openSocket: "open-socket"
     case .resolve: "resolve"
     case .reply: "reply"
@@ -73,7 +75,7 @@ extension ProviderMessage {
     case .reasserting(let code, let text): [.init(key: "code", value: code.json), .init(key: "text", value: .string(text))]
     case .failed(let failure): failure.members
     case .ask(let id, let question): [member(id)] + question.members
-    case .withdraw(let id), .openDevice(let id): [member(id)]
+    case .withdraw(let id), .openDevice(let id), .openXFRM(let id): [member(id)]
     case .openSocket(let id, let transport, let remote):
       [
         member(id), .init(key: "transport", value: .string(transport.rawValue)), .init(key: "remote", value: .string(remote.description)),

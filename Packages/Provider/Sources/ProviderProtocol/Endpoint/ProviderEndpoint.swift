@@ -23,7 +23,7 @@ public struct ProviderEndpoint: Sendable {
 
   /// A request of the provider without an answer.
   enum Request: String, Hashable, Sendable {
-    case settings, device, socket, addresses, secret, consent
+    case settings, device, xfrm, socket, addresses, secret, consent
   }
 
   /// What the agent's message means. A descriptor belongs to the event of its message.
@@ -43,6 +43,8 @@ public struct ProviderEndpoint: Sendable {
     case refused(id: UInt32, Refusal)
     /// The descriptor is a TUN device: IP packets without a header, one for each read or write.
     case device(id: UInt32, interface: String, mtu: Int)
+    /// The XFRM interface is there.
+    case xfrm(id: UInt32, XFRMLink)
     /// The descriptor is a connected socket.
     case socket(id: UInt32)
     case addresses(id: UInt32, [IPAddress])
@@ -148,8 +150,9 @@ public struct ProviderEndpoint: Sendable {
   private static func answer(_ message: AgentMessage) -> (UInt32, Event, Set<Request>)? {
     switch message {
     case .applied(let id, let refused): (id, .applied(id: id, refused: refused), [.settings])
-    case .refused(let id, let refusal): (id, .refused(id: id, refusal), [.settings, .device, .socket, .addresses])
+    case .refused(let id, let refusal): (id, .refused(id: id, refusal), [.settings, .device, .xfrm, .socket, .addresses])
     case .device(let id, let interface, let mtu): (id, .device(id: id, interface: interface, mtu: mtu), [.device])
+    case .xfrm(let id, let link): (id, .xfrm(id: id, link), [.xfrm])
     case .socket(let id): (id, .socket(id: id), [.socket])
     case .addresses(let id, let addresses): (id, .addresses(id: id, addresses), [.addresses])
     case .answer(let id, let outcome): (id, .answer(id: id, outcome), [.secret, .consent])
@@ -234,6 +237,7 @@ public struct ProviderEndpoint: Sendable {
     switch message {
     case .settings(let id, _): (id, .settings)
     case .openDevice(let id): (id, .device)
+    case .openXFRM(let id): (id, .xfrm)
     case .openSocket(let id, _, _): (id, .socket)
     case .resolve(let id, _): (id, .addresses)
     case .ask(let id, let question): (id, question.kind.isSecret ? .secret : .consent)

@@ -23,6 +23,8 @@ public enum AgentMessage: Hashable, Sendable {
   case refused(id: UInt32, Refusal)
   /// The TUN device; its descriptor is attached.
   case device(id: UInt32, interface: String, mtu: Int)
+  /// The XFRM interface, whose packets are those of IPsec with its identifier.
+  case xfrm(id: UInt32, XFRMLink)
   /// A connected socket outside of the tunnel; its descriptor is attached.
   case socket(id: UInt32)
   /// The addresses of a name, outside of the tunnel.
@@ -55,6 +57,8 @@ public enum ProviderMessage: Hashable, Sendable {
   case withdraw(id: UInt32)
   /// Asks for the TUN device. Answered by `device` or `refused`.
   case openDevice(id: UInt32)
+  /// Asks for the XFRM interface instead of a TUN device. Answered by `xfrm` or `refused`.
+  case openXFRM(id: UInt32)
   /// Asks for a socket outside of the tunnel, connected to an address. Answered by `socket` or `refused`.
   case openSocket(id: UInt32, Transport, Endpoint)
   /// Asks for the addresses of a name, outside of the tunnel. Answered by `addresses` or `refused`.

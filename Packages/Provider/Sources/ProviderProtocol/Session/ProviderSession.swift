@@ -13,7 +13,7 @@ public import NetworkTypes
 public struct ProviderSession: Sendable {
   /// A request of the provider without an answer.
   enum Request: Hashable, Sendable {
-    case settings, device, socket, addresses
+    case settings, device, xfrm, socket, addresses
     case question(Question.Kind)
   }
 
@@ -137,6 +137,14 @@ public struct ProviderSession: Sendable {
   public mutating func deviceOpened(id: UInt32, interface: String, mtu: Int) throws(Unsendable) -> [Action] {
     guard requests[id] == .device else { return try late(id) }
     let action = try sending(.device(id: id, interface: interface, mtu: mtu), attaching: .granted(id: id))
+    requests[id] = nil
+    return [action]
+  }
+
+  /// The XFRM interface is there.
+  public mutating func xfrmOpened(id: UInt32, _ link: XFRMLink) throws(Unsendable) -> [Action] {
+    guard requests[id] == .xfrm else { return try late(id) }
+    let action = try sending(.xfrm(id: id, link))
     requests[id] = nil
     return [action]
   }

@@ -127,6 +127,9 @@ extension ProviderSession {
     case .settings(_, let settings):
       requests[id] = request
       return [.apply(id: id, settings)]
+    case .openXFRM:
+      requests[id] = request
+      return [.openXFRM(id: id)]
     case .openSocket(_, let transport, let remote):
       requests[id] = request
       return [.openSocket(id: id, transport, remote)]
@@ -149,6 +152,7 @@ extension ProviderSession {
     switch message {
     case .settings(let id, _): (id, .settings)
     case .openDevice(let id): (id, .device)
+    case .openXFRM(let id): (id, .xfrm)
     case .openSocket(let id, _, _): (id, .socket)
     case .resolve(let id, _): (id, .addresses)
     case .ask(let id, let question): (id, .question(question.kind))

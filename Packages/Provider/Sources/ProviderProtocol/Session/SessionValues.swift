@@ -69,6 +69,8 @@ extension ProviderSession {
     case apply(id: UInt32, TunnelSettings)
     /// Answer by `deviceOpened` or `refuse`.
     case openDevice(id: UInt32)
+    /// Answer by `xfrmOpened` or `refuse`.
+    case openXFRM(id: UInt32)
     /// Connect a marked socket outside of the tunnel; answer by `socketOpened` or `refuse`.
     case openSocket(id: UInt32, Transport, Endpoint)
     /// Look up a name outside of the tunnel; answer by `resolved` or `refuse`.

@@ -34,7 +34,7 @@ extension ProviderHost {
     case .wake: provider?.wake()
     case .network(let path): provider?.networkChanged(path)
     case .message(let id, let content): receive(content, id: id)
-    case .applied, .refused, .device, .socket, .addresses, .answer: answered(event, descriptor)
+    case .applied, .refused, .device, .xfrm, .socket, .addresses, .answer: answered(event, descriptor)
     case .late: break
     }
   }
@@ -90,6 +90,9 @@ extension ProviderHost {
       }
       flows.append(flow)
       completion(.success(flow))
+    case .xfrm(let id, let link):
+      guard case .xfrm(let completion) = pending.removeValue(forKey: id) else { return }
+      completion(.success(link))
     case .socket(let id):
       guard case .socket(let transport, let remote, let completion) = pending.removeValue(forKey: id) else { return }
       guard let socket = descriptor.flatMap({ backend.socket($0, transport, remote: remote) }) else {
@@ -121,6 +124,7 @@ extension ProviderHost {
     switch completion {
     case .settings(_, let handler): handler(.failure(refusal))
     case .device(let handler): handler(.failure(refusal))
+    case .xfrm(let handler): handler(.failure(refusal))
     case .socket(_, _, let handler): handler(.failure(refusal))
     case .addresses(let handler): handler(.failure(refusal))
     case .answer(let handler): handler(.unanswered)

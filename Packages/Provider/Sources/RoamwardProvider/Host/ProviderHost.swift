@@ -27,6 +27,7 @@ public final class ProviderHost {
   enum Completion {
     case settings(TunnelSettings, (Result<[RefusedSetting], Refusal>) -> Void)
     case device((Result<any PacketFlow, Refusal>) -> Void)
+    case xfrm((Result<XFRMLink, Refusal>) -> Void)
     case socket(Transport, Endpoint, (Result<any OutsideSocket, Refusal>) -> Void)
     case addresses((Result<[IPAddress], Refusal>) -> Void)
     case answer((Answer) -> Void)
@@ -63,6 +64,11 @@ public final class ProviderHost {
   /// Asks for the tunnel's device.
   public func openDevice(completion: @escaping (Result<any PacketFlow, Refusal>) -> Void) {
     request({ .openDevice(id: $0) }, .device(completion))
+  }
+
+  /// Asks for the tunnel's XFRM interface, for a provider that configures the kernel's IPsec.
+  public func openXFRM(completion: @escaping (Result<XFRMLink, Refusal>) -> Void) {
+    request({ .openXFRM(id: $0) }, .xfrm(completion))
   }
 
   /// The tunnel carries packets: after the settings are applied, and again at the end of `reasserting`.

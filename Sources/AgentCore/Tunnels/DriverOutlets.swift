@@ -1,0 +1,15 @@
+import RoamwardCore
+
+/// What a driver has of the agent besides the platform.
+struct DriverOutlets {
+  /// Reports an event to the tunnel's machine.
+  let report: (TunnelMachine.Event) -> Void
+  /// Requests a pass: a source outside the agent has moved the tunnel.
+  let changed: () -> Void
+  /// Publishes what the tunnel's provider tells people and programs.
+  let publish: (ProviderNews) -> Void
+  /// Why the tunnel is in its state, or leaves it.
+  let cause: () -> ReasonCode
+  /// The way of the tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
+  let outerWay: () -> OuterWay?
+}
