@@ -201,8 +201,10 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     isProcessRunning = false
     if isLeaving { return host.stopped() }
     let words = lastWords.isEmpty ? "with status \(code)" : "(\(lastWords))"
-    // 1: what it was given is wrong, unless its device changed while it was set. All else is a crash, or somebody's signal.
-    let isWrong = code == 1 && !isReady && !lastWords.contains("failed to set tun")
+    // 1: what it was given is wrong, unless its device changed while it was set, or a killed nebula still has it. All else is a crash, or a
+    // signal of another program.
+    let isOfDevice = lastWords.contains("failed to set tun") || lastWords.contains("device or resource busy")
+    let isWrong = code == 1 && !isReady && !isOfDevice
     fail("nebula-ended", "nebula ended \(words); see its log", isWrong ? .person : .time)
   }
 }

@@ -8,7 +8,7 @@ import StatusDisplay
 
 struct Bugreport: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Write an archive for a bug report, without secrets.",
+    abstract: "Create an archive for a bug report, without secrets.",
     discussion: """
       Collects what this program, the journal and the system's own tools show, and the policies. Private and preshared keys, passwords, \
       tokens and the arguments of PostUp and the like are left out. --hide-places also replaces SSIDs, hardware addresses, names of hosts \

@@ -8,7 +8,7 @@ extension MetricsFormat: ExpressibleByArgument {}
 
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print metrics of the agent for Prometheus.",
+    abstract: "Show metrics of the agent for Prometheus.",
     discussion: """
       Prints OpenMetrics. With --output it replaces a file in one step, in the text format that the textfile collector of node_exporter \
       reads; --format chooses. No label names a place, an address or a person.

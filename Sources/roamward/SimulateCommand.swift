@@ -24,14 +24,14 @@ struct Simulate: ParsableCommand {
   @Argument(help: "Timeline file.", completion: .policies) var timeline: String?
   @OptionGroup var policies: PolicyOptions
   @Flag(help: "Print one JSON object per line.") var json = false
-  @Option(help: ArgumentHelp("Live through the recorded days since this time: 14d …", valueName: "time")) var history: String?
+  @Option(help: ArgumentHelp("Live through the recorded days since this time, such as 14d.", valueName: "time")) var history: String?
   @Option(
     help: ArgumentHelp(
-      "A trusted network, by its name in the policies in force; repeatable.", discussion: "Default: all of `networks:`.", valueName: "name")
+      "Trust this network of the policies in force; repeatable.", discussion: "Default: all of `networks:`.", valueName: "name")
   )
   var trusted: [String] = []
   @Option(
-    help: ArgumentHelp("Compare with these policies instead of those in force; repeatable.", valueName: "path"), completion: .policies)
+    help: ArgumentHelp("Compare with these policies, not those in force; repeatable.", valueName: "path"), completion: .policies)
   var against: [String] = []
   @Option(help: ArgumentHelp("With --history: write a page for a browser.", valueName: "file"), completion: .file()) var html: String?
   @OptionGroup var record: RecordOptions

@@ -112,16 +112,21 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
   @Test(
     "failures say who can help",
     arguments: [
-      (1, #"{"level":"error","msg":"Failed to start","error":"nebula certificate for this host is expired"}"#, TunnelFailure.Help.person),
-      (2, "panic: runtime error", .time),
+      (
+        1, #"{"level":"error","msg":"Failed to start","error":"nebula certificate for this host is expired"}"#, "expired",
+        TunnelFailure.Help.person
+      ),
+      (1, #"{"level":"error","msg":"Failed to get a tun/tap device","error":"device or resource busy"}"#, "busy", .time),
+      (1, #"{"level":"error","msg":"Failed to start","error":"failed to set tun netmask"}"#, "netmask", .time),
+      (2, "panic: runtime error", "panic", .time),
     ])
-  func failures(code: Int32, line: String, help: TunnelFailure.Help) throws {
+  func failures(code: Int32, line: String, word: String, help: TunnelFailure.Help) throws {
     let (host, nebula) = try start()
     nebula.say(line)
     nebula.end(code)
     host.advance(by: .zero)
     guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
-    #expect(failure.help == help && failure.text.contains(help == .person ? "expired" : "panic"))
+    #expect(failure.help == help && failure.text.contains(word))
   }
 
   @Test("a certificate that the authorities do not vouch for needs a person, and nebula is not started") func invalid() throws {

@@ -101,7 +101,7 @@ struct StepFailureTests {
             *) ls $scene/local ;;
           esac
           stop_agent >/dev/null
-          find $scene/state -mindepth 1 ! -name lock ! -name policies
+          find $scene/state -mindepth 1 ! -name lock ! -name policies ! -path '*/history' ! -path '*/history/*'
           rm -f $scene/local/*
           """)
       #expect(["[old]", "[new]"].contains(seen), "place \(place): \(seen)")
