@@ -154,7 +154,7 @@ struct LastGoodTests {
           within 5 eval 'roamward status | grep -q "error"'
           say "$(roamward status --json | jq -r '[.policy.generation, (.tunnels | length)] | join(" ")')"
           stop_agent >/dev/null
-          ls state | grep -v -e '^lock$' -e '^policies$' || true
+          ls state | grep -v -e '^lock$' -e '^policies$' -e '^history$' || true
           """)
       #expect(seen == (place == places[0] || place == places[1] ? "[0 0]" : "[1 1]"), "place \(place): \(seen)")
     }

@@ -55,7 +55,7 @@ struct ResolverFileTests {
         field corp state
         kill_agent; start_agent; tunnel_is corp connected; stop_agent >/dev/null
         file_as_before && cat $laptop/target
-        ls -I policies $scene/state
+        ls -I policies -I history $scene/state
         """, limit: 120)
     #expect(seen.lines == ["[told]", "[a link]", "connected", "nameserver 192.0.2.99", "lock"])
   }
@@ -103,7 +103,7 @@ struct ResolverFileTests {
           file_as_before && say theirs
           rm $full/fill
         done
-        ls -I policies $scene/state
+        ls -I policies -I history $scene/state
         umount $laptop $scene/state
         """, limit: 150)
     let once = ["name servers are not applied: write: No space left on device", "[untouched]", "[ours]", "0", "[theirs]"]
@@ -131,7 +131,7 @@ struct ResolverFileTests {
         \(mount.isEmpty ? start : start.replacing("go home; ", with: ""))
         \(mount.isEmpty && start.hasPrefix("go home") ? "go home; remember_file" : "")
         within 10 file_as_before && say theirs
-        ls -I policies $scene/state
+        ls -I policies -I history $scene/state
         """, limit: 120)
     #expect(Array(seen.lines.prefix(3)) == ["[ours]", "[still ours]", "[theirs]"])
     #expect(!seen.contains("resolv.conf"))
