@@ -13,6 +13,9 @@ package final class HistoryFolder {
   private static let suffix = ".log"
   private static let keyName = "key"
 
+  /// The room that stays free on the disk, for the notes of a recovery: they matter more than the record.
+  private static let reserve: UInt64 = 64 << 10
+
   package let path: String
   private var open: (number: Int, file: FileDescriptor)?
 
@@ -72,8 +75,9 @@ package final class HistoryFolder {
 
   /// The key, which is made if there is none.
   package func makeDigest() throws(SystemError) -> KeyedDigest {
-    try Folder.make(path, mode: 0o700)
     if let digest { return digest }
+    try leaveRoom()
+    try Folder.make(path, mode: 0o700)
     let random = Glibc.open("/dev/urandom", O_RDONLY | O_CLOEXEC)
     guard random >= 0 else { throw .last("open /dev/urandom") }
     let key = try FileDescriptor(owning: random).read(atMost: KeyedDigest.keyLength) ?? []
@@ -92,12 +96,20 @@ package final class HistoryFolder {
       open = (segment.number, FileDescriptor(owning: number))
       fchmod(number, 0o600)
     }
-    FaultPoint.pass("before writing the record")
-    do throws(SystemError) { try open?.file.writeAll(bytes) } catch {
+    do throws(SystemError) {
+      try leaveRoom()
+      try open?.file.writeAll(bytes)
+    } catch {
       open = nil
       throw error
     }
-    FaultPoint.pass("after writing the record")
+  }
+
+  /// Throws ENOSPC if the disk has no more than the reserve.
+  private func leaveRoom() throws(SystemError) {
+    var disk = statvfs()
+    guard statvfs(Folder.parent(of: path), &disk) == 0, UInt64(disk.f_bavail) * UInt64(disk.f_frsize) <= Self.reserve else { return }
+    throw SystemError(code: ENOSPC, operation: "write \(path)")
   }
 
   package func remove(_ segments: [SegmentList.Segment]) throws(SystemError) {
