@@ -48,7 +48,7 @@ let openVPN = """
       printf '<%s>\\n%s\\n</%s>\\n' "${part%%:*}" "$(openssl "$([[ $part == key* ]] && echo pkey || echo x509)" -in "${part#*:}")" "${part%%:*}"
     done
   } >office.ovpn
-  "$bin/roamward" import office.ovpn --output "$policies"
+  "$bin/roamward" import office.ovpn --manual --output "$policies"
   """
 
 @Suite(
