@@ -14,7 +14,7 @@ package final class HistoryFolder {
   private static let keyName = "key"
 
   /// The room that stays free on the disk, for the notes of a recovery: they matter more than the record.
-  private static let reserve: UInt64 = 64 << 10
+  private static let reserve: UInt64 = 16 << 10
 
   package let path: String
   private var open: (number: Int, file: FileDescriptor)?
