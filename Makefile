@@ -47,7 +47,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
-virtual = vm-resolvers vm-managers vm-unit vm-wifi vm-boot
+virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot
 
 .PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
 
