@@ -13,7 +13,7 @@ struct Why: ParsableCommand {
       """)
 
   @Argument(help: "Name of the tunnel; without one, all of them.", completion: .tunnels) var tunnel: String?
-  @Option(help: ArgumentHelp("Explain the decision of this time, such as \"yesterday 14:05\".", valueName: "time")) var at = "now"
+  @Option(help: ArgumentHelp("Explain the decision of a time such as \"yesterday 14:05\".", valueName: "time")) var at = "now"
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var record: RecordOptions
 
