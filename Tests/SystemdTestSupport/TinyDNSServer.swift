@@ -32,13 +32,7 @@ package final class TinyDNSServer {
 
   package init(on loop: EventLoop, answer: @escaping (String, Kind) -> Answer) throws {
     self.answer = answer
-    udp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-    tcp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-    port = try bindToLoopback(udp.number, port: 0)
-    // A connection that has ended may still keep the port that UDP has found free.
-    var on: Int32 = 1
-    setsockopt(tcp.number, SOL_SOCKET, SO_REUSEADDR, &on, 4)
-    _ = try bindToLoopback(tcp.number, port: port)
+    (udp, tcp, port) = try socketsOfOnePort()
     guard listen(tcp.number, 8) == 0 else { throw SystemError.last("listen") }
     sources = [
       try loop.whenReadable(udp.number) { [weak self] in self?.answerDatagram() },
@@ -108,6 +102,24 @@ package final class TinyDNSServer {
 
   /// A record of the asked name.
   private func record(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, UInt8(data.count)] + data }
+}
+
+/// A port that is free for UDP may be taken for TCP by somebody else's connection: another one is tried then.
+private func socketsOfOnePort() throws -> (udp: FileDescriptor, tcp: FileDescriptor, port: UInt16) {
+  var failure: any Error = SystemError.last("bind")
+  for _ in 0..<64 {
+    let udp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
+    let tcp = FileDescriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
+    // A connection that has ended may still keep the port that UDP has found free.
+    var on: Int32 = 1
+    setsockopt(tcp.number, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+    do {
+      let port = try bindToLoopback(udp.number, port: 0)
+      _ = try bindToLoopback(tcp.number, port: port)
+      return (udp, tcp, port)
+    } catch { failure = error }
+  }
+  throw failure
 }
 
 private func bindToLoopback(_ socket: Int32, port: UInt16) throws -> UInt16 {

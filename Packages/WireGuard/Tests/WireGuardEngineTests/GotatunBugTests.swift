@@ -126,7 +126,8 @@ import Testing
     let indices = hub.sent.map { $0[4..<8].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
     #expect(Set(indices).count == 64)
     #expect(indices.filter { $0 > 1 << 24 }.count > 48, "spread over 32 bits")
-    #expect(zip(indices, indices.dropFirst()).filter { $1 &- $0 < 1 << 16 }.isEmpty)
+    // A random neighbour is that near once in 65,536 pairs: four of 63 never are, a counter's always.
+    #expect(zip(indices, indices.dropFirst()).filter { $1 &- $0 < 1 << 16 }.count < 4)
   }
 
   @Test("packets are padded to 16 bytes, but not beyond the MTU") func padding() {
