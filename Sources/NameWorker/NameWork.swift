@@ -163,7 +163,8 @@ extension NameWork {
     answers.forEach { message, address, port in machine.receive(message, at: number, from: address, port: port, at: now, &out) }
   }
 
-  static func client(_ address: IPAddress, _ port: UInt16, at number: UInt16, _ listener: Listener, _ transport: Client.Transport) -> Client {
+  static func client(_ address: IPAddress, _ port: UInt16, at number: UInt16, _ listener: Listener, _ transport: Client.Transport) -> Client
+  {
     // The kernel takes a packet from one of its own addresses only from this host.
     Client(
       listener: number, address: address, port: port, transport: transport,

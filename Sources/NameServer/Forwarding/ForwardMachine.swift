@@ -2,9 +2,9 @@ internal import NetworkTypes
 
 /// Sends questions to name servers, and determines which answers to accept (RFC 5452).
 ///
-/// Each attempt has a random ID and a random socket of the pool, which up to eight share that are sent at the same moment. An answer is accepted only from the address and port that were asked, at
-/// that socket, with that ID and question. Identical questions that are open are asked once. Without an answer the next server is asked
-/// after 1, 2 and 3 s. A truncated answer is asked for again over TCP.
+/// Each attempt has a random ID and a random socket of the pool. Up to eight that are sent at the same moment share it. An answer is
+/// accepted only from the address and port that were asked, at that socket, with that ID and question. Identical questions that are open
+/// are asked once. Without an answer the next server is asked after 1, 2 and 3 s. A truncated answer is asked for again over TCP.
 struct ForwardMachine: Sendable {
   struct Limits: Hashable, Sendable {
     /// Open questions, and those of one group.
