@@ -124,7 +124,11 @@ final class StatusWatch {
 
   private func nextTick() throws(SystemError) {
     tick = try loop.at(.now + .seconds(1)) { [unowned self] in
-      if stoppedAt == nil, let wake = report?.nextWake?.at, wake + .milliseconds(200) < .now, .now - askedAt > Self.patience { ask() } else { draw() }
+      if stoppedAt == nil, let wake = report?.nextWake?.at, wake + .milliseconds(200) < .now, .now - askedAt > Self.patience {
+        ask()
+      } else {
+        draw()
+      }
       try? nextTick()
     }
   }

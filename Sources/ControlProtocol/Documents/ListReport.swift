@@ -31,7 +31,9 @@ extension ListReport {
     package var networks: [String]
     package var errors: [String]
 
-    package init(path: String, state: String, maskedBy: String? = nil, tunnels: [String] = [], networks: [String] = [], errors: [String] = []) {
+    package init(
+      path: String, state: String, maskedBy: String? = nil, tunnels: [String] = [], networks: [String] = [], errors: [String] = []
+    ) {
       self.path = path
       self.state = state
       self.maskedBy = maskedBy

@@ -77,7 +77,8 @@ package final class DesktopMenu {
             numbers.entry(number).map { .structure([.int32(number), .properties(Self.properties(of: $0.entry))]) }
           }))
     case "GetProperty":
-      guard let entry = numbers.entry(number(call.values[0]))?.entry, let value = Self.properties(of: entry)[call.values[1].text ?? ""] else {
+      guard let entry = numbers.entry(number(call.values[0]))?.entry, let value = Self.properties(of: entry)[call.values[1].text ?? ""]
+      else {
         return refuse(call)
       }
       call.reply(.variant(value))
