@@ -80,12 +80,13 @@ demo: ## a walk from home to the café, in network namespaces
 	examples/walk/demo
 
 test: ## all tests, a release build, then the tests in a virtual machine
-	scripts/setup --vm --package
+	scripts/setup --vm --package --desktop
 	swift build --build-tests
 	scripts/test
 	scripts/site .build/debug .build/site
 	$(MAKE) --no-print-directory packages-quick
 	Tests/Packages/run
+	Tests/Desktop/run .build/desktop
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: emulated processors do not fill two real ones.

@@ -443,7 +443,7 @@ let package = Package(
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
     tests(
       "DesktopServiceTests",
-      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
+      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SeededRandom", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
     tests("NameProtocolTests", uses: ["NameProtocol", "NameServer", "NetworkTypes", "SeededRandom"]),
     tests(
       "NameWorkerTests",
