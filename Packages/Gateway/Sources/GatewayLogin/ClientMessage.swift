@@ -79,7 +79,7 @@ package struct LoginHello: Hashable, Sendable {
   init(_ frame: LoginFrame) throws(LoginFrameError) {
     let versions = try frame.value(1, 2...2)
     guard versions[0] <= versions[1] else { throw .field }
-    let methods = try frame.value(2, 1...64).compactMap { LoginMethod(rawValue: $0) }
+    let methods = try frame.value(2, 0...64).compactMap { LoginMethod(rawValue: $0) }
     self.init(
       versions: versions[0]...versions[1], methods: Set(methods), device: try frame.text(3, 1...ClientMessage.nameLimit),
       publicKey: try frame.value(4, 32...32))

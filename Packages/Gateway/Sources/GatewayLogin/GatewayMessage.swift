@@ -43,7 +43,7 @@ package enum GatewayMessage: Hashable, Sendable {
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     switch frame.kind {
     case Kind.welcome:
-      self = .welcome(version: try frame.value(1, 1...1)[0], methods: try frame.value(2, 1...64).compactMap { LoginMethod(rawValue: $0) })
+      self = .welcome(version: try frame.value(1, 1...1)[0], methods: try frame.value(2, 0...64).compactMap { LoginMethod(rawValue: $0) })
     case Kind.more:
       guard let method = LoginMethod(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       self = .more(method, text: try frame.text(2, 0...Self.textLimit))

@@ -51,7 +51,7 @@ import Testing
     let above = (ranks - 1000 * 1001 / 2) / (1000 * 1000)
     #expect(abs(above - 0.5) < 0.15, "\(above)")
     // Without a dummy, it would be told at once.
-    let skipped = microseconds { _ = PasswordHash.verify(wrong, "") }
-    #expect(skipped < samples.known.sorted()[500] / 2)
+    let skipped = (0..<1000).map { _ in microseconds { _ = PasswordHash.verify(wrong, "") } }
+    #expect(skipped.sorted()[500] < samples.known.sorted()[500] * 0.8)
   }
 }

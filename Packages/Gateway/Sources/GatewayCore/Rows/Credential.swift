@@ -6,7 +6,7 @@ package struct Credential: Row {
   package var password: String
   /// Whether the user has to choose a new password at the next login.
   package var mustChange: Bool
-  /// The secret of one-time codes (RFC 6238); empty: none are asked for.
+  /// The secret of one-time codes (RFC 6238), 16 bytes at least; empty: none are asked for.
   package var codeSecret: [UInt8]
   /// The time step of the last accepted code: an earlier one, or itself, is not accepted again.
   package var codeStep: Int64
@@ -30,7 +30,7 @@ package struct Credential: Row {
     var row = RowReader(values)
     let (user, password, mustChange) = (row.integer(), row.text(), row.flag())
     let (secret, step) = (row.bytes(), row.integer())
-    guard row.isValid else { throw RowError(table: Self.table.name, id: id) }
+    guard row.isValid, secret.isEmpty || secret.count >= 16 else { throw RowError(table: Self.table.name, id: id) }
     self.init(id: id, user: user, password: password, mustChange: mustChange, codeSecret: secret, codeStep: step)
   }
 }
