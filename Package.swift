@@ -235,7 +235,7 @@ let package = Package(
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayLoginTests",
-      uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "KernelModel", "NetworkTypes", "SeededRandom"]),
+      uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests",
       uses: ["GatewayCore", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport"]),
