@@ -114,7 +114,7 @@ vm-boot:
 
 vm-unit: packages-quick
 	scripts/vm --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
-	  --module xfrm_interface --time-limit 2400 -- Tests/VM/unit
+	  --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/lint
