@@ -17,6 +17,10 @@ let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 /// size`, docs/decisions/0016).
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
+/// For targets on the way of packets, routes and look-ups, whose speed is measured: where a release is optimized for size (`make build`),
+/// these are not. The frontend takes the last of such options, and has this one after those of the command line.
+let fast: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-O"], .when(configuration: .release))]
+
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
 let strictC: [CSetting] = [
   .enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error),
@@ -135,23 +139,23 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Ring 0: the vocabulary.
-    pure("NetworkTypes"),
+    pure("NetworkTypes", optimized: fast),
 
     // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
     pure("JSON", uses: ["NetworkTypes", "CJansson"], optimized: small),
 
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
-    rim("KeyMemory", uses: ["CSodium"]),
+    rim("KeyMemory", uses: ["CSodium"], optimized: fast),
 
     // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
-    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"]),
+    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast),
 
     // Ring 1: what decides, as functions on values.
     pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
-    pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"]),
+    pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
-    pure("NameServer", uses: ["NetworkTypes"]),
+    pure("NameServer", uses: ["NetworkTypes"], optimized: fast),
 
     // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
     pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
@@ -160,14 +164,15 @@ let package = Package(
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
     // is needed is linked in: the shared library brings libgomp.
     engine(
-      "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")]),
+      "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")],
+      optimized: fast),
     engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"], optimized: small),
     engine(
       "WireGuardDataPath",
       uses: [
         "NetworkTypes", "KeyMemory", "LinuxIO", "ProcessConfinement", "WireGuardControl", "WireGuardEngine", "CWireGuardConfinement",
         "CWireGuardIO", "CCipherLibraries", "CTransportCipher", "CSodium",
-      ]),
+      ], optimized: fast),
 
     // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
     // memory for their tests, examples.
@@ -356,7 +361,8 @@ let package = Package(
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.
-    rim("NameWorker", uses: ["CDatagrams", "CLinux", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes", "ProcessConfinement"]),
+    rim("NameWorker", uses: ["CDatagrams", "CLinux", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes", "ProcessConfinement"],
+      optimized: fast),
     .executableTarget(name: "roamward-names", dependencies: ["NameWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
