@@ -5,49 +5,39 @@ struct Mapping<Draft: Sendable>: Sendable {
   /// The described object, with its article: `a tunnel`.
   let subject: String
   /// The noun for its keys, for `expected the keys of a tunnel`.
-  var noun = "keys"
+  let noun: String
   /// The value without any keys.
   let draft: Draft
   /// Reserved keys that this version does not support yet.
-  var planned: [String] = []
+  let planned: [String]
   let keys: [Key<Draft>]
+  /// Of the keys. What needs no draft is compiled once for all mappings.
+  let declarations: [KeyDeclaration]
+
+  init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], keys: [Key<Draft>]) {
+    self.subject = subject
+    self.noun = noun
+    self.draft = draft
+    self.planned = planned
+    self.keys = keys
+    declarations = keys.map(\.declaration)
+  }
 
   /// Reads the mapping. `nil`, and reported, if the node is not a mapping. An absent value counts as an empty mapping. Keys are read in the
   /// order of the file.
   func read(_ node: Node, as name: String? = nil, help: String? = nil, _ reading: inout Reading) -> Draft? {
     let subject = name ?? subject
-    let entries: [Node.Entry]
-    switch node.content {
-    case .mapping(let found): entries = found
-    case .null: entries = []
-    case .scalar, .sequence, .refused:
-      reading.expected("the \(noun) of \(subject)", at: node, help: help)
-      return nil
-    }
+    guard let entries = reading.entries(of: node, "the \(noun) of \(subject)", help: help) else { return nil }
     var result = draft
     for entry in entries {
-      if let key = keys.first(where: { $0.declaration.name == entry.key }) {
-        key.read(entry, &result, &reading)
-      } else {
-        reportUnknown(entry, in: subject, known: keys.map(\.declaration.name), planned: planned, &reading)
-      }
+      guard let place = reading.place(of: entry, among: declarations, planned: planned, in: subject) else { continue }
+      keys[place].read(entry, &result, &reading)
     }
-    for key in keys {
-      guard let help = key.declaration.missing, !entries.contains(where: { $0.key == key.declaration.name }) else { continue }
-      reading.error("`\(key.declaration.name)` is missing in \(subject)", help: help, at: node.location)
-    }
+    reading.reportMissing(declarations, among: entries, of: node, in: subject)
     return result
   }
 
-  var schema: Schema {
-    var members: [JSON.Member] = [
-      .init(key: "type", value: "object"), .init(key: "additionalProperties", value: false),
-      .init(key: "properties", value: .object(keys.map { .init(key: $0.declaration.name, value: $0.declaration.property) })),
-    ]
-    let required = keys.filter { $0.declaration.missing != nil }.map { JSON.string($0.declaration.name) }
-    if !required.isEmpty { members.append(.init(key: "required", value: .array(required))) }
-    return Schema(members: members)
-  }
+  var schema: Schema { Schema(of: declarations) }
 
   /// A reader of values that `finish` creates from the keys.
   func reader<Value>(
@@ -57,6 +47,57 @@ struct Mapping<Draft: Sendable>: Sendable {
       guard let draft = read(node, &reading) else { return nil }
       return finish(draft, node, &reading)
     }
+  }
+}
+
+extension Reading {
+  /// The entries of a mapping; `nil`, and reported, if the node is none.
+  fileprivate mutating func entries(of node: Node, _ expected: String, help: String?) -> [Node.Entry]? {
+    switch node.content {
+    case .mapping(let found): return found
+    case .null: return []
+    case .scalar, .sequence, .refused:
+      self.expected(expected, at: node, help: help)
+      return nil
+    }
+  }
+
+  /// The place of the declaration of an entry; `nil`, and reported, if there is none.
+  fileprivate mutating func place(
+    of entry: Node.Entry, among keys: [KeyDeclaration], planned: [String], in subject: String
+  ) -> Int? {
+    if let place = keys.firstIndex(where: { $0.name == entry.key }) { return place }
+    reportUnknown(entry, in: subject, known: keys.map(\.name), planned: planned, &self)
+    return nil
+  }
+
+  fileprivate mutating func reportMissing(_ keys: [KeyDeclaration], among entries: [Node.Entry], of node: Node, in subject: String) {
+    for key in keys {
+      guard let help = key.missing, !entries.contains(where: { $0.key == key.name }) else { continue }
+      error("`\(key.name)` is missing in \(subject)", help: help, at: node.location)
+    }
+  }
+
+  /// Whether an optional key has a value. A limitation of this version is reported with it.
+  fileprivate mutating func isGiven(_ entry: Node.Entry, of name: String, limitation: String?) -> Bool {
+    switch entry.value.content {
+    case .null, .scalar("null", isPlain: true): return false
+    default: break
+    }
+    if let limitation { tellLimit(of: name, limitation, at: entry.keyLocation) }
+    return true
+  }
+}
+
+extension Schema {
+  fileprivate init(of keys: [KeyDeclaration]) {
+    var members: [JSON.Member] = [
+      .init(key: "type", value: "object"), .init(key: "additionalProperties", value: false),
+      .init(key: "properties", value: .object(keys.map { .init(key: $0.name, value: $0.property) })),
+    ]
+    let required = keys.filter { $0.missing != nil }.map { JSON.string($0.name) }
+    if !required.isEmpty { members.append(.init(key: "required", value: .array(required))) }
+    self.init(members: members)
   }
 }
 
@@ -96,12 +137,8 @@ extension Key {
       name: name, about: about, expected: reader.expected, schema: reader.schema, standard: standard, example: example,
       limitation: limitation)
     read = { entry, draft, reading in
-      switch entry.value.content {
-      case .null, .scalar("null", isPlain: true): return
-      default: break
-      }
-      if let limitation { reading.tellLimit(of: name, limitation, at: entry.keyLocation) }
-      if let value = reader.read(entry.value, &reading) { assign(&draft, value) }
+      guard reading.isGiven(entry, of: name, limitation: limitation), let value = reader.read(entry.value, &reading) else { return }
+      assign(&draft, value)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import JSON
+internal import NetworkTypes
 
 /// The JSON Schema (draft 7) of policy files, for editors: derived from the declarations of the reader.
 package func policySchema() -> String {
@@ -23,7 +24,7 @@ struct KeyTable: Sendable {
 
   init<Draft>(_ mapping: Mapping<Draft>) {
     subject = mapping.subject
-    keys = mapping.keys.map(\.declaration)
+    keys = mapping.declarations
     read = { text, surroundings in
       let source = SourceText(file: mapping.subject, bytes: Array(text.utf8))
       let (root, problems) = readYAML(source)
