@@ -11,7 +11,7 @@ struct KnownValues {
   mutating func add(_ value: ArraySlice<UInt8>, as replacement: [UInt8], atLeast length: Int) {
     guard value.count >= length, let first = value.first, !contains(Array(value)) else { return }
     byFirst[first, default: []].append((Array(value), replacement))
-    byFirst[first]?.sort { $0.value.count > $1.value.count }
+    byFirst[first] = byFirst[first]?.sorted { $0.value.count > $1.value.count }
   }
 
   func replaced(in line: [UInt8], _ count: inout Int) -> [UInt8] {

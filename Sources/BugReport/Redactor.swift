@@ -7,7 +7,7 @@ internal import NetworkTypes
 /// all texts of one redactor.
 package struct Redactor {
   /// What was replaced in a text.
-  package struct Findings: Hashable, Sendable {
+  package struct Findings: Equatable, Sendable {
     package var secrets = 0
     package var pseudonyms = 0
   }

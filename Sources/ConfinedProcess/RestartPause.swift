@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// The pause before a failing helper is restarted: 1, 2, 4 … seconds, a minute at most. A failure long after the last one counts as the
 /// first.
-package struct RestartPause: Hashable, Sendable {
+package struct RestartPause: Equatable, Sendable {
   package static let longest = Duration.seconds(60)
   /// A helper that has run for this long since its last failure counts as recovered.
   package static let recovered = Duration.seconds(120)

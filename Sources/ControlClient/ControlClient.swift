@@ -7,7 +7,7 @@ internal import NetworkTypes
 /// A connection to the agent's local socket.
 package final class ControlClient {
   /// The reason why there is no answer.
-  package enum Failure: Error, Hashable, Sendable {
+  package enum Failure: Error, Equatable, Sendable {
     /// No agent is listening.
     case noAgent(path: String, reason: String)
     case refused(RequestError)

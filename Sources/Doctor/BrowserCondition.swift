@@ -5,15 +5,15 @@ package import NetworkTypes
 /// Sources: Chromium's policies `DnsOverHttpsMode` and `DnsOverHttpsTemplates` (chromeenterprise.google/policies), Mozilla's `DNSOverHTTPS`
 /// (mozilla.github.io/policy-templates), and Mozilla's canary domain (support.mozilla.org, "Configure networks to disable DNS over HTTPS").
 /// Settings of a person, in a profile, are not read.
-package struct BrowserCondition: Hashable, Sendable {
-  package enum Program: String, Hashable, Sendable, CaseIterable {
+package struct BrowserCondition: Equatable, Sendable {
+  package enum Program: String, Equatable, Sendable, CaseIterable {
     case chromium = "Chromium"
     case chrome = "Google Chrome"
     case firefox = "Firefox"
   }
 
   /// Use of DNS over HTTPS.
-  package enum Mode: Hashable, Sendable {
+  package enum Mode: Equatable, Sendable {
     /// All names go to the system's resolver.
     case off
     /// The browser decides, by its rules for hosts without such a policy.

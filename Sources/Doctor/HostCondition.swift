@@ -3,7 +3,7 @@ package import NetworkTypes
 import RoamwardCore
 
 /// The results of an examination of a host, which the doctor evaluates. They are pure values, so that tests can construct a host.
-package struct HostCondition: Hashable, Sendable {
+package struct HostCondition: Equatable, Sendable {
   /// The examination runs as root and may read everything.
   package var isRoot = true
   package var kernel = KernelCondition()
@@ -41,7 +41,7 @@ package struct HostCondition: Hashable, Sendable {
   package init() {}
 }
 
-package struct KernelCondition: Hashable, Sendable {
+package struct KernelCondition: Equatable, Sendable {
   /// The reason why WireGuard tunnels cannot run here; `nil`: they can.
   package var wireGuardAbsence: String?
   /// WireGuard tunnels run in `roamward-wireguard` instead of the kernel.
@@ -64,7 +64,7 @@ package struct KernelCondition: Hashable, Sendable {
 }
 
 /// systemd-networkd, if it runs.
-package struct NetworkdCondition: Hashable, Sendable {
+package struct NetworkdCondition: Equatable, Sendable {
   /// It removes routing rules of other programs when it starts (`ManageForeignRoutingPolicyRules=`, networkd.conf(5)); its default.
   package var removesForeignRules = true
   package var removesForeignRoutes = true
@@ -87,15 +87,15 @@ package struct NetworkdCondition: Hashable, Sendable {
   }
 }
 
-package enum ResolvConfCondition: Hashable, Sendable {
+package enum ResolvConfCondition: Equatable, Sendable {
   case file(isImmutable: Bool)
   case link(to: String)
   case absent
 }
 
 /// A WireGuard tunnel that another program starts.
-package struct OtherTunnel: Hashable, Sendable {
-  package enum Owner: Hashable, Sendable {
+package struct OtherTunnel: Equatable, Sendable {
+  package enum Owner: Equatable, Sendable {
     /// An enabled unit of wg-quick(8).
     case unit(String)
     /// A connection of NetworkManager that connects automatically.
@@ -115,8 +115,8 @@ package struct OtherTunnel: Hashable, Sendable {
 }
 
 /// The name servers in the resolv.conf that one program's containers got at their start.
-package struct ContainerResolvers: Hashable, Sendable {
-  package enum Program: String, Hashable, Sendable, CaseIterable {
+package struct ContainerResolvers: Equatable, Sendable {
+  package enum Program: String, Equatable, Sendable, CaseIterable {
     case docker, podman
   }
 
@@ -135,7 +135,7 @@ package struct ContainerResolvers: Hashable, Sendable {
   }
 }
 
-package enum AgentCondition: Hashable, Sendable {
+package enum AgentCondition: Equatable, Sendable {
   case absent(reason: String)
   case runs
 }

@@ -2,8 +2,8 @@ import NetworkTypes
 package import RoamwardCore
 
 /// A problem or risk on this host, and its solution.
-package struct HostFinding: Hashable, Sendable {
-  package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
+package struct HostFinding: Equatable, Sendable {
+  package enum Severity: String, Equatable, Sendable, CaseIterable, Comparable {
     /// A tunnel does not work, or does not follow its policy.
     case problem
     /// It works until another event happens.
@@ -54,7 +54,7 @@ package struct HostCheck: Sendable {
 }
 
 /// All checks and their results.
-package struct Diagnosis: Hashable, Sendable {
+package struct Diagnosis: Equatable, Sendable {
   package var findings: [HostFinding]
   /// The messages of the passed checks.
   package var passed: [String]

@@ -1,3 +1,4 @@
+internal import NetworkTypes
 import RoamwardCore
 
 extension HostCheck {

@@ -1,7 +1,7 @@
 internal import RoamwardCore
 
 /// The state of a tunnel, from the running agent.
-package struct TunnelCondition: Hashable, Sendable {
+package struct TunnelCondition: Equatable, Sendable {
   package var name: String
   /// In the terms of `NEVPNStatus`.
   package var state: String
@@ -21,7 +21,7 @@ package struct TunnelCondition: Hashable, Sendable {
 }
 
 /// A guard of a program, from the running agent.
-package struct GuardCondition: Hashable, Sendable {
+package struct GuardCondition: Equatable, Sendable {
   /// `openvpn (guard 4711)`.
   package var name: String
   /// Whether the program has a link.

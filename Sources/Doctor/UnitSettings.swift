@@ -1,7 +1,7 @@
 import RoamwardCore
 
 /// A setting in a file of systemd or NetworkManager (systemd.syntax(7), GKeyFile).
-package struct UnitSetting: Hashable, Sendable {
+package struct UnitSetting: Equatable, Sendable {
   package var section: String
   package var key: String
   package var value: String

@@ -3,7 +3,7 @@ package import NetworkTypes
 package import RoamwardCore
 
 /// One entry of the record, with its wall-clock time. Its JSON form has short keys: it is written for every change of the machine.
-package struct TimedEntry: Hashable, Sendable {
+package struct TimedEntry: Equatable, Sendable {
   package var time: Timestamp
   package var entry: RecordEntry
 
@@ -13,7 +13,7 @@ package struct TimedEntry: Hashable, Sendable {
   }
 }
 
-package enum RecordEntry: Hashable, Sendable {
+package enum RecordEntry: Equatable, Sendable {
   /// The first entry of a segment. The entries after it repeat everything that they build on.
   case begin(SegmentBegin)
   /// Another policy set is in force.
@@ -29,8 +29,8 @@ package enum RecordEntry: Hashable, Sendable {
 }
 
 /// The beginning of a segment.
-package struct SegmentBegin: Hashable, Sendable {
-  package enum Cause: String, Hashable, Sendable, CaseIterable {
+package struct SegmentBegin: Equatable, Sendable {
+  package enum Cause: String, Equatable, Sendable, CaseIterable {
     /// The agent has started: what it decided before is forgotten.
     case start
     /// The segment before was full or a day old.
@@ -56,7 +56,7 @@ package struct SegmentBegin: Hashable, Sendable {
 }
 
 /// A policy set: what identifies it, and what the record depends on.
-package struct RecordedPolicy: Hashable, Sendable {
+package struct RecordedPolicy: Equatable, Sendable {
   /// A keyed digest of the set as text.
   package var digest: String
   package var tunnels: [String]
@@ -71,7 +71,7 @@ package struct RecordedPolicy: Hashable, Sendable {
 }
 
 /// A network in the form of a snapshot file, without the time.
-package struct RecordedNetwork: Hashable, Sendable {
+package struct RecordedNetwork: Equatable, Sendable {
   package var number: Int
   package var snapshot: JSON
   /// Unknown facts that no source of the host can provide, by link; those of the machine under an empty name.
@@ -85,7 +85,7 @@ package struct RecordedNetwork: Hashable, Sendable {
 }
 
 /// An evaluation of the rules. `nil`: as in the evaluation before.
-package struct RecordedPass: Hashable, Sendable {
+package struct RecordedPass: Equatable, Sendable {
   package var now: Moment
   /// Seconds since Monday, local time; `nil`: not known.
   package var localSecond: Int?
@@ -115,7 +115,7 @@ package struct RecordedPass: Hashable, Sendable {
 }
 
 /// A manual override in force.
-package struct RecordedOverride: Hashable, Sendable {
+package struct RecordedOverride: Equatable, Sendable {
   package var wantsUp: Bool
   package var since: Timestamp
 
@@ -126,7 +126,7 @@ package struct RecordedOverride: Hashable, Sendable {
 }
 
 /// A decision, as far as it is recorded.
-package struct RecordedDecision: Hashable, Sendable {
+package struct RecordedDecision: Equatable, Sendable {
   package var outcome: Decision.Outcome
   package var rule: Int?
   package var code: String

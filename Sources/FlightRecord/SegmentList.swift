@@ -5,8 +5,8 @@ package import RoamwardCore
 ///
 /// A segment holds at most an eighth of the record's size, and is written for at most a day. So the record is never larger than its
 /// settings allow, and what is older than its age goes with at most a day's delay after the next entry.
-package struct SegmentList: Hashable, Sendable {
-  package struct Segment: Hashable, Sendable {
+package struct SegmentList: Equatable, Sendable {
+  package struct Segment: Equatable, Sendable {
     package var number: Int
     package var begins: Timestamp
     /// What it has of the names of networks.

@@ -4,7 +4,7 @@ package import RoamwardCore
 /// How the recorded days differ under two policy sets.
 package struct Comparison: Sendable {
   /// A time in which a tunnel would have been decided otherwise, or up instead of down.
-  package struct Difference: Hashable, Sendable {
+  package struct Difference: Equatable, Sendable {
     package var from: Timestamp
     package var to: Timestamp
     package var tunnel: String
@@ -15,7 +15,7 @@ package struct Comparison: Sendable {
   }
 
   /// Totals of one of the two.
-  package struct Totals: Hashable, Sendable {
+  package struct Totals: Equatable, Sendable {
     package var up: [String: Duration] = [:]
     /// The time on untrusted networks with no tunnel up and nothing blocked.
     package var unprotected = Duration.zero
@@ -41,7 +41,7 @@ package struct Comparison: Sendable {
     before = Totals(old, exposed)
     after = Totals(new, exposed)
     for tunnel in Set(old.tunnels.keys).union(new.tunnels.keys).sorted() { compare(tunnel, old, new, history) }
-    differences.sort { ($0.from, $0.tunnel) < ($1.from, $1.tunnel) }
+    differences = differences.sorted { ($0.from, $0.tunnel) < ($1.from, $1.tunnel) }
   }
 
   private mutating func compare(_ tunnel: String, _ old: Life, _ new: Life, _ history: RecordedHistory) {

@@ -2,7 +2,7 @@ package import NetworkTypes
 import RoamwardCore
 
 /// A date and a time of day.
-package struct CivilTime: Hashable, Sendable {
+package struct CivilTime: Equatable, Sendable {
   package var year: Int
   package var month: Int
   package var day: Int
@@ -52,7 +52,7 @@ package struct LocalCalendar: Sendable {
 }
 
 /// A moment of the past as people write it.
-package struct PastTime: Hashable, Sendable {
+package struct PastTime: Equatable, Sendable {
   /// The forms, for messages.
   package static let forms = "14:05, \"yesterday 14:05\", \"mon 14:05\", \"2026-11-22 14:05\", \"90m ago\" or 14d"
 

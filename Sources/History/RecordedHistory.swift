@@ -28,7 +28,7 @@ package struct RecordedHistory: Sendable {
   }
 
   /// A time that is not recorded.
-  package struct Gap: Hashable, Sendable {
+  package struct Gap: Equatable, Sendable {
     package var from: Timestamp
     package var to: Timestamp
     /// Entries that could not be written; 0: no agent ran, or it was killed.

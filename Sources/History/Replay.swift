@@ -5,7 +5,7 @@ package import RoamwardCore
 /// The recorded evaluations, evaluated again: the agent's own scheduler, on the recorded inputs.
 package struct Replay: Sendable {
   /// A recorded decision that the replay does not reproduce.
-  package struct Difference: Hashable, Sendable {
+  package struct Difference: Equatable, Sendable {
     package var time: Timestamp
     package var tunnel: String
     package var recorded: RecordedDecision
@@ -14,7 +14,7 @@ package struct Replay: Sendable {
   }
 
   /// Decisions that were made by other policies, which the record does not have.
-  package struct OtherPolicies: Hashable, Sendable {
+  package struct OtherPolicies: Equatable, Sendable {
     package var from: Timestamp
     package var to: Timestamp
     package var decisions: Int

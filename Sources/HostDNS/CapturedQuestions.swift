@@ -5,7 +5,7 @@ internal import NameProtocol
 package import NetworkTypes
 
 /// A redirected question, by the addresses that our name server sees.
-package struct RedirectedFlow: Hashable, Sendable {
+package struct RedirectedFlow: Equatable, Sendable {
   package let client: IPAddress
   package let clientPort: UInt16
   package let listener: IPAddress

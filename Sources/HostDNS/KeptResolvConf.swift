@@ -4,7 +4,7 @@ internal import LinuxIO
 ///
 /// One file holds all of it, so that it is complete or missing. It has a title line with a checksum of the rest, a line with the file's
 /// attributes, then its bytes.
-enum KeptResolvConf: Hashable {
+enum KeptResolvConf: Equatable {
   case absent
   case file(bytes: [UInt8], ResolvConfPlace.PlainFile)
 

@@ -7,8 +7,8 @@ internal import Wire
 ///
 /// The agent has no CAP_SYS_PTRACE, so it may not look at the descriptors of other users' programs. It knows the control group in which the
 /// socket was made, and so the unit; of a unit with one process, the program too.
-struct PortOwner: Hashable {
-  struct Program: Hashable {
+struct PortOwner: Equatable {
+  struct Program: Equatable {
     /// Its name, of at most 15 characters.
     var name: String
     var process: Int32

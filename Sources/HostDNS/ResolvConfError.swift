@@ -1,7 +1,7 @@
 package import LinuxIO
 
 /// The reason why resolv.conf could not be written or restored.
-package enum ResolvConfError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ResolvConfError: Error, Equatable, Sendable, CustomStringConvertible {
   /// It belongs to another program, or cannot be written.
   case untouchable(reason: String)
   case system(SystemError)

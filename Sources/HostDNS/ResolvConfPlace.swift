@@ -11,7 +11,7 @@ enum ResolvConfPlace {
   case other(reason: String)
 
   /// A file's mode bits (07777) and owner.
-  struct PlainFile: Hashable {
+  struct PlainFile: Equatable {
     var mode: UInt32
     var user: UInt32
     var group: UInt32

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KernelModel
+internal import NetworkTypes
 
 /// Links as systemd-resolved and this agent know them, by interface index.
 struct ResolvedLinks {

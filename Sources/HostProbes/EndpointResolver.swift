@@ -5,7 +5,7 @@ internal import RoamwardCore
 package import SystemdIO
 
 /// The reason why a name has no address now.
-package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ResolveError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The underlay has no name server, and the hosts file does not have the name.
   case noServers(DomainName)
   /// NXDOMAIN of RFC 2308.

@@ -6,7 +6,7 @@ package import RoamwardCore
 package import SystemdIO
 
 /// The path of a probe, outside every tunnel.
-package struct ProbePassage: Hashable, Sendable {
+package struct ProbePassage: Equatable, Sendable {
   /// The link that it must use; `nil`: any, for tests.
   package var link: String?
   /// The firewall mark that excludes it from every tunnel; 0: none.

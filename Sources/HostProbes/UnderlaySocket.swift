@@ -5,7 +5,7 @@ internal import NetworkTypes
 internal import ProbeProtocol
 
 /// The path of sockets, outside every tunnel.
-struct Passage: Hashable, Sendable {
+struct Passage: Equatable, Sendable {
   /// The link that they are bound to; `nil`: any.
   var link: String?
   /// Their firewall mark; `nil`: none.

@@ -10,7 +10,7 @@ package protocol ServiceRun: AnyObject {
   func stop(_ done: @escaping (String?) -> Void)
 }
 
-package enum ServiceNews: Hashable, Sendable {
+package enum ServiceNews: Equatable, Sendable {
   case running
   case ended(reason: String)
 }

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 extension JSON {
   /// Encodes a value by its declaration: one member for each coding key, in their order, and `null` for `nil`. The members of a dictionary
   /// are in the order of their keys.

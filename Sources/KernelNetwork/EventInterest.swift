@@ -6,7 +6,7 @@ package import NetworkTypes
 ///
 /// A link matters if traffic can pass through it, or if it is ours. Traffic can pass if it has an address that is more than link-local, or
 /// a route of the main table. Such addresses and routes are received for every link, so no link begins to matter unnoticed.
-package struct EventInterest: Hashable, Sendable {
+package struct EventInterest: Equatable, Sendable {
   /// Links whose every change counts.
   package var links: Set<InterfaceIndex>
   /// Links whose ports count too: their type follows from their ports.

@@ -15,7 +15,7 @@ package struct USBInterfaceClass: Hashable, Sendable {
 }
 
 /// The data of sysfs on the hardware of a link.
-package struct DeviceAttachment: Hashable, Sendable {
+package struct DeviceAttachment: Equatable, Sendable {
   /// `DEVTYPE` of the uevent file: `wlan`, `wwan`, `bluetooth`, `bridge` …
   package var deviceType: String?
   /// The bus of the device (`usb`, `pci`, `virtio`, `wwan`) and its driver.

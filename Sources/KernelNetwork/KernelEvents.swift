@@ -6,8 +6,8 @@ import Synchronization
 import Wire
 
 /// The kinds of objects that changed in the kernel, never their present state: that is read again.
-package struct KernelChange: Hashable, Sendable {
-  package struct Reasons: OptionSet, Hashable, Sendable {
+package struct KernelChange: Equatable, Sendable {
+  package struct Reasons: OptionSet, Equatable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 

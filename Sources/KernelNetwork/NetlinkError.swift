@@ -4,7 +4,7 @@ internal import LinuxIO
 import Wire
 
 /// A failure of the kernel: the request, the reason, and the kernel's own text if there is one.
-package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct NetlinkError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A positive number of errno(3).
   package let code: Int32
   /// The request, as an administrator would type or name it.

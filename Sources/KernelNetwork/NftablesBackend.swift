@@ -219,7 +219,7 @@ package final class NftablesBackend {
 }
 
 /// An error of nftables, with its own text: the line, and a caret under it.
-package struct NftablesError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct NftablesError: Error, Equatable, Sendable, CustomStringConvertible {
   package let text: String
 
   init(_ text: String) { self.text = text }

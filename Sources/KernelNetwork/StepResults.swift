@@ -1,8 +1,9 @@
 package import KernelModel
+internal import NetworkTypes
 
 /// The result of one step.
-package struct StepResult: Hashable, Sendable {
-  package enum Outcome: Hashable, Sendable {
+package struct StepResult: Equatable, Sendable {
+  package enum Outcome: Equatable, Sendable {
     case done
     /// There was nothing to do: the object already existed, or was already gone.
     case alreadySo

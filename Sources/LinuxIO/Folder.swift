@@ -1,4 +1,5 @@
 internal import Glibc
+internal import NetworkTypes
 
 /// Folders on disk.
 package enum Folder {

@@ -1,7 +1,7 @@
 import JSON
 
 /// The reason why bytes are no message.
-package struct NameMessageError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct NameMessageError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
 }
 

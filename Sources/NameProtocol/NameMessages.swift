@@ -13,7 +13,7 @@ package enum NameLimits {
 }
 
 /// A message from the agent to `roamward-names`.
-package enum NameOrder: Hashable, Sendable, Codable {
+package enum NameOrder: Equatable, Sendable, Codable {
   /// A listening socket for clients: attached. UDP, or TCP. `address`: what it is bound to. `isCapturing`: its questions were redirected.
   case listener(number: UInt16, address: AddressText, isStream: Bool, isCapturing: Bool)
   /// A bound UDP socket for questions to name servers: attached. It is used when a pool has it. Its number is one that no other socket has.
@@ -39,7 +39,7 @@ package enum NameOrder: Hashable, Sendable, Codable {
 }
 
 /// A message from `roamward-names` to the agent.
-package enum NameReport: Hashable, Sendable, Codable {
+package enum NameReport: Equatable, Sendable, Codable {
   /// The first message: it is confined, or the reason why it is not and ends.
   case hello(trouble: String?)
   /// A client asks for a name whose tunnel is down: it is to be started. `address` and `port` are the client's, `listener` is the socket at

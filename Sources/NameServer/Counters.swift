@@ -1,5 +1,5 @@
 /// Counts since the start of the program.
-package struct NameServerCounters: Hashable, Sendable, Codable {
+package struct NameServerCounters: Equatable, Sendable, Codable {
   /// Messages of clients, and those of them that were no valid question.
   package var questions: UInt64 = 0
   package var malformedQuestions: UInt64 = 0

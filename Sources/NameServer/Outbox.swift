@@ -9,14 +9,14 @@ package struct Outbox: Sendable {
   package private(set) var requests: [Request] = []
 
   /// A response to a client.
-  package struct Reply: Hashable, Sendable {
+  package struct Reply: Equatable, Sendable {
     package let client: Client
     /// Its place in `bytes`.
     package let range: Range<Int>
   }
 
   /// A question to a name server.
-  package struct Datagram: Hashable, Sendable {
+  package struct Datagram: Equatable, Sendable {
     /// The number of the socket to send it from.
     package let socket: UInt16
     package let address: IPAddress
@@ -27,7 +27,7 @@ package struct Outbox: Sendable {
     let id: UInt16
   }
 
-  package enum Request: Hashable, Sendable {
+  package enum Request: Equatable, Sendable {
     /// The agent is to start the tunnel of a trigger, because a client asks for a name.
     case start(trigger: Int, name: String, type: UInt16, client: Client)
     /// A question over TCP: to be sent on a connected socket of the pool, with its length before it (RFC 1035 section 4.2.2).

@@ -19,7 +19,7 @@ package protocol NebulaRunner: AnyObject {
   func kill()
 }
 
-package struct NebulaFailure: Error, Hashable, Sendable {
+package struct NebulaFailure: Error, Equatable, Sendable {
   package let text: String
 
   package init(_ text: String) { self.text = text }

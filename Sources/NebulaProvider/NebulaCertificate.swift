@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 
 /// A host's certificate, and the authorities beside it, as `nebula-cert print -json` prints them: one JSON object on each line.
-package struct NebulaCertificate: Hashable, Sendable {
+package struct NebulaCertificate: Equatable, Sendable {
   package let name: String
   /// The host's addresses, with the length of their network.
   package let addresses: [InterfaceAddress]

@@ -1,7 +1,7 @@
 internal import JSON
 
 /// A line that nebula(1) logs as JSON.
-package enum NebulaLine: Hashable, Sendable {
+package enum NebulaLine: Equatable, Sendable {
   /// Its device has its address and is up.
   case active
   /// It has begun a handshake: there is a host that it wants to reach.

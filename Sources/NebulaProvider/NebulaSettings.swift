@@ -3,7 +3,7 @@ package import NetworkTypes
 /// The second file of nebula's configuration, which overrides the user's: the device, the log, the credentials, and what must be off.
 ///
 /// Nebula merges its files in the order of their names. An empty value overrides nothing, and for it `false` is empty: so `"no"`.
-package struct NebulaSettings: Hashable, Sendable {
+package struct NebulaSettings: Equatable, Sendable {
   /// A network behind another host of the overlay.
   package struct Route: Hashable, Sendable {
     package let prefix: IPPrefix

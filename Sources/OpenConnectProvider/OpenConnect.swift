@@ -4,7 +4,7 @@ package import ProviderProtocol
 package import RoamwardProvider
 
 /// What openconnect(8) says.
-package enum OpenConnectWord: Hashable, Sendable {
+package enum OpenConnectWord: Equatable, Sendable {
   /// A line of its log.
   case line(String)
   /// It waits for an answer.
@@ -16,7 +16,7 @@ package enum OpenConnectWord: Hashable, Sendable {
 }
 
 /// A run of openconnect(8).
-package struct OpenConnectCommand: Hashable, Sendable {
+package struct OpenConnectCommand: Equatable, Sendable {
   /// Without the program's own name.
   package var arguments: [String]
   /// What it reads first.

@@ -1,5 +1,5 @@
 /// What openconnect(8) wants typed at a prompt.
-package enum SignInPrompt: Hashable, Sendable {
+package enum SignInPrompt: Equatable, Sendable {
   case username
   /// The password, or one after it: the label tells.
   case password(String)

@@ -1,7 +1,7 @@
 /// What `openconnect --authenticate` prints when a server has let a person in: shell assignments, one on each line, some in single quotes.
 ///
 /// Source: openconnect(8), "--authenticate".
-package struct Ticket: Hashable, Sendable {
+package struct Ticket: Equatable, Sendable {
   /// What proves to the server that this person has signed in. A secret.
   package private(set) var cookie = ""
   /// The server's certificate, as `--servercert` takes it.

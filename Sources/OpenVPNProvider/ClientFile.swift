@@ -2,8 +2,8 @@
 ///
 /// Each option is kept, left out because the agent does it, or an error: an option that is dropped silently could be the one that the
 /// tunnel's safety depends on.
-package struct ClientFile: Hashable, Sendable {
-  package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ClientFile: Equatable, Sendable {
+  package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
     package let line: Int
     package let reason: String
 

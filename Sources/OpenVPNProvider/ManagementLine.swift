@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// A line that openvpn(8) writes to its management interface (management-notes.txt of OpenVPN).
-package enum ManagementLine: Hashable, Sendable {
+package enum ManagementLine: Equatable, Sendable {
   /// A state of the connection, such as `CONNECTED`, and its description.
   case state(String, String)
   /// It waits for `hold release`, and proposes to wait this many seconds.
@@ -24,7 +24,7 @@ package enum ManagementLine: Hashable, Sendable {
   case failure(String)
   case other
 
-  package struct Challenge: Hashable, Sendable {
+  package struct Challenge: Equatable, Sendable {
     package let text: String
     package let mayEcho: Bool
     /// Whether the answer is appended to the password instead of encoded beside it.
@@ -37,7 +37,7 @@ package enum ManagementLine: Hashable, Sendable {
     }
   }
 
-  package struct DynamicChallenge: Hashable, Sendable {
+  package struct DynamicChallenge: Equatable, Sendable {
     package let state: String
     package let username: String
     package let text: String

@@ -1,7 +1,7 @@
 package import PolicyFiles
 
 /// The files of a first policy folder: a tunnel that is off until its gateway is known, with everything else in place.
-package struct FirstPolicy: Hashable, Sendable {
+package struct FirstPolicy: Equatable, Sendable {
   package let files: [OutputFile]
 
   /// `privateKey` and `publicKey`: a new pair, in base64.

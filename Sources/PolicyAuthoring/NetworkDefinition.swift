@@ -3,7 +3,7 @@ internal import PolicySource
 package import RoamwardCore
 
 /// A named network as a list of alternatives: the machine is on it if one of them matches.
-package struct NetworkDefinition: Hashable, Sendable {
+package struct NetworkDefinition: Equatable, Sendable {
   package let name: String
   package var alternatives: [Condition]
 

@@ -5,7 +5,7 @@ package import RoamwardCore
 ///
 /// An SSID, a subnet or a domain can be shown by any network. The gateway's hardware address and the access point's are hard to forge.
 /// So is the security of a Wi-Fi network: with a passphrase, the access point has to know it too. Everything is asked for together.
-package struct NetworkEvidence: Hashable, Sendable {
+package struct NetworkEvidence: Equatable, Sendable {
   /// The match of a named network.
   package var condition: Condition
   /// The criteria for people: `ssid "Home", gateway-mac 02:00:5e:10:00:01`.

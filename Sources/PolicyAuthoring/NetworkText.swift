@@ -1,9 +1,10 @@
+internal import NetworkTypes
 internal import PolicyFiles
 internal import PolicySource
 package import RoamwardCore
 
 /// The reason why a command cannot change a file's text; a person can.
-package struct TextChangeFailure: Error, Hashable, Sendable {
+package struct TextChangeFailure: Error, Equatable, Sendable {
   package var reason: String
 
   package init(_ reason: String) { self.reason = reason }
@@ -12,7 +13,7 @@ package struct TextChangeFailure: Error, Hashable, Sendable {
 /// The text of a policy file, with changes of its named networks. All other lines stay as they are, comments included.
 ///
 /// The result is read again: if anything else than the network would change, the change fails.
-package struct NetworkText: Hashable, Sendable {
+package struct NetworkText: Equatable, Sendable {
   package let path: String
   package private(set) var text: String
 

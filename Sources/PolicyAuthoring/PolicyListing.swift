@@ -1,9 +1,10 @@
+internal import NetworkTypes
 package import PolicySource
 import RoamwardCore
 
 /// The policy files of all layers, with what they define, for `roamward list`.
-package struct PolicyListing: Hashable, Sendable {
-  package enum State: String, Hashable, Sendable {
+package struct PolicyListing: Equatable, Sendable {
+  package enum State: String, Equatable, Sendable {
     /// Its policies are in force.
     case inForce = "in-force"
     /// The file has errors, or cannot be read. An agent keeps the last known good version in force.

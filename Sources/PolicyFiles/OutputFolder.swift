@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The reason why the files of an import were not written. None of them was.
-package struct OutputFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package struct OutputFailure: Error, Equatable, Sendable, CustomStringConvertible {
   package let path: String
   package let reason: String
   package let exists: Bool

@@ -72,7 +72,7 @@ package struct FileVersion: Hashable, Sendable {
 }
 
 /// The reason why a file or folder cannot be used.
-package struct FileFailure: Error, Hashable, Sendable {
+package struct FileFailure: Error, Equatable, Sendable {
   /// The system's error text: `No such file or directory`.
   package var reason: String
   package var cure: String?

@@ -1,7 +1,7 @@
 package import PolicyFiles
 
 /// The user's options for an import.
-package struct ImportOptions: Hashable, Sendable {
+package struct ImportOptions: Equatable, Sendable {
   /// The tunnel's name, instead of one from the file; of several tunnels, the first.
   package var name: String?
   /// The absolute path of the files' folder, for the commands in the policy.
@@ -38,7 +38,7 @@ package struct ImportOptions: Hashable, Sendable {
 }
 
 /// The rules of a tunnel whose format has none.
-package enum MissingRules: Hashable, Sendable {
+package enum MissingRules: Equatable, Sendable {
   /// None: the tunnel is started by hand.
   case none
   /// The tunnel is down on a named network, and up everywhere else.
@@ -46,7 +46,7 @@ package enum MissingRules: Hashable, Sendable {
 }
 
 /// The importable file formats.
-package enum ImportFormat: String, Hashable, Sendable, CaseIterable {
+package enum ImportFormat: String, Equatable, Sendable, CaseIterable {
   /// A profile, plain or signed, or a declaration of OS 27.
   case apple
   /// A wg-quick(8) file.
@@ -96,7 +96,7 @@ package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) 
 }
 
 /// A manifest that is installed on the machine for which files are imported.
-package struct ProviderManifestFile: Hashable, Sendable {
+package struct ProviderManifestFile: Equatable, Sendable {
   package var path: String
   package var bytes: [UInt8]
 

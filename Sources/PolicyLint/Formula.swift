@@ -14,7 +14,7 @@ struct Formula {
   }
 
   /// A node and its required result: for certain, or as far as it is known. The same requirement applies to the parts.
-  struct Goal: Hashable {
+  struct Goal: Equatable {
     var node: Int
     var holds = true
     /// An unknown result is sufficient too.

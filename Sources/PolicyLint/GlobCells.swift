@@ -2,7 +2,7 @@ import NetworkTypes
 import RoamwardCore
 
 /// A pattern over bytes, split into tokens that match one byte or any run of bytes.
-enum PatternToken: Hashable {
+enum PatternToken: Equatable {
   case byte(UInt8)
   case anyByte
   case anyRun

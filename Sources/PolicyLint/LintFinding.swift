@@ -1,7 +1,7 @@
 package import RoamwardCore
 
 /// A likely mistake in a policy.
-package struct LintFinding: Hashable, Sendable {
+package struct LintFinding: Equatable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Earlier rules match wherever this one does.
     case shadowedRule = "shadowed-rule"
@@ -49,7 +49,7 @@ package struct LintFinding: Hashable, Sendable {
     case unusableEndpoint = "unusable-endpoint"
   }
 
-  package enum Severity: String, Hashable, Sendable {
+  package enum Severity: String, Equatable, Sendable {
     case warning
   }
 

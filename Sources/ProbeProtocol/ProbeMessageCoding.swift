@@ -2,7 +2,7 @@ import JSON
 internal import NetworkTypes
 
 /// The reason why bytes are no message.
-package struct ProbeMessageError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ProbeMessageError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -19,7 +19,7 @@ package enum ProbeLimits {
 }
 
 /// An internet address and a port.
-package struct Destination: Hashable, Sendable {
+package struct Destination: Equatable, Sendable {
   package var address: IPAddress
   package var port: UInt16
 
@@ -30,13 +30,13 @@ package struct Destination: Hashable, Sendable {
 }
 
 /// A task of the helper.
-package enum Errand: Hashable, Sendable {
+package enum Errand: Equatable, Sendable {
   case lookUp(LookUp)
   case transfer(Transfer)
 }
 
 /// A look-up of a name by these servers, in this order of preference.
-package struct LookUp: Hashable, Sendable {
+package struct LookUp: Equatable, Sendable {
   package var name: DomainName
   /// One to `ProbeLimits.servers`.
   package var servers: [Destination]
@@ -48,7 +48,7 @@ package struct LookUp: Hashable, Sendable {
 }
 
 /// One GET request, to one of these addresses of the URL's host.
-package struct Transfer: Hashable, Sendable {
+package struct Transfer: Equatable, Sendable {
   /// `http` or `https`.
   package var url: String
   /// One to `ProbeLimits.addresses`.
@@ -70,7 +70,7 @@ package struct Transfer: Hashable, Sendable {
 }
 
 /// The result of a task, sent once for each.
-package enum ErrandAnswer: Hashable, Sendable {
+package enum ErrandAnswer: Equatable, Sendable {
   /// Result of a look-up: one to `ProbeLimits.addresses`, in the server's order.
   case addresses([IPAddress])
   /// Result of a look-up: NXDOMAIN of RFC 2308.
@@ -94,7 +94,7 @@ package enum ErrandAnswer: Hashable, Sendable {
 }
 
 /// A request of the helper for a socket: connected, or connecting, to a destination of its task.
-package struct SocketWish: Hashable, Sendable {
+package struct SocketWish: Equatable, Sendable {
   package enum Transport: String, Hashable, Sendable {
     case udp, tcp
   }
@@ -114,7 +114,7 @@ package struct SocketWish: Hashable, Sendable {
 }
 
 /// A message from the agent to the helper.
-package enum AgentMessage: Hashable, Sendable {
+package enum AgentMessage: Equatable, Sendable {
   /// A task, with a number that no other open task has.
   case errand(UInt32, Errand)
   case cancel(UInt32)
@@ -123,7 +123,7 @@ package enum AgentMessage: Hashable, Sendable {
 }
 
 /// A message from the helper to the agent.
-package enum HelperMessage: Hashable, Sendable {
+package enum HelperMessage: Equatable, Sendable {
   /// The first message: it is confined, or the reason why it is not and ends.
   case hello(trouble: String?)
   case wish(SocketWish)

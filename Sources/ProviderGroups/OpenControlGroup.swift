@@ -1,6 +1,7 @@
 internal import CControlGroup
 internal import Glibc
 package import LinuxIO
+internal import NetworkTypes
 
 /// A version 2 control group (cgroups(7)), by an open descriptor of its folder: it works wherever the hierarchy is mounted, also in no
 /// folder at all.
@@ -148,7 +149,7 @@ package final class OpenControlGroup {
 }
 
 /// What the processes of a group use.
-package struct GroupUsage: Hashable, Sendable {
+package struct GroupUsage: Equatable, Sendable {
   /// Bytes: `memory.current`, or without the memory controller the sum of the resident sizes, where shared pages count for each process.
   package var memory: Int64
   /// Since the group was created, also of processes that have ended.

@@ -1,6 +1,7 @@
 internal import Glibc
 package import KernelModel
 internal import LinuxIO
+internal import NetworkTypes
 
 /// The control groups of an agent's providers, below the agent's own:
 ///
@@ -205,7 +206,7 @@ package final class ProviderGroups {
 }
 
 /// The reason why sockets of providers are not marked, with the remedy.
-package struct ProviderGroupError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ProviderGroupError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -3,7 +3,7 @@ internal import CCrypto
 /// A CMS message (RFC 5652) in memory of libcrypto. This is the only code that accesses such memory.
 package struct SignedMessage: ~Copyable {
   /// The result of checking signature and chain.
-  package enum Verification: Hashable, Sendable {
+  package enum Verification: Equatable, Sendable {
     /// Both are valid, by the certificates that this machine trusts and those of the files.
     case good
     /// One of the files has no certificate.

@@ -6,7 +6,7 @@ final class SimulatedLife {
 }
 
 /// The effect at which the agent dies, as by SIGKILL: each effect has a place before and one after it.
-package struct Fuse: Hashable, Sendable {
+package struct Fuse: Equatable, Sendable {
   /// Counted from 1.
   package var place: Int
 

@@ -14,7 +14,7 @@ package final class Simulation {
   }
 
   /// An expectation of the timeline that was not met.
-  package struct Failure: Hashable, Sendable {
+  package struct Failure: Equatable, Sendable {
     package let location: SourceLocation
     package let message: String
   }

@@ -1,7 +1,7 @@
 package import ProviderProtocol
 
 /// The strongswan.conf(5) of a charon of ours: no file of the machine is read, and nothing but states and policies of IPsec is set.
-package struct CharonConfiguration: Hashable, Sendable {
+package struct CharonConfiguration: Equatable, Sendable {
   var folder: String
   var link: XFRMLink
 

@@ -2,7 +2,7 @@ internal import NetworkTypes
 package import ProviderProtocol
 
 /// A line of charon's log, as its file logger writes it: `05[IKE] received AUTHENTICATION_FAILED notify error`.
-package enum CharonLine: Hashable, Sendable {
+package enum CharonLine: Equatable, Sendable {
   /// Why there is no tunnel, and who can help.
   case trouble(TunnelFailure)
   /// A message is sent again: the server has not answered.

@@ -2,7 +2,7 @@ package import NetworkTypes
 package import VICI
 
 /// A tunnel (child SA) that is up, or down, as the event `child-updown` tells it.
-package struct EstablishedChild: Hashable, Sendable {
+package struct EstablishedChild: Equatable, Sendable {
   package var isUp: Bool
   package var server: IPAddress?
   /// The addresses that the server has given.

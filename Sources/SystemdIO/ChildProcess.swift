@@ -7,7 +7,7 @@ internal import NetworkTypes
 ///
 /// Lives as long as the value is retained: releasing it before the program has ended kills the program.
 package final class ChildProcess {
-  package struct Outcome: Hashable, Sendable {
+  package struct Outcome: Equatable, Sendable {
     /// 0 to 255, or 128 and the signal's number.
     package let code: Int32
     package let wasTimedOut: Bool

@@ -14,7 +14,7 @@ package import SystemdIO
 /// `up` and `down` run in the tunnel's control group, where their sockets are marked. What is left in it after `down` is ended. `status`
 /// runs outside of it: its questions are to go through the tunnel. Where there are no control groups, programs run all the same.
 package final class CommandProvider {
-  package enum Action: String, Hashable, Sendable {
+  package enum Action: String, Equatable, Sendable {
     case up, down, status
   }
 

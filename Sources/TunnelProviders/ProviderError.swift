@@ -1,5 +1,5 @@
 /// A failure of a provider, as a message for people: the event, and the remedy if it is known.
-package struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ProviderError: Error, Equatable, Sendable, CustomStringConvertible {
   package let message: String
   package let help: String?
 

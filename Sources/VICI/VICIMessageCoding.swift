@@ -1,5 +1,5 @@
 /// Why bytes are no message, or a message has no bytes.
-package enum VICIError: Error, Hashable, Sendable {
+package enum VICIError: Error, Equatable, Sendable {
   /// It ends within an element.
   case truncated
   /// An element of an unknown type, or in a place where it cannot be.

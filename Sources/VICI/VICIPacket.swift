@@ -1,5 +1,5 @@
 /// A packet of vici, without the length that precedes it in the stream.
-package enum VICIPacket: Hashable, Sendable {
+package enum VICIPacket: Equatable, Sendable {
   /// To charon: a command.
   case request(String, VICIMessage)
   case response(VICIMessage)

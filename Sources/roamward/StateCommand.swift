@@ -7,6 +7,7 @@ import Glibc
 import JSON
 import LinuxIO
 import LinuxPlatform
+internal import NetworkTypes
 import RoamwardCore
 
 struct State: ParsableCommand {

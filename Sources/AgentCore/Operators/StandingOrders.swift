@@ -4,7 +4,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 /// The inputs of a plan besides policies and network: manual overrides, a suspended kill switch, and the tunnels' state.
-package struct StandingOrders: Hashable, Sendable {
+package struct StandingOrders: Equatable, Sendable {
   package var overrides: [String: ManualOverride] = [:]
   package var killSwitch = KillSwitchMachine()
   /// Whether each tunnel is wanted, as the agent reports; `nil`: no agent runs.

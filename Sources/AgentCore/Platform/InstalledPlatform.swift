@@ -3,7 +3,7 @@ package import ProviderProtocol
 package import RoamwardCore
 
 /// What comes from a provider's program.
-package enum ProviderChannelEvent: Hashable, Sendable {
+package enum ProviderChannelEvent: Equatable, Sendable {
   case message([UInt8], hasDescriptor: Bool)
   /// The program has closed its end of the channel, or ended.
   case closed

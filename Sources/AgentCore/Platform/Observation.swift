@@ -2,7 +2,7 @@ package import KernelModel
 package import RoamwardCore
 
 /// The scope of an observation.
-package struct ObservationRequest: Hashable, Sendable {
+package struct ObservationRequest: Equatable, Sendable {
   package var facts: Set<FactKind>
   /// Tables that tunnels may have routes in.
   package var tables: [UInt32]
@@ -37,7 +37,7 @@ package struct ObservationRequest: Hashable, Sendable {
 }
 
 /// The detail in which a table of ours is read.
-package enum FirewallDetail: Hashable, Sendable {
+package enum FirewallDetail: Equatable, Sendable {
   case nothing
   /// Only whether a table is left by an earlier agent; if so, as `whole`.
   case leftover
@@ -48,7 +48,7 @@ package enum FirewallDetail: Hashable, Sendable {
 }
 
 /// The machine at one moment: the input of decisions and plans.
-package struct Observation: Hashable, Sendable {
+package struct Observation: Equatable, Sendable {
   package var snapshot: NetworkSnapshot
   package var state: ObservedState
   /// The sources of the snapshot's facts.
@@ -62,7 +62,7 @@ package struct Observation: Hashable, Sendable {
 }
 
 /// The part of an observation that concerns name servers.
-package struct ResolverObservation: Hashable, Sendable {
+package struct ResolverObservation: Equatable, Sendable {
   package var file: ObservedResolvConf
   package var resolver: ObservedResolver
 

@@ -141,7 +141,7 @@ package struct NetworkPlatform {
 }
 
 /// The way of a look-up.
-package struct LookupWay: Hashable, Sendable {
+package struct LookupWay: Equatable, Sendable {
   package var servers: [IPAddress]
   /// The link that queries leave by; `nil`: the one of their route.
   package var link: String?

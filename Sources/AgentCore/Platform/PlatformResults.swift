@@ -3,7 +3,7 @@ package import NetworkTypes
 import RoamwardCore
 
 /// A failure outside the agent, with a message for people.
-package struct PlatformError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PlatformError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
   /// Whether another attempt soon may succeed.
   package let isTransient: Bool
@@ -15,7 +15,7 @@ package struct PlatformError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// A step that failed.
-package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
+package struct StepFailure: Equatable, Sendable, CustomStringConvertible {
   package let step: Step
   package let reason: String
 
@@ -28,24 +28,24 @@ package struct StepFailure: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The engine of WireGuard devices on this machine.
-package enum EngineChoice: Hashable, Sendable {
+package enum EngineChoice: Equatable, Sendable {
   case engine(WireGuardEngine)
   case none(reason: String)
 }
 
 /// The result of a look-up.
-package enum Resolution: Hashable, Sendable {
+package enum Resolution: Equatable, Sendable {
   case addresses([IPAddress])
   case failed(reason: String)
 }
 
 /// The purpose for which a tunnel's program is run.
-package enum CommandAction: String, Hashable, Sendable {
+package enum CommandAction: String, Equatable, Sendable {
   case up, down, status
 }
 
 /// What the programs of a tunnel use.
-package struct ProgramUsage: Hashable, Sendable {
+package struct ProgramUsage: Equatable, Sendable {
   package var processes: Int
   /// Bytes.
   package var memory: Int64
@@ -60,7 +60,7 @@ package struct ProgramUsage: Hashable, Sendable {
 }
 
 /// The result of a tunnel's program.
-package enum CommandOutcome: Hashable, Sendable {
+package enum CommandOutcome: Equatable, Sendable {
   case succeeded
   case failed(reason: String)
 }

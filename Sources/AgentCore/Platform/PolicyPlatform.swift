@@ -14,7 +14,7 @@ package struct PolicyPlatform {
 }
 
 /// Policies in force until a moment, unless they are confirmed.
-package struct PolicyTrial: Hashable, Sendable {
+package struct PolicyTrial: Equatable, Sendable {
   package var until: Moment
 
   package init(until: Moment) { self.until = until }

@@ -2,7 +2,7 @@ package import RoamwardCore
 
 /// Services of this machine that are tunnels by themselves: units of systemd, profiles of NetworkManager.
 package struct ServicePlatform {
-  package enum News: Hashable, Sendable {
+  package enum News: Equatable, Sendable {
     /// It is up.
     case running
     /// It did not start, or has ended by itself.

@@ -3,9 +3,9 @@ import NetworkTypes
 import RoamwardCore
 
 /// A moment at which the agent wakes without an event, with the reason.
-struct Deadline: Hashable, Sendable {
+struct Deadline: Equatable, Sendable {
   /// The work at a deadline, in ascending order of effort.
-  enum Action: Int, Hashable, Sendable, Comparable {
+  enum Action: Int, Equatable, Sendable, Comparable {
     case sample, poll
     /// A pass on the last observation.
     case pass

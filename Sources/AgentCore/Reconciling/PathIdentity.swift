@@ -6,8 +6,8 @@ package import RoamwardCore
 ///
 /// Of the primary link's addresses only the one in use counts. That is the source address of the default route; else one that existed when
 /// the path was first seen, for as long as it stays. Other addresses come and go (privacy addresses, further prefixes) and change nothing.
-package struct PathIdentity: Hashable, Sendable {
-  private struct Way: Hashable {
+package struct PathIdentity: Equatable, Sendable {
+  private struct Way: Equatable {
     var source: IPAddress?
     var gateway: IPAddress?
   }

@@ -1,4 +1,5 @@
 import KernelModel
+internal import NetworkTypes
 import RoamwardCore
 
 /// Applies steps, stage by stage: the only place from which the system is changed. If a step fails, the steps that depend on it are not

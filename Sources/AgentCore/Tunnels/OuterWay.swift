@@ -3,7 +3,7 @@ import NetworkTypes
 import RoamwardCore
 
 /// The way of an inner tunnel's own packets: through its outer tunnel, as that is now.
-struct OuterWay: Hashable {
+struct OuterWay: Equatable {
   let outer: String
   /// Whether the outer tunnel is connected.
   let isOpen: Bool

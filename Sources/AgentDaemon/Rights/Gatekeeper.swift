@@ -1,4 +1,5 @@
 package import ControlProtocol
+internal import NetworkTypes
 
 /// Decides on the requests of the local socket and of D-Bus, with polkit's answers.
 package final class Gatekeeper {

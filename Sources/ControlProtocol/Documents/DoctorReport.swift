@@ -1,7 +1,7 @@
 internal import JSON
 
 /// The output of `roamward doctor --json`.
-package struct DoctorReport: Hashable, Sendable, Codable {
+package struct DoctorReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var findings: [Finding]
   package var passed: [String]

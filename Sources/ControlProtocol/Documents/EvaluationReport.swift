@@ -3,7 +3,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 /// The output of `roamward evaluate --json`.
-package struct EvaluationReport: Hashable, Sendable, Codable {
+package struct EvaluationReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var decisions: [DecisionReport]
   package var hosts: [HostReport]
@@ -30,7 +30,7 @@ package struct EvaluationReport: Hashable, Sendable, Codable {
 }
 
 /// The effect of a name look-up on a tunnel.
-package struct HostReport: Hashable, Sendable, Codable {
+package struct HostReport: Equatable, Sendable, Codable {
   package var tunnel: String
   package var host: String
   package var action: String

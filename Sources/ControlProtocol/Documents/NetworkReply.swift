@@ -2,7 +2,7 @@ package import JSON
 package import NetworkTypes
 
 /// The reply to `network`, and to `monitor` with snapshots: the observed network in the form of a snapshot file.
-package struct NetworkReply: Hashable, Sendable, Codable {
+package struct NetworkReply: Equatable, Sendable, Codable {
   package var network: JSON
   package var time: Timestamp
 

@@ -3,7 +3,7 @@ internal import KernelModel
 package import RoamwardCore
 
 /// The output of `roamward plan --json`.
-package struct PlanReport: Hashable, Sendable, Codable {
+package struct PlanReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var steps: [Step]
   package var routes: [RouteReport]
@@ -62,7 +62,7 @@ extension PlanReport {
 }
 
 /// A route or rule of another program that would lead included addresses past a tunnel.
-package struct RouteReport: Hashable, Sendable, Codable {
+package struct RouteReport: Equatable, Sendable, Codable {
   package var tunnel: String
   package var what: String
   package var goes: String

@@ -3,7 +3,7 @@ package import NetworkTypes
 package import RoamwardCore
 
 /// The output of `roamward state --json`: everything on the machine that is Roamward's.
-package struct StateReport: Hashable, Sendable, Codable {
+package struct StateReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var agent: Agent?
   package var objects: [Object]
@@ -28,7 +28,7 @@ package struct StateReport: Hashable, Sendable, Codable {
 
 extension StateReport {
   /// The running agent.
-  package struct Agent: Hashable, Sendable, Codable {
+  package struct Agent: Equatable, Sendable, Codable {
     package var process: Int
 
     package init(process: Int) {
@@ -47,7 +47,7 @@ extension StateReport {
   }
 
   /// One object of Roamward's.
-  package struct Object: Hashable, Sendable, Codable {
+  package struct Object: Equatable, Sendable, Codable {
     package var kind: String
     package var what: String
     package var purpose: String

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The reply to `metrics`: the agent's state, and what it has counted since it started.
-package struct MetricsReport: Hashable, Sendable, Codable {
+package struct MetricsReport: Equatable, Sendable, Codable {
   package var started: Timestamp
   package var status: StatusReport
   package var counts: [Count]
@@ -13,7 +13,7 @@ package struct MetricsReport: Hashable, Sendable, Codable {
   }
 
   /// A count of events.
-  package struct Count: Hashable, Sendable, Codable {
+  package struct Count: Equatable, Sendable, Codable {
     package var subject: EventCounts.Subject
     /// `nil`: it concerns no single tunnel.
     package var tunnel: String?

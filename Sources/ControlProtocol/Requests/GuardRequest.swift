@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The request of `guard`: block all traffic but that of the caller, which then becomes the program.
-package struct GuardRequest: Hashable, Sendable, Codable {
+package struct GuardRequest: Equatable, Sendable, Codable {
   /// The program's name, for people.
   package var program: String
   /// Addresses or names that the program alone reaches outside, each with or without a port; empty: every address.
@@ -31,7 +31,7 @@ package struct GuardRequest: Hashable, Sendable, Codable {
 }
 
 /// The reply to `guard`: the kill switch is in force, and the caller is in the control group.
-package struct GuardReply: Hashable, Sendable, Codable {
+package struct GuardReply: Equatable, Sendable, Codable {
   /// Where the program's own packets may go outside; empty: to every address.
   package var endpoints: [String]
   /// The links that are the program's already.

@@ -16,7 +16,7 @@ package enum Lifetime: Hashable, Sendable {
   package static let longest = Duration.seconds(366 * 86_400)
 
   /// The kind of lifetime, as reports name it too.
-  package enum Word: String, Hashable, Sendable, JSONEnum {
+  package enum Word: String, Equatable, Sendable, JSONEnum {
     case network, time, resume
   }
 

@@ -1,5 +1,5 @@
 /// The request of `release`: suspend the kill switch, or open a portal window.
-package struct ReleaseRequest: Hashable, Sendable, Codable {
+package struct ReleaseRequest: Equatable, Sendable, Codable {
   package var isPortal: Bool
   /// The control group (/proc/PID/cgroup, version 2) of the only programs that a portal window is for.
   package var programs: String?

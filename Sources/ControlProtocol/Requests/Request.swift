@@ -1,7 +1,7 @@
 package import JSON
 
 /// A client's request to the agent: one JSON object on a line, such as `{"version":2,"request":{"resume":{"tunnel":"corp"}}}`.
-package enum Request: Hashable, Sendable, Codable {
+package enum Request: Equatable, Sendable, Codable {
   /// The state of the agent (`StatusReport`).
   case status
   /// The state of the agent, and what it has counted (`MetricsReport`).
@@ -76,8 +76,8 @@ package enum Request: Hashable, Sendable, Codable {
 }
 
 /// The reason why a request was refused.
-package struct RequestError: Error, Hashable, Sendable, Codable {
-  package enum Code: String, Hashable, Sendable, Codable {
+package struct RequestError: Error, Equatable, Sendable, Codable {
+  package enum Code: String, Equatable, Sendable, Codable {
     /// The request is malformed or too long, or the agent is stopping.
     case badRequest = "bad-request"
     /// The client is of another release.
@@ -112,7 +112,7 @@ package struct RequestError: Error, Hashable, Sendable, Codable {
 }
 
 /// The agent's answer: one JSON object on a line.
-package enum Reply: Hashable, Sendable {
+package enum Reply: Equatable, Sendable {
   case done(JSON)
   case refused(RequestError)
 

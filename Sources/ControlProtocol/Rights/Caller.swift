@@ -1,5 +1,5 @@
 /// The client of a request, as the kernel or the bus identifies it.
-package struct Caller: Hashable, Sendable {
+package struct Caller: Equatable, Sendable {
   /// The caller in polkit's terms: a number alone may be another process's by the time that polkit reads it.
   package enum Subject: Hashable, Sendable {
     /// `startTime`: field 22 of /proc/PID/stat, in clock ticks since the boot.

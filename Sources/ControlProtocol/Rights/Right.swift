@@ -1,5 +1,5 @@
 /// The permission that a request needs.
-package enum Right: String, Hashable, Sendable, CaseIterable {
+package enum Right: String, Equatable, Sendable, CaseIterable {
   /// Read states and the network: every user.
   case read
   /// Connect and disconnect tunnels by hand, end overrides, answer a provider's questions.

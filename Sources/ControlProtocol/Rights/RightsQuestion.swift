@@ -1,5 +1,5 @@
 /// An answer of polkit.
-package enum PolkitAnswer: Hashable, Sendable {
+package enum PolkitAnswer: Equatable, Sendable {
   case allowed
   case denied
   /// The user would have to authenticate, and polkit was not to ask for that, or could not.
@@ -13,7 +13,7 @@ package enum PolkitAnswer: Hashable, Sendable {
 }
 
 /// The result for a request, or the next thing to find out.
-package enum RightsDecision: Hashable, Sendable {
+package enum RightsDecision: Equatable, Sendable {
   case allowed
   /// Ask polkit. `interactively`: a polkit agent of the user may ask for a password meanwhile.
   case askPolkit(interactively: Bool)
@@ -21,7 +21,7 @@ package enum RightsDecision: Hashable, Sendable {
 }
 
 /// Whether a caller has a right. The only place that decides this, for the local socket and D-Bus alike.
-package struct RightsQuestion: Hashable, Sendable {
+package struct RightsQuestion: Equatable, Sendable {
   package let right: Right
   package let caller: Caller
   /// Whether the caller accepts a question for a password.

@@ -4,7 +4,7 @@ package import RoamwardCore
 
 /// The state of the kill switch, in the terms of docs/security.md.
 package struct FirewallStatus: Hashable, Sendable, Codable {
-  package enum Situation: String, Hashable, Sendable, JSONEnum {
+  package enum Situation: String, Equatable, Sendable, JSONEnum {
     /// No kill switch is active.
     case open
     /// A kill switch blocks what its tunnels include, except through them.

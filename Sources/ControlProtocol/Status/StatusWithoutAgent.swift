@@ -3,7 +3,7 @@ package import NetworkTypes
 package import RoamwardCore
 
 /// The output of `roamward status --json` if no agent answers and a kill switch blocks traffic.
-package struct StatusWithoutAgent: Hashable, Sendable, Codable {
+package struct StatusWithoutAgent: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var time: Timestamp
   package var process: Int?
@@ -33,7 +33,7 @@ package struct StatusWithoutAgent: Hashable, Sendable, Codable {
 
 extension StatusWithoutAgent {
   /// The kill switch's state; `nil` if no record names its tunnels.
-  package struct Firewall: Hashable, Sendable, Codable {
+  package struct Firewall: Equatable, Sendable, Codable {
     package var situation: FirewallStatus.Situation
     package var code: ReasonCode
     package var guards: [String]?

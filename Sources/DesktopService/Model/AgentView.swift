@@ -1,4 +1,5 @@
 internal import LinuxIO
+internal import NetworkTypes
 package import SystemdIO
 
 /// What the agent says of itself on D-Bus (docs/dbus.md), as far as a person at a desktop is concerned.

@@ -1,5 +1,5 @@
 /// How the tray item looks. Icons are names of the Icon Naming Specification, which every icon theme has.
-package struct TrayItem: Hashable, Sendable {
+package struct TrayItem: Equatable, Sendable {
   package var icon: String
   /// Whether a person should look: traffic is blocked, or something is asked.
   package var needsAttention: Bool

@@ -1,5 +1,5 @@
 /// An entry of the tray item's menu.
-package struct MenuEntry: Hashable, Sendable {
+package struct MenuEntry: Equatable, Sendable {
   package var label: String
   /// `nil`: it is text, a separator or a submenu.
   package var action: AgentAction?
@@ -22,7 +22,7 @@ package struct MenuEntry: Hashable, Sendable {
 }
 
 /// The tray item's menu.
-package struct TrayMenu: Hashable, Sendable {
+package struct TrayMenu: Equatable, Sendable {
   package let root: MenuEntry
 
   package init(_ view: AgentView?) {

@@ -1,5 +1,5 @@
 /// nftables tables of other programs that drop outgoing packets by default: kill switches of other products, and hardened servers.
-package struct ClosedTable: Hashable, Sendable {
+package struct ClosedTable: Equatable, Sendable {
   /// The name as nft(8) writes it: `inet mullvad`.
   package var name: String
   package var chain: String

@@ -1,5 +1,5 @@
 /// The observed state of one of our tables of nftables: that of the kill switch, or that of `names: capture`.
-package enum ObservedFirewall: Hashable, Sendable {
+package enum ObservedFirewall: Equatable, Sendable {
   /// No table.
   case absent
   /// A table with this content (`FirewallTable.digest`). `isIntact`: it is known to be unchanged since. `isGuarding`: it blocks something.

@@ -18,7 +18,7 @@ package struct ProviderGroup: Hashable, Sendable {
 }
 
 /// Whether sockets of providers can be marked on this machine.
-package enum ProviderGroupState: Hashable, Sendable {
+package enum ProviderGroupState: Equatable, Sendable {
   /// No tunnel needs it, or it was not examined.
   case unexamined
   case ready(ProviderGroup)

@@ -15,7 +15,7 @@ package struct DeviceIdentity: Hashable, Sendable {
 
 /// Distinguishes devices of one index. The kernel may give an index to another device (`ip link add index`, a move between namespaces). It
 /// reports that only by announcing that the first one is gone.
-package struct LinkGenerations: Hashable, Sendable {
+package struct LinkGenerations: Equatable, Sendable {
   private struct Device: Hashable {
     var generation: UInt32
     /// The properties that a device never changes.

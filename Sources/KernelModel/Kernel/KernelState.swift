@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The kernel's network objects as rtnetlink reports them, at one moment, in one network namespace.
-package struct KernelState: Hashable, Sendable {
+package struct KernelState: Equatable, Sendable {
   package var links: [Link]
   package var addresses: [LinkAddress]
   /// Routes of the main table, those that carry our protocol number, and those of other VPNs' own tables.
@@ -23,7 +23,7 @@ package struct KernelState: Hashable, Sendable {
 }
 
 /// A network device (`struct ifinfomsg` and its attributes).
-package struct Link: Hashable, Sendable {
+package struct Link: Equatable, Sendable {
   package var index: InterfaceIndex
   package var name: String
   /// `IFLA_INFO_KIND`: `veth`, `bridge`, `wireguard`, `tun` …; `nil` for hardware.
@@ -86,7 +86,7 @@ package struct LinkAddress: Hashable, Sendable {
 }
 
 /// A neighbour entry (`struct ndmsg`).
-package struct Neighbour: Hashable, Sendable {
+package struct Neighbour: Equatable, Sendable {
   package var link: String
   package var address: IPAddress
   package var macAddress: MACAddress?

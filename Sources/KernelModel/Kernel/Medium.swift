@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The medium of a link, with the reason.
-package struct Medium: Hashable, Sendable {
+package struct Medium: Equatable, Sendable {
   package var type: InterfaceType
   /// The reason in words: the driver, or the port that decided.
   package var reason: String

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The facts of a radio about its network; known and `nil` without a network.
-package struct WiFiFacts: Hashable, Sendable {
+package struct WiFiFacts: Equatable, Sendable {
   package var ssid: Fact<SSID?>
   package var bssid: Fact<MACAddress?>
   package var security: Fact<WiFiSecurity?>

@@ -27,7 +27,7 @@ package struct NameWatch: Hashable, Sendable {
   }
 
   /// The state of the tunnel, as it matters for a look-up.
-  package enum Progress: String, Hashable, Sendable, CaseIterable {
+  package enum Progress: String, Equatable, Sendable, CaseIterable {
     /// A look-up starts it.
     case down
     case starting

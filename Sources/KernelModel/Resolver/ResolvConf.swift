@@ -44,7 +44,7 @@ package struct ResolvConf: Hashable, Sendable {
 }
 
 /// The observed state of the resolver's path.
-package enum ObservedResolvConf: Hashable, Sendable {
+package enum ObservedResolvConf: Equatable, Sendable {
   /// No file.
   case absent
   /// A file with this text.

@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// The two programs named resolvconf(8) that build resolv.conf from the records of other programs.
-package enum ResolvconfProgram: String, Hashable, Sendable, CaseIterable {
+package enum ResolvconfProgram: String, Equatable, Sendable, CaseIterable {
   /// Debian's: joins the records in the order of /etc/resolvconf/interface-order.
   case debian = "resolvconf"
   /// openresolv: a record can be exclusive, and then the others are ignored.

@@ -1,5 +1,5 @@
 /// The stages of a plan, in order: no route leads to a link before everything that it needs exists (docs/security.md, "Order").
-package enum StepStage: Int, Hashable, Sendable, Comparable {
+package enum StepStage: Int, Equatable, Sendable, Comparable {
   /// The firewall table.
   case firewall
   /// Links, with the alias that marks the owner: a link without its alias is not touched again.

@@ -13,7 +13,7 @@ package struct StepTraits {
 }
 
 /// The executor of a step.
-package enum StepExecutor: Hashable, Sendable {
+package enum StepExecutor: Equatable, Sendable {
   /// The kernel, by one route netlink message that creates and removes no link, and so may be batched with others (`NetlinkWriter.write`).
   case kernelInBatches
   /// The kernel, by a message of its own.

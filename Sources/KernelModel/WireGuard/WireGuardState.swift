@@ -2,7 +2,7 @@ package import KeyMemory
 package import NetworkTypes
 
 /// The implementation that runs a WireGuard device.
-package enum WireGuardEngine: String, Hashable, Sendable {
+package enum WireGuardEngine: String, Equatable, Sendable {
   case kernel
   /// Our own implementation, `roamward-wireguard`.
   case userspace = "roamward-wireguard"

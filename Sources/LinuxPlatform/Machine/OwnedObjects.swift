@@ -10,7 +10,7 @@ internal import RoamwardCore
 internal import TunnelProviders
 
 /// One object on this machine that is ours, by its mark.
-package struct OwnedObject: Hashable, Sendable {
+package struct OwnedObject: Equatable, Sendable {
   package enum Kind: String, Hashable, Sendable {
     case link, address, route, rule, firewall, resolver, file, process
     case controlGroup = "control-group"

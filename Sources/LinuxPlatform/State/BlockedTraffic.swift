@@ -9,7 +9,7 @@ package import NetworkTypes
 internal import RoamwardCore
 
 /// The traffic that a kill switch blocks while no agent answers.
-package struct BlockedTraffic: Hashable, Sendable {
+package struct BlockedTraffic: Equatable, Sendable {
   /// The record of the agent or the early lock; `nil`: the firewall blocks, and no record names the tunnels.
   package var recorded: FirewallStatus?
 

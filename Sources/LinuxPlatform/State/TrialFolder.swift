@@ -122,7 +122,7 @@ final class TrialFolder {
 private func isPolicy(_ name: String) -> Bool { [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } }
 
 /// The next state of the trial's folder.
-enum TrialNote: Hashable {
+enum TrialNote: Equatable {
   case until(Moment)
   case keep
 

@@ -6,7 +6,7 @@ internal import NetworkTypes
 /// accepted only from the address and port that were asked, at that socket, with that ID and question. Identical questions that are open
 /// are asked once. Without an answer the next server is asked after 1, 2 and 3 s. A truncated answer is asked for again over TCP.
 struct ForwardMachine: Sendable {
-  struct Limits: Hashable, Sendable {
+  struct Limits: Equatable, Sendable {
     /// Open questions, and those of one group.
     var all = 4096
     var each = 2048

@@ -3,14 +3,14 @@ internal import NetworkTypes
 /// A question under way to the servers of a group, for all clients that ask it.
 struct ForwardedQuery: Sendable {
   /// A datagram that was sent, and whose answer is accepted.
-  struct Attempt: Hashable, Sendable {
+  struct Attempt: Equatable, Sendable {
     var socket: UInt16 = 0
     var id: UInt16 = 0
     var server = Upstream(.unspecified(.v4), port: 0)
   }
 
   /// One that waits for the tunnel of `trigger` if the group does not know the name (`connect-if-needed`).
-  struct Purpose: Hashable, Sendable {
+  struct Purpose: Equatable, Sendable {
     var group: Int
     var fallback: Int?
     /// The server to ask instead of those of the group: the one that the program asked.

@@ -2,7 +2,7 @@ internal import NetworkTypes
 
 /// Captured questions that wait for the agent to say which server they were sent to. They are bounded in number and in time.
 struct OriginTable: Sendable {
-  struct Limits: Hashable, Sendable {
+  struct Limits: Equatable, Sendable {
     /// After that time the question counts as one to this server. The agent answers within a millisecond, as long as it runs.
     var time = Duration.milliseconds(500)
     var all = 512

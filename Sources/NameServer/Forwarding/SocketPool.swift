@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// Bound sockets to one set of name servers, by their numbers in the program. Each question goes out of a random one.
-package struct SocketPool: Hashable, Sendable {
+package struct SocketPool: Equatable, Sendable {
   package var v4: [UInt16]
   package var v6: [UInt16]
 

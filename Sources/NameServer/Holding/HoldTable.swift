@@ -3,7 +3,7 @@ internal import NetworkTypes
 /// Questions that wait for their tunnels. They are bounded in number and in time; the time counts from the first question for the same
 /// name, type and class.
 struct HoldTable: Sendable {
-  struct Limits: Hashable, Sendable {
+  struct Limits: Equatable, Sendable {
     /// The longest time from the first question. glibc, musl, Go and systemd-resolved wait for 5 s.
     var time = Duration.milliseconds(4500)
     /// After that time, the same questions fail at once for this time: they are the retries of the resolver that just got the failure.

@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// The state of a trigger's tunnel, as the agent reports it.
-package enum TriggerState: String, Hashable, Sendable, Codable, CaseIterable {
+package enum TriggerState: String, Equatable, Sendable, Codable, CaseIterable {
   /// It may be started.
   case down
   case starting

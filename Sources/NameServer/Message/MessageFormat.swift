@@ -48,7 +48,7 @@ package enum RecordType {
 }
 
 /// The reason that a failing response gives (RFC 8914).
-package enum ExtendedError: UInt16, Hashable, Sendable {
+package enum ExtendedError: UInt16, Equatable, Sendable {
   /// The answer is withheld by a policy: its addresses belong inside a tunnel.
   case blocked = 15
   /// No server of the name can be reached: its tunnel is down, or no server answers.

@@ -59,7 +59,7 @@ package struct Question: Hashable, Sendable {
 }
 
 /// What two questions have in common that one answer serves.
-struct QuestionKey: Hashable, Sendable {
+struct QuestionKey: Equatable, Sendable {
   /// Of the name without regard to case, the type, the class and `variant`; with the machine's seed.
   let hash: UInt64
   /// RD, AD, CD, the presence of EDNS and DO: answers differ by them.

@@ -1,5 +1,5 @@
 /// The places of a resource record's fields in a message (RFC 1035 section 4.1.3).
-struct ResourceRecord: Hashable, Sendable {
+struct ResourceRecord: Equatable, Sendable {
   let start: Int
   let type: UInt16
   let recordClass: UInt16

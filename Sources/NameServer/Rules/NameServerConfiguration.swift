@@ -12,7 +12,7 @@ package struct Upstream: Hashable, Sendable {
 }
 
 /// Name servers that know the same names, in order of preference, and how to treat their answers.
-package struct UpstreamGroup: Hashable, Sendable {
+package struct UpstreamGroup: Equatable, Sendable {
   /// None: every question fails at once.
   package var servers: [Upstream]
   /// The pool of sockets that leads to them.

@@ -2,7 +2,7 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-enum ReadProbe: Hashable {
+enum ReadProbe: Equatable {
   /// `note`: the change to the URL, for the report.
   case probe(Probe, note: String?)
   /// No server ever answers at this URL, on any network. Profiles contain such URLs on purpose.

@@ -3,7 +3,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 /// A tunnel's rules in one of Apple's formats.
-package struct ProfileExport: Hashable, Sendable {
+package struct ProfileExport: Equatable, Sendable {
   /// The problems of the export. Rules with losses are left out of `text`.
   package var problems: [ExportProblem]
   package var text: String
@@ -11,7 +11,7 @@ package struct ProfileExport: Hashable, Sendable {
   package var isWhole: Bool { !problems.contains(where: \.isLoss) }
 }
 
-package enum AppleForm: Hashable, Sendable {
+package enum AppleForm: Equatable, Sendable {
   /// A configuration profile, as XML.
   case mobileconfig
   /// A declaration of OS 27, as JSON.

@@ -2,7 +2,7 @@ import NetworkTypes
 package import RoamwardCore
 
 /// A part of a rule that Apple's format cannot express, and its place.
-package struct ExportProblem: Hashable, Sendable {
+package struct ExportProblem: Equatable, Sendable {
   /// The number of the rule, from 1.
   package var rule: Int?
   package var name: String?

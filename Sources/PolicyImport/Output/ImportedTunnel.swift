@@ -9,14 +9,14 @@ struct ImportedRule {
 }
 
 /// The identity of a profile that a tunnel uses.
-enum IdentityChoice: Hashable {
+enum IdentityChoice: Equatable {
   case named(String)
   /// The only identity in the profile.
   case any
 }
 
 /// A key with its certificate, as files beside the policy.
-struct ProfileIdentity: Hashable {
+struct ProfileIdentity: Equatable {
   var uuid: String?
   var file: String
   var passwordFile: String?

@@ -63,7 +63,7 @@ package enum ImportLimits {
 }
 
 /// The reason why nothing of a file can be imported.
-package struct ImportFailure: Error, Hashable, Sendable {
+package struct ImportFailure: Error, Equatable, Sendable {
   /// One line, lower case, without a full stop. It never contains a secret.
   package var message: String
   package var help: String?

@@ -1,6 +1,6 @@
 /// The result for every key of a file. It never contains a secret.
-package struct ImportReport: Hashable, Sendable {
-  package enum Outcome: String, Hashable, Sendable, CaseIterable {
+package struct ImportReport: Equatable, Sendable {
+  package enum Outcome: String, Equatable, Sendable, CaseIterable {
     /// Same meaning in the policy.
     case taken
     /// Different meaning in the policy, or at a different place.
@@ -11,7 +11,7 @@ package struct ImportReport: Hashable, Sendable {
     case note
   }
 
-  package enum Weight: String, Hashable, Sendable {
+  package enum Weight: String, Equatable, Sendable {
     case plain
     /// Probably not the author's intention, or less than the file says.
     case warning
@@ -58,7 +58,7 @@ extension ImportReport {
 }
 
 /// The place of a value in a file.
-struct KeyPath: Hashable, Sendable {
+struct KeyPath: Equatable, Sendable {
   var text: String
   var line: Int?
 

@@ -1,7 +1,7 @@
 internal import SignedMessages
 
 /// The signers of a profile, and the result of the verification.
-package struct ProfileSignature: Hashable, Sendable {
+package struct ProfileSignature: Equatable, Sendable {
   package enum Standing: Hashable, Sendable {
     /// The signature was not checked.
     case notVerified

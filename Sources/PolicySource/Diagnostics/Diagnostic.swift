@@ -2,7 +2,7 @@ package import RoamwardCore
 
 /// A problem at one place of a file: an error or a likely mistake.
 package struct Diagnostic: Hashable, Sendable, Error {
-  package enum Severity: String, Hashable, Sendable {
+  package enum Severity: String, Equatable, Sendable {
     /// The file cannot be used.
     case error
     case warning

@@ -1,3 +1,4 @@
+internal import NetworkTypes
 import RoamwardCore
 
 /// The problems of one file, up to a number that a person can still read.

@@ -2,7 +2,7 @@ package import PolicyFiles
 package import RoamwardCore
 
 /// A warning about a place in a policy file, from code that has only the values.
-package struct WarningAtPlace: Hashable, Sendable {
+package struct WarningAtPlace: Equatable, Sendable {
   package var message: String
   package var help: String?
   package var location: SourceLocation

@@ -1,3 +1,4 @@
+internal import NetworkTypes
 package import PolicyFiles
 internal import RoamwardCore
 

@@ -42,7 +42,7 @@ package struct ReadFile: Hashable, Sendable {
 }
 
 /// The files of the last known good set. They replace files with errors. They contain keys if wg-quick files do.
-package struct KeptPolicies: Hashable, Sendable {
+package struct KeptPolicies: Equatable, Sendable {
   package struct File: Hashable, Sendable {
     package var file: ReadFile
     /// The time since which this is the last known good version, in seconds since 1970.
@@ -101,7 +101,7 @@ package struct KeptPolicies: Hashable, Sendable {
 }
 
 /// The difference between two last known good sets.
-package struct KeptPolicyChanges: Hashable, Sendable {
+package struct KeptPolicyChanges: Equatable, Sendable {
   /// New files, and files that changed.
   package var files: [KeptPolicies.File]
   /// The paths of files that do not belong to the set any more.
@@ -119,7 +119,7 @@ package struct KeptPolicyChanges: Hashable, Sendable {
 }
 
 /// The replacement of files with errors.
-package enum PolicyFallback: Hashable, Sendable {
+package enum PolicyFallback: Equatable, Sendable {
   /// Each broken file by its last known good version, or absent if it was never good; all other files as they are.
   case files([StandIn])
   /// The whole last known good set.

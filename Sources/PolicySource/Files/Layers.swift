@@ -1,7 +1,8 @@
+internal import NetworkTypes
 internal import PolicyFiles
 
 /// A file that was found and ignored.
-package struct IgnoredFile: Hashable, Sendable {
+package struct IgnoredFile: Equatable, Sendable {
   package let path: String
   /// The reason: `a dotfile`, `replaced by /etc/roamward/policies/10-corp.yaml`, …
   package let reason: String

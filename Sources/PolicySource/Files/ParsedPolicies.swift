@@ -6,7 +6,7 @@ internal import PolicyFiles
 /// uncertain, it is read again. So the result is always that of a load of everything.
 package struct ParsedPolicies: Sendable {
   /// The settings that the result of parsing depends on, besides the files.
-  private struct Setting: Hashable {
+  private struct Setting: Equatable {
     let requireRootOwnership: Bool
     /// The base of relative paths.
     let workingDirectory: String
@@ -79,7 +79,7 @@ package struct ParsedPolicies: Sendable {
 }
 
 /// An access to a file: its absolute path, and the version that was read; `nil` if it could not be read, or has no version.
-struct FileInput: Hashable, Sendable {
+struct FileInput: Equatable, Sendable {
   let path: String
   let version: FileVersion?
 }

@@ -1,3 +1,4 @@
+internal import NetworkTypes
 import RoamwardCore
 
 /// Merges all files into one set, in their order. Duplicate names, undefined networks and networks that name themselves are reported as

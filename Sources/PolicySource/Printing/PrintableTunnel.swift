@@ -1,8 +1,8 @@
 package import RoamwardCore
 
 /// A tunnel for output in a policy file. Unlike a `TunnelPolicy` it names its wg-quick file without having read it.
-package struct PrintableTunnel: Hashable, Sendable {
-  package enum Provider: Hashable, Sendable {
+package struct PrintableTunnel: Equatable, Sendable {
+  package enum Provider: Equatable, Sendable {
     /// The wg-quick file, as the policy names it: a relative path starts at the policy's folder.
     case wireGuard(config: String)
     case command(CommandProviderConfiguration)

@@ -23,7 +23,7 @@ package struct OptionSchema: Hashable, Sendable {
   }
 
   /// The form of a text.
-  package enum Format: String, Hashable, Sendable, CaseIterable {
+  package enum Format: String, Equatable, Sendable, CaseIterable {
     /// An IP address.
     case address
     /// ADDRESS/LENGTH, without the bits of the host.

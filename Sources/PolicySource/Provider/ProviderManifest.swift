@@ -1,8 +1,9 @@
 package import JSON
+internal import NetworkTypes
 package import RoamwardCore
 
 /// The description of an installed provider: its program, its user, its needs and its options (docs/provider-protocol.md, "The manifest").
-package struct ProviderManifest: Hashable, Sendable {
+package struct ProviderManifest: Equatable, Sendable {
   /// The name by which policies call it: `installed: { name: … }`.
   package let name: String
   /// One line: what it is.

@@ -1,7 +1,7 @@
 internal import JSON
 
 /// A part of a JSON Schema (draft 7), for editors that complete and check policies.
-struct Schema: Hashable, Sendable {
+struct Schema: Equatable, Sendable {
   var value: JSON
 
   init(_ value: JSON) { self.value = value }

@@ -1,7 +1,8 @@
 import KernelModel
+internal import NetworkTypes
 
 /// The input for one guard's desired state: the guard, and its links as the kernel shows them.
-package struct GuardSetup: Hashable, Sendable {
+package struct GuardSetup: Equatable, Sendable {
   package var guarded: ProgramGuard
   package var links: [String]
 

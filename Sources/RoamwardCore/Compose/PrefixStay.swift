@@ -2,7 +2,7 @@ import KernelModel
 package import NetworkTypes
 
 /// The decision for an attached prefix, under a tunnel that would include it.
-struct PrefixStay: Hashable, Sendable {
+struct PrefixStay: Equatable, Sendable {
   let isOutside: Bool
   /// The reason for people, to follow "because".
   let reason: String
@@ -12,7 +12,7 @@ struct PrefixStay: Hashable, Sendable {
 }
 
 /// An attached prefix that stays outside a tunnel which includes it.
-package struct OutsidePrefix: Hashable, Sendable, CustomStringConvertible {
+package struct OutsidePrefix: Equatable, Sendable, CustomStringConvertible {
   package let prefix: IPPrefix
   /// The reason for people, to follow "because".
   package let reason: String

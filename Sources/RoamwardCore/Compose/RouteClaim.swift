@@ -35,11 +35,12 @@ package func routeClaims(
   on tunnels: [TunnelSetup], in kernel: KernelState, _ underlay: UnderlayFit, limit: Int = 20
 ) -> [RouteClaim] {
   let ours = Set(tunnels.compactMap(\.link) + kernel.links.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
-  let others = kernel.routes.filter { route in
+  var others = kernel.routes.filter { route in
     route.table == Route.mainTable && route.routeProtocol != Ownership.routeProtocol && route.kind == .unicast && !route.isDead
       && route.destination.length > 0 && !route.destination.address.isLinkLocal && !route.destination.address.isMulticast
       && !route.destination.address.isLoopback && !(route.link.map(ours.contains) ?? false)
-  }.sorted { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
+  }
+  others.sort { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
   return tunnels.flatMap { tunnel -> [RouteClaim] in
     let included = tunnel.includedPrefixes
     guard !included.isEmpty, tunnel.refusal(on: underlay) == nil else { return [] }

@@ -73,7 +73,8 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer
       Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)
     }
   }
-  return (routes.sorted { ($0.destination, $0.metric) < ($1.destination, $1.metric) }, notes)
+  routes.sort { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
+  return (routes, notes)
 }
 
 extension TunnelSetup {

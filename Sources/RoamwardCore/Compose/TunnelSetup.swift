@@ -67,7 +67,7 @@ package struct TunnelSetup: Hashable, Sendable {
 }
 
 /// The properties of the underlay that tunnels depend on.
-package struct UnderlayFit: Hashable, Sendable {
+package struct UnderlayFit: Equatable, Sendable {
   package var mtu: UInt32
   /// The prefixes that the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]

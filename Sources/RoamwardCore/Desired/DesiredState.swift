@@ -3,7 +3,7 @@ import KeyMemory
 package import NetworkTypes
 
 /// The desired state: every object of ours, and no object of other programs.
-package struct DesiredState: Hashable, Sendable {
+package struct DesiredState: Equatable, Sendable {
   package var links: [DesiredLink]
   package var routes: [Route]
   package var rules: [RoutingRule]
@@ -42,7 +42,7 @@ package struct DesiredState: Hashable, Sendable {
 }
 
 /// The desired state of our firewall table.
-package enum DesiredFirewall: Hashable, Sendable {
+package enum DesiredFirewall: Equatable, Sendable {
   /// No table.
   case open
   case table(FirewallTable)

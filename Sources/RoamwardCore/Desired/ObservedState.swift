@@ -1,7 +1,7 @@
 package import KernelModel
 
 /// The observed state: the part of the machine that plans change.
-package struct ObservedState: Hashable, Sendable {
+package struct ObservedState: Equatable, Sendable {
   package var kernel: KernelState
   /// WireGuard devices by the names of their links.
   package var wireGuard: [String: WireGuardState]

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// The result of one tunnel's rules on one network, with the reason.
 package struct Decision: Hashable, Sendable {
-  package enum Outcome: String, Hashable, Sendable {
+  package enum Outcome: String, Equatable, Sendable {
     /// The tunnel is wanted up.
     case connect
     /// The tunnel is wanted down.
@@ -53,7 +53,7 @@ package enum Inert: Hashable, Sendable {
 }
 
 /// The reason why a tunnel cannot carry another one.
-package enum OuterObstacle: Hashable, Sendable {
+package enum OuterObstacle: Equatable, Sendable {
   /// No policy defines it.
   case missing
   /// `enabled: false`.

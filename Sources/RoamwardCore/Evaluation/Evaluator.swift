@@ -3,7 +3,7 @@ import NetworkTypes
 /// Decides what policies want on a network. All rule evaluation happens here: for the agent, the dry run and every explanation.
 package struct Evaluator: Sendable {
   /// The treatment of an unknown fact.
-  package enum Patience: Hashable, Sendable {
+  package enum Patience: Equatable, Sendable {
     /// The decision waits for it.
     case waits
     /// It counts as the rule's action prescribes: an unknown fact connects, and never disconnects.
@@ -11,7 +11,7 @@ package struct Evaluator: Sendable {
   }
 
   /// The amount of explanation that a decision carries.
-  package enum Explanation: Hashable, Sendable {
+  package enum Explanation: Equatable, Sendable {
     /// The verdict alone.
     case none
     /// The findings of the deciding rule, or of the rule whose fact is awaited: the reason as text, and no more.

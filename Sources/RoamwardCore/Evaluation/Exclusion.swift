@@ -5,7 +5,7 @@
 /// only left as it is (`ignore`) gives way to a wanted one; a running tunnel that waits for a fact keeps its place.
 package enum Exclusion {
   /// The intent of one tunnel before the others are considered.
-  package struct Claim: Hashable, Sendable {
+  package struct Claim: Equatable, Sendable {
     package var tunnel: TunnelPolicy
     package var intent: Intent
     package var isPending: Bool

@@ -1,8 +1,8 @@
 package import NetworkTypes
 
 /// The effect of a name look-up on a tunnel.
-package struct HostDecision: Hashable, Sendable {
-  package enum Outcome: Hashable, Sendable {
+package struct HostDecision: Equatable, Sendable {
+  package enum Outcome: Equatable, Sendable {
     /// The tunnel's rules do not evaluate connections here: names have no effect.
     case notEvaluated
     /// No connection rule contains the name.

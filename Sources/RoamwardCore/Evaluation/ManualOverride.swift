@@ -56,7 +56,7 @@ extension ManualOverride.Lifetime {
 }
 
 /// The target of a tunnel, after rules, overrides and switches.
-package enum Intent: Hashable, Sendable {
+package enum Intent: Equatable, Sendable {
   case up, down
   /// The tunnel is in place without a session, and a packet brings it up; a connected one ends its session when idle.
   case armed

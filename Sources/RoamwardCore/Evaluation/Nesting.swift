@@ -1,5 +1,7 @@
+internal import NetworkTypes
+
 /// The claims of all tunnels, after those that exclude or need one another have been compared.
-package struct SettledClaims: Hashable, Sendable {
+package struct SettledClaims: Equatable, Sendable {
   /// The claims, in their order. A tunnel that another one goes through has that one's claim too.
   package var claims: [Exclusion.Claim]
   /// The tunnels that have to be down, with the tunnel that each gives way to.

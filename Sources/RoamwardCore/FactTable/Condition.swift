@@ -46,7 +46,7 @@ package enum Condition: Hashable, Sendable {
 }
 
 /// The quantifier over the link's name servers: each has to match, or any.
-package enum DNSServerQuantifier: Hashable, Sendable {
+package enum DNSServerQuantifier: Equatable, Sendable {
   /// All of the link's servers match, as Apple's rules ask.
   case each
   /// One of the link's servers matches.

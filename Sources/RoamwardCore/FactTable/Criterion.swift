@@ -49,7 +49,7 @@ extension Criterion: Hashable {
 }
 
 /// The value of a key in a policy.
-package enum WrittenCriterion: Hashable, Sendable {
+package enum WrittenCriterion: Equatable, Sendable {
   /// One or more texts. An empty list never matches.
   case list([String])
   /// One value, unchanged.
@@ -80,7 +80,7 @@ package enum FactConstant: Hashable, Sendable {
 }
 
 /// The question that a key asks about a fact.
-package enum FactQuestion: Hashable, Sendable {
+package enum FactQuestion: Equatable, Sendable {
   /// Whether one value, or one of several, is in the key's list.
   case isAmong(fact: String)
   /// Whether there are values, and each one is in the key's list.

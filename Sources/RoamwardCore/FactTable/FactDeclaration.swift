@@ -5,7 +5,7 @@ package import NetworkTypes
 /// Comparisons with the fact are keys of a match (`CriterionKey`), in the same file.
 package final class FactDeclaration: Sendable {
   /// The meaning of a fact that a snapshot file leaves out.
-  package enum Silence: Hashable, Sendable {
+  package enum Silence: Equatable, Sendable {
     /// The fact is known to have this value. The value is not written.
     case means(FactValue)
     case isUnknown
@@ -77,7 +77,7 @@ package struct FactAccess<Holder>: Sendable {
 }
 
 /// How well a match on a fact proves where the machine is.
-package enum FactProof: Hashable, Sendable {
+package enum FactProof: Equatable, Sendable {
   /// It proves nothing about the location.
   case none
   /// Any other network can show the same value.

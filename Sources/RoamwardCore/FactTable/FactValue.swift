@@ -10,7 +10,7 @@ package enum FactValue: Hashable, Sendable {
 }
 
 /// The text form of a value, or of the value of a key. The file readers have a reader for each form.
-package enum WrittenForm: Hashable, Sendable {
+package enum WrittenForm: Equatable, Sendable {
   /// `true` or `false`.
   case flag
   /// One word of an enumeration, in its order.
@@ -38,7 +38,7 @@ package enum WrittenForm: Hashable, Sendable {
 }
 
 /// The text form and the display of values of one type.
-struct ValueCode<Value: Hashable & Sendable>: Sendable {
+struct ValueCode<Value: Equatable & Sendable>: Sendable {
   let form: WrittenForm
   /// Whether there are several values of the form.
   var isList = false

@@ -2,7 +2,7 @@ package import KernelModel
 package import NetworkTypes
 
 /// The reports of all sources, before they are merged into a snapshot.
-package struct SnapshotInputs: Hashable, Sendable {
+package struct SnapshotInputs: Equatable, Sendable {
   package var kernel: KernelState
   /// The reports of the kernel and the bus about the medium, by interface index.
   package var mediums: [InterfaceIndex: Medium]
@@ -38,7 +38,7 @@ package struct SnapshotInputs: Hashable, Sendable {
 }
 
 /// The underlay, with the sources of its facts.
-package struct SnapshotWithSources: Hashable, Sendable {
+package struct SnapshotWithSources: Equatable, Sendable {
   package var snapshot: NetworkSnapshot
   package var provenance: Provenance
 

@@ -2,7 +2,7 @@ import KernelModel
 package import NetworkTypes
 
 /// The properties of a link that sources of DNS facts need.
-package struct LinkInQuestion: Hashable, Sendable {
+package struct LinkInQuestion: Equatable, Sendable {
   package var name: String
   package var index: UInt32
   package var hardwareAddress: MACAddress?

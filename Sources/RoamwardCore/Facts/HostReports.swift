@@ -20,7 +20,7 @@ package struct LinkDNS: Hashable, Sendable {
 package struct ManagedDevice: Hashable, Sendable {
   package var address: MACAddress?
   /// The state, from `NMDeviceState`: 40 (preparing) to 99, and 100 (activated).
-  package enum State: Hashable, Sendable {
+  package enum State: Equatable, Sendable {
     case inactive, configuring, active
   }
 
@@ -56,7 +56,7 @@ package struct NetworkManagerReport: Hashable, Sendable {
 }
 
 /// A DHCP lease as a client stores it on disk.
-package struct Lease: Hashable, Sendable {
+package struct Lease: Equatable, Sendable {
   package var link: String?
   package var address: IPAddress?
   package var dns: LinkDNS
@@ -77,7 +77,7 @@ package struct Lease: Hashable, Sendable {
 }
 
 /// The state of a link in systemd-networkd, from `/run/systemd/netif`.
-package struct NetworkdLink: Hashable, Sendable {
+package struct NetworkdLink: Equatable, Sendable {
   package var isManaged: Bool
   /// Whether systemd-networkd is still configuring the link.
   package var isConfiguring: Bool
@@ -126,7 +126,7 @@ extension ResolvConfReport {
 }
 
 /// The latest reports of this host's programs on the network.
-package struct HostReports: Hashable, Sendable {
+package struct HostReports: Equatable, Sendable {
   /// The reports of systemd-resolved, by interface index.
   package var resolved: Answer<[UInt32: LinkDNS]>
   package var networkManager: Answer<NetworkManagerReport>

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The sources of facts. Stored beside a snapshot and never in it: the same network, confirmed again, is the same snapshot.
-package struct Provenance: Hashable, Sendable {
+package struct Provenance: Equatable, Sendable {
   /// The origins by link and fact.
   package var links: [String: [FactKind: FactOrigin]]
   /// The origins of the machine's own facts.

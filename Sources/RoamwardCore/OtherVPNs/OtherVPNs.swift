@@ -2,8 +2,8 @@ package import KernelModel
 package import NetworkTypes
 
 /// The other VPNs of this machine, as the kernel shows them. They are reported and avoided, and never changed.
-package struct OtherVPNs: Hashable, Sendable {
-  package struct VPN: Hashable, Sendable {
+package struct OtherVPNs: Equatable, Sendable {
+  package struct VPN: Equatable, Sendable {
     /// The product's name if its marks identify it.
     package var name: String
     /// Its rules, in the order of their priorities.
@@ -39,10 +39,10 @@ package struct OtherVPNs: Hashable, Sendable {
     addPrefixes(kernel)
     all = all.map { vpn in
       var vpn = vpn
-      vpn.rules.sort { ($0.priority, $0.family) < ($1.priority, $1.family) }
+      vpn.rules = vpn.rules.sorted { ($0.priority, $0.family) < ($1.priority, $1.family) }
       return vpn
     }
-    all.sort { ($0.rules.first?.priority ?? .max, $0.name) < ($1.rules.first?.priority ?? .max, $1.name) }
+    all = all.sorted { ($0.rules.first?.priority ?? .max, $0.name) < ($1.rules.first?.priority ?? .max, $1.name) }
     findUnserved(foreign)
     findCollisions(foreign, kernel)
   }

@@ -5,7 +5,7 @@ import NetworkTypes
 /// it is a repair, because another program has changed the agent's work. Any other step follows a change of the desired state. Pure: no
 /// clock.
 package struct AppliedState: Sendable {
-  private struct Settings: Hashable, Sendable {
+  private struct Settings: Equatable, Sendable {
     /// Whether the agent made the link; otherwise a command did.
     var isMade = false
     var alias: String?

@@ -2,9 +2,9 @@ import KernelModel
 package import NetworkTypes
 
 /// The servers that resolve a name under the desired state, and the reason.
-package struct NameFate: Hashable, Sendable {
+package struct NameFate: Equatable, Sendable {
   /// Servers that are queried together, or one after another.
-  package struct Askee: Hashable, Sendable {
+  package struct Askee: Equatable, Sendable {
     /// The tunnel that brings the servers; `nil`: the network.
     package var tunnel: String?
     package var link: String?

@@ -2,7 +2,7 @@ package import KernelModel
 package import NetworkTypes
 
 /// The fate of a packet from this machine to an address, as far as Roamward decides it.
-package enum PacketFate: Hashable, Sendable {
+package enum PacketFate: Equatable, Sendable {
   /// It takes the machine's own routes, as without Roamward.
   case outside
   /// It goes into a tunnel, because of this route's prefix.

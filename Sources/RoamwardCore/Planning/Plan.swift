@@ -1,7 +1,7 @@
 package import KernelModel
 
 /// The changes from the observed to the desired state, in a safe order.
-package struct Plan: Hashable, Sendable {
+package struct Plan: Equatable, Sendable {
   package var steps: [Step]
   /// Objects that are in conflict and left alone, for people.
   package var conflicts: [Remark] = []

@@ -1,7 +1,8 @@
 package import KernelModel
+internal import NetworkTypes
 
 /// A preview of the agent's changes: the tunnels at rest, turned into the plan that it would execute.
-package struct PlanPreview: Hashable, Sendable {
+package struct PlanPreview: Equatable, Sendable {
   package var plan: Plan
   /// Requests of the policies that cannot be fulfilled.
   package var remarks: [Remark]

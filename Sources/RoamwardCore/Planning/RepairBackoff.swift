@@ -79,7 +79,7 @@ extension RepairBackoff.Subject: CustomStringConvertible {
 }
 
 /// The steps that are executed now.
-package struct AdmittedSteps: Hashable, Sendable {
+package struct AdmittedSteps: Equatable, Sendable {
   package var steps: [Step] = []
   /// The subject of each step that is a repair.
   package var repairs: [RepairBackoff.Subject] = []

@@ -3,9 +3,9 @@ package import NetworkTypes
 
 /// Limits repairs of the resolver: the first change by another program is reverted at once, further ones after growing delays. So two
 /// programs never fight over it. A pure value; `now` is a parameter.
-package struct ResolverBackoff: Hashable, Sendable {
+package struct ResolverBackoff: Equatable, Sendable {
   /// The resolver settings that tunnels want, for any DNS backend.
-  package struct Wish: Hashable, Sendable {
+  package struct Wish: Equatable, Sendable {
     var resolvConf: ResolvConf?
     var links: [String: LinkResolver]
     var record: ResolverRecord?

@@ -1,4 +1,5 @@
 import KernelModel
+internal import NetworkTypes
 
 /// The steps for the DNS backend.
 ///

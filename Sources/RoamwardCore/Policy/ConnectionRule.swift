@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// The effect of a name look-up under `evaluate-connection`.
 package struct ConnectionRule: Hashable, Sendable {
-  package enum Action: String, Hashable, Sendable, CaseIterable {
+  package enum Action: String, Equatable, Sendable, CaseIterable {
     /// Starts the tunnel if the name does not resolve, the servers give an address inside the tunnel, or the probe fails.
     case connectIfNeeded = "connect-if-needed"
     /// Starts the tunnel on any look-up.

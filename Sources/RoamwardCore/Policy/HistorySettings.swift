@@ -1,7 +1,7 @@
 /// The agent's record of networks, decisions and states (`history:`): whether there is one, how much of it, and how private it is.
 package struct HistorySettings: Hashable, Sendable {
   /// What the record has of the names of networks.
-  package enum Names: String, Hashable, Sendable, CaseIterable {
+  package enum Names: String, Equatable, Sendable, CaseIterable {
     /// SSIDs, hardware addresses and domains as they are.
     case full
     /// SSIDs and hardware addresses as keyed digests; no domains, no free text.

@@ -33,7 +33,7 @@ package struct InstalledProviderConfiguration: Hashable, Sendable {
 /// A provider's program, as its manifest describes it.
 package struct ProviderProgram: Hashable, Sendable {
   /// A kind of request of a provider. The agent refuses those that its manifest does not name.
-  package enum Need: String, Hashable, Sendable, CaseIterable {
+  package enum Need: String, Equatable, Sendable, CaseIterable {
     /// The TUN device.
     case device
     /// The XFRM interface, in place of the TUN device.
@@ -49,7 +49,7 @@ package struct ProviderProgram: Hashable, Sendable {
   }
 
   /// A capability of a program that cannot do without it, as in capabilities(7). It is named in `status` and docs/security.md.
-  package enum Capability: String, Hashable, Sendable, CaseIterable {
+  package enum Capability: String, Equatable, Sendable, CaseIterable {
     /// CAP_NET_ADMIN: it configures links and IPsec itself.
     case netAdmin = "net-admin"
     /// CAP_NET_RAW: it opens raw sockets.

@@ -23,7 +23,7 @@ package struct Rule: Hashable, Sendable {
 }
 
 /// The action of a rule, as the policy language names it.
-package enum Action: String, Hashable, Sendable, CaseIterable {
+package enum Action: String, Equatable, Sendable, CaseIterable {
   /// Bring the tunnel up now and keep it up.
   case connect
   /// Bring it down and keep it down.
@@ -38,7 +38,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How a match counts that stays unknown.
-package enum UnknownPolicy: String, Hashable, Sendable, CaseIterable {
+package enum UnknownPolicy: String, Equatable, Sendable, CaseIterable {
   /// It counts as a match.
   case match
   /// It counts as no match.

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// The rules of a tunnel as words to compare: it excludes rules that certainly do not match, without evaluating them.
 ///
 /// Most rules are for other networks. Their conditions are many small objects, and visiting them takes most of the time of a decision. The

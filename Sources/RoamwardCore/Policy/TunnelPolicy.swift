@@ -58,7 +58,7 @@ package struct OuterTunnel: Hashable, Sendable {
 
 /// The precedence of a tunnel: routes and name servers of an enterprise tunnel win over those of a personal one. Only one enterprise tunnel
 /// runs at a time (`Exclusion`).
-package enum TunnelClass: String, Hashable, Sendable, CaseIterable, Comparable {
+package enum TunnelClass: String, Equatable, Sendable, CaseIterable, Comparable {
   case enterprise, personal
 
   /// Orders enterprise before personal.
@@ -134,7 +134,7 @@ package struct RoutePolicy: Hashable, Sendable {
 }
 
 /// The treatment of attached prefixes under a tunnel that includes everything.
-package enum LANPolicy: String, Hashable, Sendable, CaseIterable {
+package enum LANPolicy: String, Equatable, Sendable, CaseIterable {
   /// Attached prefixes stay outside if they are private and of a usual size.
   case allow
   /// Attached prefixes go into the tunnel with everything else.
@@ -142,7 +142,7 @@ package enum LANPolicy: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The treatment of an attached prefix that the policy names, or that lies in a prefix that it names.
-package enum OverlapPolicy: String, Hashable, Sendable, CaseIterable {
+package enum OverlapPolicy: String, Equatable, Sendable, CaseIterable {
   /// The prefix stays outside, unless the tunnel has a kill switch or enforces its routes.
   case preferLocal = "prefer-local"
   /// The prefix goes into the tunnel.
@@ -174,7 +174,7 @@ extension TunnelPolicy {
 }
 
 /// The kill switch of a tunnel: when the addresses that the tunnel includes may not flow outside it.
-package enum KillSwitch: String, Hashable, Sendable, CaseIterable {
+package enum KillSwitch: String, Equatable, Sendable, CaseIterable {
   /// No kill switch.
   case off
   /// Active while the rules, or a person, want the tunnel up.
@@ -222,7 +222,7 @@ package struct DNSPolicy: Hashable, Sendable {
 }
 
 /// The programs whose questions go to the tunnel's servers.
-package enum NameSource: String, Hashable, Sendable, CaseIterable {
+package enum NameSource: String, Equatable, Sendable, CaseIterable {
   /// Programs that ask the system's resolver.
   case system
   /// Also programs that ask name servers of their own, containers and virtual machines: every question to port 53 is captured.
@@ -230,7 +230,7 @@ package enum NameSource: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The treatment of the tunnel's names while the tunnel is down.
-package enum NamesWhenDown: String, Hashable, Sendable, CaseIterable {
+package enum NamesWhenDown: String, Equatable, Sendable, CaseIterable {
   /// They are resolved like all other names.
   case ask
   /// They are refused, except on a network where a rule says `disconnect`: on it the names need no tunnel.

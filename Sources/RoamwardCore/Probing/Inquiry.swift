@@ -36,7 +36,7 @@ package enum Inquiry: Hashable, Sendable {
 
 /// The result of an answer.
 struct InquiryResult: Hashable, Sendable {
-  enum Outlook: Hashable, Sendable {
+  enum Outlook: Equatable, Sendable {
     /// The result is valid until an event on the network.
     case settled
     /// The result may change in a moment on a network that is still coming up; after that it is final.

@@ -11,7 +11,7 @@ package struct ProbeMachine: Hashable, Sendable {
     package let serial: Int
   }
 
-  package enum Effect: Hashable, Sendable {
+  package enum Effect: Equatable, Sendable {
     case send(Token, Inquiry)
     case abort(Token)
   }

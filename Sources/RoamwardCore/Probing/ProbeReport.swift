@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The state of one request to the network, for people.
-package struct ProbeReport: Hashable, Sendable {
+package struct ProbeReport: Equatable, Sendable {
   /// The probe's name, or `connectivity check URL`, `portal API URL`.
   package var name: String
   /// `ok`, `fail` or `unknown`; for questions about a portal `open`, `closed` or `unknown`.

@@ -1,5 +1,5 @@
 /// One GET request to be sent from the underlay.
-package struct ProbeRequest: Hashable, Sendable {
+package struct ProbeRequest: Equatable, Sendable {
   package var url: String
   /// Accepted digests of the server's public key. With any, only the key is checked, and nothing else in the certificate.
   package var pins: [String]

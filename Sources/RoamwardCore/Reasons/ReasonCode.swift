@@ -1,6 +1,6 @@
 /// The cause of an event, as a code that is stable across versions: in the journal (`ROAMWARD_REASON=`), in events and in `status --json`.
 /// It names no place and no person. docs/operations.md lists them all.
-package enum ReasonCode: String, Hashable, Sendable, CaseIterable {
+package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   // MARK: Decisions on a tunnel
 
   /// A rule matches.

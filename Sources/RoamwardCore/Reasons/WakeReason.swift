@@ -1,6 +1,6 @@
 /// The reason why the agent wakes: in `status --json` (`last-wake`, `next-wake`) and in the log at debug level. docs/operations.md lists
 /// them.
-package enum WakeReason: String, Hashable, Sendable, CaseIterable {
+package enum WakeReason: String, Equatable, Sendable, CaseIterable {
   // MARK: Events
 
   /// The kernel, or another source of facts, has reported a change.

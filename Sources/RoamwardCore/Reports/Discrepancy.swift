@@ -2,8 +2,8 @@ import KernelModel
 import NetworkTypes
 
 /// One item of drift: a wanted object that is missing, an object that is not wanted, or one object in place of another.
-package struct Discrepancy: Hashable, Sendable {
-  package enum Area: String, Hashable, Sendable {
+package struct Discrepancy: Equatable, Sendable {
+  package enum Area: String, Equatable, Sendable {
     case kernel, resolver, firewall
   }
 

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The reason for a tunnel's state, in one line: the decision, and when the state will follow it if it does not yet.
-package struct StateReason: Hashable, Sendable, CustomStringConvertible {
+package struct StateReason: Equatable, Sendable, CustomStringConvertible {
   package let code: ReasonCode
   package let description: String
 

@@ -1,7 +1,7 @@
 /// The services that programs of glibc ask for the address of a name, in order: the line `hosts` of /etc/nsswitch.conf (nsswitch.conf(5)).
 ///
 /// Programs without glibc's look-up (musl, static Go, c-ares, dig) ignore it and read resolv.conf.
-package struct HostsLookup: Hashable, Sendable {
+package struct HostsLookup: Equatable, Sendable {
   /// A status of a service, after which the look-up ends or goes on.
   package enum Status: String, Hashable, Sendable, CaseIterable {
     case success, notfound, unavail, tryagain
@@ -19,7 +19,7 @@ package struct HostsLookup: Hashable, Sendable {
   }
 
   /// Who is asked first for the name of a host on the network.
-  package enum Way: Hashable, Sendable {
+  package enum Way: Equatable, Sendable {
     /// systemd-resolved, by the module nss-resolve(8), whatever resolv.conf names.
     case resolved
     /// The servers of resolv.conf.

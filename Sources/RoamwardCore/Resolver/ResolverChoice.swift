@@ -2,8 +2,8 @@ package import KernelModel
 package import NetworkTypes
 
 /// The DNS backend of this host, and the reasons against the others.
-package struct ResolverChoice: Hashable, Sendable {
-  package enum Backend: Hashable, Sendable {
+package struct ResolverChoice: Equatable, Sendable {
+  package enum Backend: Equatable, Sendable {
     case resolved
     case resolvconf(ResolvconfProgram)
     case file

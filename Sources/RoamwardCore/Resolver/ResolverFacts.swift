@@ -2,7 +2,7 @@ package import KernelModel
 package import NetworkTypes
 
 /// The observed facts about this host's resolver, from which the DNS backend is chosen.
-package struct ResolverFacts: Hashable, Sendable {
+package struct ResolverFacts: Equatable, Sendable {
   /// The path of the resolver's file: /etc/resolv.conf.
   package var path: String
   /// The target of the symbolic link, as an absolute path; `nil`: it is not a symbolic link.
@@ -42,7 +42,7 @@ package struct ResolverFacts: Hashable, Sendable {
 }
 
 /// The observed state of the resolver, besides resolv.conf itself.
-package struct ObservedResolver: Hashable, Sendable {
+package struct ObservedResolver: Equatable, Sendable {
   package var facts: ResolverFacts
   /// The settings in systemd-resolved of the links that were queried, by name; a link that it does not list is absent.
   package var links: [String: LinkResolver]
@@ -67,7 +67,7 @@ package struct ObservedResolver: Hashable, Sendable {
 }
 
 /// The observed state of our own name server.
-package enum ObservedNameServer: Hashable, Sendable {
+package enum ObservedNameServer: Equatable, Sendable {
   case absent
   /// It runs with these settings.
   case running(NameServerSettings)

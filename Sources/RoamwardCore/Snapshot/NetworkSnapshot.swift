@@ -101,7 +101,7 @@ package struct LinkFacts: Hashable, Sendable {
 
 /// The facts that require a query to a source, as the snapshot file names them. Names, addresses, gateways and MTUs come with every
 /// observation. `FactTable` declares them.
-package enum FactKind: String, Hashable, Sendable, CaseIterable {
+package enum FactKind: String, Equatable, Sendable, CaseIterable {
   /// The link's type (`InterfaceType`).
   case type
   /// The name of the Wi-Fi network, 0 to 32 bytes.

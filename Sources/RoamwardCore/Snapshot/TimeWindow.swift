@@ -1,5 +1,7 @@
+internal import NetworkTypes
+
 /// A day of the week, Monday first (ISO 8601).
-package enum Weekday: Int, Hashable, Sendable, CaseIterable, Comparable {
+package enum Weekday: Int, Equatable, Sendable, CaseIterable, Comparable {
   case mon = 1, tue, wed, thu, fri, sat, sun
 
   package var previous: Weekday { Weekday(rawValue: rawValue == 1 ? 7 : rawValue - 1) ?? .sun }
@@ -99,7 +101,7 @@ package struct TimeWindow: Hashable, Sendable {
 }
 
 /// The machine's power source.
-package enum PowerSource: String, Hashable, Sendable, CaseIterable {
+package enum PowerSource: String, Equatable, Sendable, CaseIterable {
   case ac, battery
 }
 

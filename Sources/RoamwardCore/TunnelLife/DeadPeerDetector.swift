@@ -7,7 +7,7 @@ package import NetworkTypes
 /// `REKEY_TIMEOUT`, and again every `REKEY_TIMEOUT`, for `REKEY_ATTEMPT_TIME`. So a peer is silent when a packet that requires an answer
 /// was sent and nothing was received since. The verdict comes at the latest `patience` after the first such packet. Keepalives require no
 /// answer. Without traffic there is no verdict.
-package struct DeadPeerDetector: Hashable, Sendable {
+package struct DeadPeerDetector: Equatable, Sendable {
   /// The WireGuard constants that the detector relies on (section 6.1 of the paper, `messages.h` of the kernel's).
   package enum WireGuardTiming {
     package static let keepaliveTimeout = Duration.seconds(10)
@@ -21,7 +21,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
   }
 
   /// The engine's counters of a peer at one moment.
-  package struct Sample: Hashable, Sendable {
+  package struct Sample: Equatable, Sendable {
     package var at: Moment
     /// Seconds since 1970; 0: never. Only a change counts: the wall clock may be set.
     package var lastHandshake: Int64
@@ -68,7 +68,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
   }
 
   /// An unanswered packet or group of packets.
-  private struct Doubt: Hashable {
+  private struct Doubt: Equatable {
     /// The earliest moment at which its first packet may have been sent.
     var since: Moment
     /// When a healthy peer has answered.
@@ -78,7 +78,7 @@ package struct DeadPeerDetector: Hashable, Sendable {
   }
 
   /// An interval with packets in both directions: the last of them may be unanswered.
-  private struct Mixed: Hashable {
+  private struct Mixed: Equatable {
     var since: Moment
     /// When WireGuard itself has begun a handshake because of it.
     var until: Moment

@@ -3,8 +3,8 @@ package import NetworkTypes
 /// Turns snapshots, policies and manual overrides into an intent for each tunnel, now and at the next deadline.
 ///
 /// It contains everything that depends on time: decisions that wait for a fact, delayed disconnects, overrides that end, time windows.
-package struct DecisionScheduler: Hashable, Sendable {
-  package struct TunnelVerdict: Hashable, Sendable {
+package struct DecisionScheduler: Equatable, Sendable {
+  package struct TunnelVerdict: Equatable, Sendable {
     package var policy: TunnelPolicy
     package var decision: Decision
     /// The intent for now.

@@ -4,7 +4,7 @@ package import NetworkTypes
 /// delay, and after the minimum dwell time. A tunnel that flaps gets ever longer delays.
 ///
 /// Only rules are delayed; a manual override, a disabled tunnel and a removed policy are not.
-package struct DisconnectDelay: Hashable, Sendable {
+package struct DisconnectDelay: Equatable, Sendable {
   /// Disconnects within this time of one another count as flapping.
   private static let memory = Duration.seconds(600)
   private static let longest = Duration.seconds(300)

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// Chooses an address of an endpoint's name: the first of a family for which the underlay has a gateway; if it does not answer, the next.
 /// An address that has answered is used again before all others.
-package struct EndpointChoice: Hashable, Sendable {
+package struct EndpointChoice: Equatable, Sendable {
   private var lastAddresses: [DomainName: IPAddress] = [:]
   private var silent: Set<IPAddress> = []
   private var answered: Set<IPAddress> = []

@@ -4,7 +4,7 @@ package import NetworkTypes
 /// (docs/decisions/0049-a-restart-hands-tunnels-over.md).
 ///
 /// The next agent takes over those that its policies still have; it removes all others, as leftover state.
-package struct HandOver: Hashable, Sendable {
+package struct HandOver: Equatable, Sendable {
   /// What the next agent needs beside the policy and the system's state.
   package struct Tunnel: Hashable, Sendable {
     /// The number of its rule and its table among those of tunnels.

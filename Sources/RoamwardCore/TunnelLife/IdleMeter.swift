@@ -5,7 +5,7 @@ package import NetworkTypes
 ///
 /// The counters include WireGuard's own messages: handshakes, keepalives after received data, persistent keepalives. Bytes that these can
 /// explain are no data. A data packet of at most 32 bytes may be taken for them; no TCP segment and no DNS message is that small.
-package struct IdleMeter: Hashable, Sendable {
+package struct IdleMeter: Equatable, Sendable {
   private struct Counters: Hashable {
     var received: UInt64
     var sent: UInt64
@@ -66,7 +66,7 @@ package struct IdleMeter: Hashable, Sendable {
 }
 
 /// The time since a link carried packets, from samples of its counters: of a tunnel whose provider's own messages take another way.
-package struct LinkIdleMeter: Hashable, Sendable {
+package struct LinkIdleMeter: Equatable, Sendable {
   private var packets: UInt64
   /// The time of the last sample that showed packets; before the first one, the time of the start.
   package private(set) var activeAt: Moment

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// Limits the observations of a network that changes often: at once, or after the settle time, but at most ten within a second. The last
 /// change of a burst is always observed, because an observation is granted after it.
-package struct ObservationRateLimit: Hashable, Sendable {
+package struct ObservationRateLimit: Equatable, Sendable {
   package static let looksPerSecond = 10
 
   /// The times of the latest observations, the oldest first.

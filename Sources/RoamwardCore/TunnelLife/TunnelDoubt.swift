@@ -1,6 +1,6 @@
 extension TunnelMachine {
   /// The reason to doubt that a tunnel is still connected though the network is the same.
-  package enum Doubt: Hashable, Sendable, CustomStringConvertible {
+  package enum Doubt: Equatable, Sendable, CustomStringConvertible {
     case slept
     /// Another agent made the tunnel, and its answers prove nothing to this one.
     case agentRestarted

@@ -5,7 +5,7 @@ package import NetworkTypes
 ///
 /// One silent peer of several is no reason to doubt the tunnel while another one answers. A peer that has not answered since sessions began
 /// is ignored: another one connected the tunnel.
-package struct TunnelLiveness: Hashable, Sendable {
+package struct TunnelLiveness: Equatable, Sendable {
   private var peers: [WireGuardKey: DeadPeerDetector] = [:]
   private var sampledAt: Moment?
 

@@ -3,7 +3,7 @@ package import NetworkTypes
 /// The state machine of one tunnel, without a clock or a socket: it takes events, and returns effects and the next deadline.
 ///
 /// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
-package struct TunnelMachine: Hashable, Sendable {
+package struct TunnelMachine: Equatable, Sendable {
   package private(set) var state = State.disconnected
   package private(set) var wish = Wish.down
   /// The reason why the last attempt failed; cleared by success.

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 // What a tunnel's machine takes and returns: its states, events, effects, levels, wishes and time limits.
 extension TunnelMachine {
-  package enum State: Hashable, Sendable {
+  package enum State: Equatable, Sendable {
     /// The tunnel is down.
     case disconnected
     /// The provider is being started. `attempt` counts from 1.
@@ -66,7 +66,7 @@ extension TunnelMachine {
     case tick
   }
 
-  package enum Effect: Hashable, Sendable {
+  package enum Effect: Equatable, Sendable {
     /// Start the provider: resolve names, run `up`.
     case prepare
     /// Start the provider without a session, and without waiting for names.
@@ -84,7 +84,7 @@ extension TunnelMachine {
   }
 
   /// The part of the tunnel that should be in the kernel.
-  package enum Level: Int, Hashable, Sendable, Comparable {
+  package enum Level: Int, Equatable, Sendable, Comparable {
     /// Nothing of the tunnel.
     case nothing
     /// The link, configured and up, with addresses; no route leads into it.
@@ -101,7 +101,7 @@ extension TunnelMachine {
   }
 
   /// What rules or a person want of the tunnel.
-  package enum Wish: Hashable, Sendable {
+  package enum Wish: Equatable, Sendable {
     case down
     /// In place without a session, until a program sends a packet; and again after the idle time.
     case armed

@@ -1,8 +1,8 @@
 package import NetworkTypes
 
 /// An action on a tunnel that will follow at a moment without an event, unless another event comes before.
-package struct TunnelTimer: Hashable, Sendable {
-  package enum What: String, Hashable, Sendable, CaseIterable {
+package struct TunnelTimer: Equatable, Sendable {
+  package enum What: String, Equatable, Sendable, CaseIterable {
     /// The settle time ends, and the decision on the network is acted on.
     case settle
     /// A pending decision is made without the fact that it waits for.

@@ -5,7 +5,7 @@ internal import NetworkTypes
 /// A single value of a status, for scripts: the members of `status --json` by name.
 package enum StatusField {
   /// The reason why there is no such value, with the known names.
-  package struct Unknown: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct Unknown: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
 

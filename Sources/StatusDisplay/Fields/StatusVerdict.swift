@@ -2,7 +2,7 @@ package import ControlProtocol
 internal import RoamwardCore
 
 /// Whether everything is as wanted, for bars and scripts: the exit status of `status --exit-code`.
-package enum StatusVerdict: Int32, Hashable, Sendable, CaseIterable {
+package enum StatusVerdict: Int32, Equatable, Sendable, CaseIterable {
   /// Every wanted tunnel is up. So too if no tunnel is wanted.
   case asWanted = 0
   /// A wanted tunnel is not up, and nothing has failed so far.

@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// The role of a part of a line; a terminal shows it as a colour.
-package enum TextStyle: Hashable, Sendable {
+package enum TextStyle: Equatable, Sendable {
   case plain, strong, good, busy, bad, faint
 
   /// The parameters of SGR (ECMA-48, 8.3.117); `nil`: none.
@@ -18,8 +18,8 @@ package enum TextStyle: Hashable, Sendable {
 }
 
 /// A line of text for people, in parts with a style each.
-package struct StyledLine: Hashable, Sendable {
-  package struct Part: Hashable, Sendable {
+package struct StyledLine: Equatable, Sendable {
+  package struct Part: Equatable, Sendable {
     package var text: String
     package var style: TextStyle
   }

@@ -1,8 +1,9 @@
 internal import CSystemd
 internal import LinuxIO
+internal import NetworkTypes
 
 /// An argument of a bus method, with its type in the D-Bus specification.
-package indirect enum BusArgument: Hashable, Sendable {
+package indirect enum BusArgument: Equatable, Sendable {
   /// `s`.
   case string(String)
   /// `o`.

@@ -107,7 +107,7 @@ extension SystemBus {
 }
 
 /// The credentials of a connection to the bus.
-package struct BusCredentials: Hashable, Sendable {
+package struct BusCredentials: Equatable, Sendable {
   package let user: UInt32
   /// 0: not known.
   package let process: Int32

@@ -1,5 +1,5 @@
 /// The declaration of a D-Bus interface: what introspection shows, and what calls are checked against.
-package struct BusInterface: Hashable, Sendable {
+package struct BusInterface: Equatable, Sendable {
   /// An argument of a method or a signal, or a property.
   package struct Value: Hashable, Sendable {
     package let name: String
@@ -12,7 +12,7 @@ package struct BusInterface: Hashable, Sendable {
     }
   }
 
-  package struct Method: Hashable, Sendable {
+  package struct Method: Equatable, Sendable {
     package let name: String
     package let arguments: [Value]
     package let results: [Value]
@@ -24,7 +24,7 @@ package struct BusInterface: Hashable, Sendable {
     }
   }
 
-  package struct Signal: Hashable, Sendable {
+  package struct Signal: Equatable, Sendable {
     package let name: String
     package let arguments: [Value]
 

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// Objects on a bus: one at a path, and others below it. Answers the standard interfaces, checks the calls of methods, and announces what
 /// changes.
 package final class BusObjects {

@@ -1,7 +1,7 @@
 internal import LinuxIO
 
 /// A value of a D-Bus message. Variants are replaced by their content; structures are lists; a dictionary with text keys keeps them.
-package enum BusValue: Hashable, Sendable {
+package enum BusValue: Equatable, Sendable {
   case bool(Bool)
   case integer(Int64)
   case unsigned(UInt64)

@@ -177,7 +177,7 @@ package final class SystemBus {
 }
 
 /// The reason why a call had no answer.
-package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct BusError: Error, Equatable, Sendable, CustomStringConvertible {
   /// `org.freedesktop.DBus.Error.*`; empty for local failures.
   package let name: String
   package let message: String

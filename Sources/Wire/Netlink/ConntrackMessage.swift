@@ -13,7 +13,7 @@ package enum ConntrackMessage {
   private static let proto: UInt16 = 2
 
   /// One direction of a connection.
-  package struct Tuple: Hashable, Sendable {
+  package struct Tuple: Equatable, Sendable {
     package var source: IPAddress
     package var sourcePort: UInt16
     package var destination: IPAddress

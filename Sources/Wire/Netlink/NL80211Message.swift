@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// One radio interface as nl80211 describes it (`NL80211_CMD_NEW_INTERFACE` of linux/nl80211.h).
-package struct WirelessInterface: Hashable, Sendable {
+package struct WirelessInterface: Equatable, Sendable {
   /// Its link's `ifi_index`.
   package var index: UInt32
   /// `enum nl80211_iftype`.
@@ -36,7 +36,7 @@ package struct WirelessInterface: Hashable, Sendable {
 }
 
 /// A network that a radio has received (`NL80211_CMD_NEW_SCAN_RESULTS`).
-package struct WirelessNetwork: Hashable, Sendable {
+package struct WirelessNetwork: Equatable, Sendable {
   /// `nil` if its name is hidden.
   package var ssid: SSID?
   /// The access point's address.
@@ -79,7 +79,7 @@ package struct WirelessNetwork: Hashable, Sendable {
 }
 
 /// A station that a radio communicates with (`NL80211_CMD_NEW_STATION`); for a client, its access point.
-package struct WirelessStation: Hashable, Sendable {
+package struct WirelessStation: Equatable, Sendable {
   package var address: MACAddress
 
   package init?(_ message: NetlinkMessage) {

@@ -1,5 +1,5 @@
 /// The kernel's result of a request: `NLMSG_ERROR`, or the `NLMSG_DONE` that ends a dump.
-package struct NetlinkAcknowledgement: Hashable, Sendable {
+package struct NetlinkAcknowledgement: Equatable, Sendable {
   /// The sequence number of the request.
   package let sequence: UInt32
   /// 0 for success, else a positive `errno`.

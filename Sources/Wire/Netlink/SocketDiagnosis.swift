@@ -16,7 +16,7 @@ package enum SocketDiagnosis {
 }
 
 /// A socket of this network namespace.
-package struct SocketOwner: Hashable, Sendable {
+package struct SocketOwner: Equatable, Sendable {
   package let address: IPAddress
   package let port: UInt16
   package let user: UInt32

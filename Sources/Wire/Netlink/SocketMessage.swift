@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// A socket of this network namespace that receives at a port, as sock_diag(7) lists it.
-package struct ListeningSocket: Hashable, Sendable {
+package struct ListeningSocket: Equatable, Sendable {
   /// The local address; the unspecified one (0.0.0.0, ::) is every address of this machine.
   package var address: IPAddress
   package var port: UInt16

@@ -3,7 +3,7 @@ package import KeyMemory
 package import NetworkTypes
 
 /// The changes of one or more `WG_CMD_SET_DEVICE` requests; a value of `nil` stays unchanged.
-package struct WireGuardChange: Hashable, Sendable {
+package struct WireGuardChange: Equatable, Sendable {
   package struct Peer: Hashable, Sendable {
     package var publicKey: WireGuardKey
     /// Removes the peer; the other values are then ignored.

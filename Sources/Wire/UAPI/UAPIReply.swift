@@ -6,7 +6,7 @@ internal import NetworkTypes
 ///
 /// Reading is total: any text gives a value or an error. Keys of later protocol versions are ignored.
 package struct UAPIReply: Sendable {
-  package enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text ends before its empty line, or its last line is no `errno=`.
     case incomplete
     /// The named key's value, or a line that should have been `key=value`. The value is left out: it may be a secret.
