@@ -361,7 +361,8 @@ let package = Package(
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.
-    rim("NameWorker", uses: ["CDatagrams", "CLinux", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes", "ProcessConfinement"],
+    rim(
+      "NameWorker", uses: ["CDatagrams", "CLinux", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes", "ProcessConfinement"],
       optimized: fast),
     .executableTarget(name: "roamward-names", dependencies: ["NameWorker", "ProcessConfinement"], swiftSettings: strict),
 
