@@ -69,7 +69,7 @@ static int add(scmp_filter_ctx filter, const struct cconfinement_rule *rule) {
   return seccomp_rule_add_array(filter, action, rule->call, rule->tests, tests);
 }
 
-// Not freed: it is used once, and the process keeps its confinement.
+// Of one that is prepared ahead nothing is freed: it is used once, and the process keeps its confinement.
 struct cconfinement_filter {
   struct sock_fprog program;
 };
@@ -123,5 +123,9 @@ int cconfinement_apply(const struct cconfinement_filter *filter) {
 int cconfinement_load(const struct cconfinement_rule *rules, size_t count) {
   struct cconfinement_filter *filter = NULL;
   int result = cconfinement_prepare(rules, count, &filter);
-  return result == 0 ? cconfinement_apply(filter) : result;
+  if (!filter) return result;
+  result = cconfinement_apply(filter);
+  free(filter->program.filter);
+  free(filter);
+  return result;
 }
