@@ -27,7 +27,7 @@ package final class Agent {
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
   }
 
-  var state: AgentState { _read { yield reconciler.state } }
+  var state: AgentState { reconciler.state }
   var now: Moment { platform.clock.now() }
 
   /// Whether no pass and no poll is due: only samples of connected tunnels are pending.

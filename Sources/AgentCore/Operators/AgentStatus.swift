@@ -8,6 +8,7 @@ internal import RoamwardCore
 extension Agent {
   /// The content of `roamward status`: the last pass, and one fresh read of the WireGuard devices.
   package func status(at time: Timestamp, process: Int) -> StatusReport {
+    let state = state
     let primary = state.seen.observation?.snapshot.primaryLink
     let remarks = state.desiredState.remarks
     var status = StatusReport(

@@ -5,7 +5,7 @@ import PolicySource
 import RoamwardCore
 
 /// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it.
-struct AgentState: ~Copyable {
+struct AgentState {
   var policies = PoliciesInForce()
   var seen = ObservedMachine()
   var schedule = ObservationSchedule()

@@ -71,7 +71,7 @@ package final class Announcer {
     follow(ended) { [tunnels = state.tunnels] link in tunnels.ordered.first { $0.linkName == link }?.policy.name }
   }
 
-  func followFirewall(of state: borrowing AgentState, _ recordBlocking: (FirewallStatus?) -> Void) {
+  func followFirewall(of state: AgentState, _ recordBlocking: (FirewallStatus?) -> Void) {
     let status = state.firewallStatus
     if status != firewall {
       firewall = status
