@@ -1,7 +1,6 @@
 internal import CControlGroup
 internal import Glibc
 package import LinuxIO
-internal import NetworkTypes
 
 /// A version 2 control group (cgroups(7)), by an open descriptor of its folder: it works wherever the hierarchy is mounted, also in no
 /// folder at all.

@@ -1,7 +1,6 @@
 internal import Glibc
 package import KernelModel
 internal import LinuxIO
-internal import NetworkTypes
 
 /// The control groups of an agent's providers, below the agent's own:
 ///
