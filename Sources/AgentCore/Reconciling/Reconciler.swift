@@ -255,8 +255,6 @@ final class Reconciler {
   /// Tells the name server that tunnels can be asked whose steps the kernel has just confirmed: a held look-up does not wait for the
   /// observation that verifies them. If that shows something else, the tunnel fails, and the name server is told.
   private func releaseLookups(after work: PlannedWork) {
-    // A change of the name server that is under way would be awaited.
-    guard !work.steps.isEmpty, state.inProgress.resolver == nil else { return }
     var isRelease = false
     for tunnel in state.tunnels.ordered where work.completed.contains(tunnel.policy.name) && tunnel.stepsWereMade() { isRelease = true }
     if isRelease, let step = state.progressStep(after: work.steps) { _ = carryOut([step]) }
