@@ -37,8 +37,6 @@ package final class LinuxMachine {
   package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
-  /// Userspace devices as they were read last: the plan that changes one was made from that.
-  private var lastDevices: [String: WireGuardState] = [:]
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
@@ -256,9 +254,7 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         userspace.prepareSockets(of: link, for: device)
-        let observed = userspace.isNew(link) ? nil : try lastDevices[link] ?? userspace.read(link)
-        lastDevices[link] = nil
-        try userspace.configure(link, device, observed: observed)
+        try userspace.configure(link, device, observed: userspace.isNew(link) ? nil : try userspace.read(link))
       // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
@@ -394,11 +390,8 @@ package final class LinuxMachine {
 
   private func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
     switch engine {
-    case .kernel: return (try? wireGuard.read(link)) ?? nil
-    case .userspace:
-      let device = (try? userspace.read(link)) ?? nil
-      lastDevices[link] = device
-      return device
+    case .kernel: (try? wireGuard.read(link)) ?? nil
+    case .userspace: (try? userspace.read(link)) ?? nil
     }
   }
 }
