@@ -13,12 +13,9 @@ let strict: [SwiftSetting] = [
 /// values, in targets of a file each.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-/// For targets that write and read reports, and run seldom: releases optimize them for size. The installed programs have a bound (`make
-/// size`, docs/decisions/0016).
-let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
-
-/// For targets on the way of packets, routes and look-ups, whose speed is measured: where a release is optimized for size (`make build`),
-/// these are not. The frontend takes the last of such options, and has this one after those of the command line.
+/// For targets on the way of packets, routes and look-ups, whose speed is measured: `make build` optimizes a release for size, because the
+/// installed programs have a bound (`make size`, docs/decisions/0016), but not these. The frontend takes the last of such options, and has
+/// this one after those of the command line.
 let fast: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-O"], .when(configuration: .release))]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
@@ -44,8 +41,8 @@ func engine(_ name: String, uses: [Target.Dependency], links: [LinkerSetting] = 
 }
 
 /// A target of the package in Packages/Provider, built here in the same way (docs/decisions/0031); and an example of it.
-func provider(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict, optimized: [SwiftSetting] = []) -> Target {
-  .target(name: name, dependencies: uses, path: "Packages/Provider/Sources/\(name)", swiftSettings: settings + optimized)
+func provider(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: uses, path: "Packages/Provider/Sources/\(name)", swiftSettings: settings)
 }
 
 func example(_ name: String, of folder: String, uses: [Target.Dependency]) -> Target {
@@ -64,7 +61,7 @@ func providerTests(_ name: String, uses: [Target.Dependency]) -> Target {
 
 /// A target of the gateway in Packages/Gateway, built here in the same way (docs/decisions/0046).
 func gateway(_ name: String, uses: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
-  .target(name: name, dependencies: uses, path: "Packages/Gateway/Sources/\(name)", swiftSettings: settings + small)
+  .target(name: name, dependencies: uses, path: "Packages/Gateway/Sources/\(name)", swiftSettings: settings)
 }
 
 func gatewayTests(_ name: String, uses: [Target.Dependency], resources: [String] = []) -> Target {
@@ -142,7 +139,7 @@ let package = Package(
     pure("NetworkTypes", optimized: fast),
 
     // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
-    pure("JSON", uses: ["NetworkTypes", "CJansson"], optimized: small),
+    pure("JSON", uses: ["NetworkTypes", "CJansson"]),
 
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
     rim("KeyMemory", uses: ["CSodium"], optimized: fast),
@@ -151,22 +148,22 @@ let package = Package(
     pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast),
 
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: small),
+    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"]),
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
     pure("NameServer", uses: ["NetworkTypes"], optimized: fast),
 
     // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
-    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
-    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
+    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
     // is needed is linked in: the shared library brings libgomp.
     engine(
       "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")],
       optimized: fast),
-    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"], optimized: small),
+    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
     engine(
       "WireGuardDataPath",
       uses: [
@@ -176,25 +173,25 @@ let package = Package(
 
     // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
     // memory for their tests, examples.
-    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe, optimized: small),
+    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe),
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
-    provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"], optimized: small),
+    provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
-    rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+    rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     rim(
-      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
-    rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"], optimized: small),
+      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     // The wire format of charon's interface, bytes in and values out; and the removal of what a charon that was killed has left.
-    pure("VICI", optimized: small),
+    pure("VICI"),
     .target(name: "CXFRM", cSettings: strictC),
     rim(
       "StrongSwanProvider",
-      uses: ["CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"], optimized: small),
+      uses: ["CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"]),
     // One program for all of them (docs/decisions/0044).
     .executableTarget(
       name: "roamward-provider",
       dependencies: ["NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider", "StrongSwanProvider"],
-      swiftSettings: strict + small),
+      swiftSettings: strict),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("SimpleTunnel", of: "simpletunnel", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -221,7 +218,7 @@ let package = Package(
       ]),
     .executableTarget(
       name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
-      path: "Packages/Gateway/Sources/roamward-gateway-auth", swiftSettings: strict + small),
+      path: "Packages/Gateway/Sources/roamward-gateway-auth", swiftSettings: strict),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
     // Not in the program yet (docs/decisions/0048).
     gateway("GatewayPostgreSQL", uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "NetworkTypes"]),
@@ -236,7 +233,7 @@ let package = Package(
       dependencies: [
         "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayStore", "KernelModel", "KeyMemory",
         "LinuxIO", "NetworkTypes", argumentParser,
-      ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
+      ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayLoginTests",
@@ -254,65 +251,60 @@ let package = Package(
 
     // Text in, values out; and the words of the local socket.
     pure(
-      "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"],
-      optimized: small),
-    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: small),
-    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: small),
-    pure("BugReport", uses: ["NetworkTypes"], optimized: small),
+      "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
+    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"]),
+    pure("BugReport", uses: ["NetworkTypes"]),
     pure(
       "PolicyImport",
-      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
-      optimized: small),
+      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
 
     // What commands write into policies: for the command line alone.
-    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: small),
+    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
 
     // The agent's record: its entries, their bytes, what is kept; and for the command line what the record shows.
     pure(
-      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: small),
+      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
     pure(
-      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: small),
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
 
     // What the readers above stand on: one C library each, behind values; and the files.
-    rim("YAMLEvents", uses: ["CYAML"], optimized: small),
-    rim("XMLEvents", uses: ["CExpat"], optimized: small),
-    rim("SignedMessages", uses: ["CCrypto"], optimized: small),
-    rim("PolicyFiles", uses: [], optimized: small),
+    rim("YAMLEvents", uses: ["CYAML"]),
+    rim("XMLEvents", uses: ["CExpat"]),
+    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("PolicyFiles", uses: []),
 
     // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
-    rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"], optimized: small),
-    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"], optimized: small),
+    rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"]),
+    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"]),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: small),
-    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"], optimized: small),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
+    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
     rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
-    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
-    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"], optimized: small),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
+    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
     rim(
       "HostDNS",
       uses: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "CLinux", "SystemdIO", "ConfinedProcess", "NameProtocol",
         "NameServer",
-      ], optimized: small),
+      ]),
     rim(
       "HostProbes",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"],
-      optimized: small),
-    rim("HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: small),
-    rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: small),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
+    rim("HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
+    rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"]),
     rim(
       "TunnelProviders",
       uses: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl",
         "ProviderProtocol", "CLinux",
-      ],
-      optimized: small),
+      ]),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"],
-      optimized: small),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"]),
     rim(
       "LinuxPlatform",
       uses: [
@@ -320,22 +312,22 @@ let package = Package(
         "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
-      ], optimized: small),
+      ]),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
         "LinuxPlatform", "NetworkTypes",
         "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
-      ], optimized: small),
-    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: small),
+      ]),
+    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
         "AgentCore", "AgentDaemon", "ControlProtocol", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
         logging,
       ],
-      swiftSettings: strict + small),
+      swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
@@ -343,12 +335,12 @@ let package = Package(
         "History", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
         "PolicyAuthoring", "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "LinuxIO", "Simulation", "CWipingHeap",
         "BugReport", "StatusDisplay",
-      ], swiftSettings: strict + small),
+      ], swiftSettings: strict),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
-    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: small),
+    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
     .executableTarget(
-      name: "roamward-desktop", dependencies: ["DesktopService", "LinuxIO", "SystemdIO"], swiftSettings: strict + small),
+      name: "roamward-desktop", dependencies: ["DesktopService", "LinuxIO", "SystemdIO"], swiftSettings: strict),
 
     .executableTarget(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
@@ -357,7 +349,7 @@ let package = Package(
     // What reads the answers of strangers: the only program that links libcurl and c-ares.
     rim(
       "ProbeWorker",
-      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"], optimized: small),
+      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.
@@ -369,8 +361,7 @@ let package = Package(
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim(
       "Simulation",
-      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"],
-      optimized: small),
+      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),

@@ -25,17 +25,24 @@ package final class NameWork {
   var draft: (rules: NameRules, domains: DomainMap)?
   private var batch = DatagramBatch()
   private var sender = DatagramSender()
-  /// The places in `out` of questions to send, behind the numbers of their sockets.
-  private var places: [UInt64] = []
+  private var order = SocketOrder()
   /// Reports that the agent has not taken yet.
   private var reports: [[UInt8]] = []
-  private var alarm: (at: Moment, source: DescriptorLoop.Source)?
-  private var sweep: DescriptorLoop.Source?
-  private var resend: DescriptorLoop.Source?
-  private var later: DescriptorLoop.Source?
+  private var timers = Timers()
   private var paused: Set<UInt32> = []
   private var reading: DescriptorLoop.Source?
   private var answering: DescriptorLoop.Source?
+
+  private struct Timers {
+    /// For the machine's next deadline.
+    var alarm: (at: Moment, source: DescriptorLoop.Source)?
+    /// For connections without progress.
+    var sweep: DescriptorLoop.Source?
+    /// For reports that the channel had no room for.
+    var resend: DescriptorLoop.Source?
+    /// For questions on connections that waited for answers to others.
+    var resume: DescriptorLoop.Source?
+  }
 
   struct Listener {
     let file: FileDescriptor
@@ -112,11 +119,11 @@ package final class NameWork {
   }
 
   private func sendReports() {
-    resend = nil
+    timers.resend = nil
     while let first = reports.first {
       do throws(SystemError) { try channel.send(first) } catch {
         guard error.code == EAGAIN else { return loop.stop() }
-        resend = try? loop.at(.now + .milliseconds(20)) { [weak self] in self?.sendReports() }
+        timers.resend = try? loop.at(.now + .milliseconds(20)) { [weak self] in self?.sendReports() }
         return
       }
       reports.removeFirst()
@@ -201,13 +208,13 @@ extension NameWork {
     }
     if let listener, let file = listeners[listener]?.file { sender.send(out.bytes, by: file) }
     sender.forget()
-    guard !paused.isEmpty, later == nil else { return }
-    later = try? loop.at(.now) { [weak self] in self?.goOn() }
+    guard !paused.isEmpty, timers.resume == nil else { return }
+    timers.resume = try? loop.at(.now) { [weak self] in self?.goOn() }
   }
 
   /// Takes questions that waited for answers to others on their connections.
   private func goOn() {
-    later = nil
+    timers.resume = nil
     let numbers = paused
     paused = []
     for number in numbers { exchange(withClient: number) }
@@ -216,22 +223,19 @@ extension NameWork {
   /// Returns whether the kernel took all.
   private func sendQuestions(at now: Moment) -> Bool {
     var isComplete = true
-    // Those of one socket together, in their order.
-    places.removeAll(keepingCapacity: true)
-    for (place, datagram) in out.datagrams.enumerated() { places.append(UInt64(datagram.socket) << 32 | UInt64(place)) }
-    places.sort()
+    order.sort(out.datagrams)
     var start = 0
-    while start < places.count {
-      let socket = UInt16(truncatingIfNeeded: places[start] >> 32)
+    while start < order.count {
+      let socket = order.socket(start)
       var end = start
-      while end < places.count, places[end] >> 32 == UInt64(socket), !sender.isFull {
-        let datagram = out.datagrams[Int(UInt32(truncatingIfNeeded: places[end]))]
+      while end < order.count, order.socket(end) == socket, !sender.isFull {
+        let datagram = out.datagrams[order.index(end)]
         sender.add(datagram.range, to: datagram.address, datagram.port)
         end += 1
       }
       if let file = upstreams[socket] {
-        sender.send(out.bytes, by: file) { place in
-          machine.undelivered(out.datagrams[Int(UInt32(truncatingIfNeeded: places[start + place]))], at: now)
+        sender.send(out.bytes, by: file) { failed in
+          machine.undelivered(out.datagrams[order.index(start + failed)], at: now)
           isComplete = false
         }
       }
@@ -261,12 +265,12 @@ extension NameWork {
   }
 
   func setAlarm() {
-    guard let next = machine.nextDeadline, alarm.map({ next < $0.at }) ?? true else { return }
-    alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
+    guard let next = machine.nextDeadline, timers.alarm.map({ next < $0.at }) ?? true else { return }
+    timers.alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
   }
 
   private func ring() {
-    alarm = nil
+    timers.alarm = nil
     let now = Moment.now
     machine.expire(at: now, &out)
     flush(at: now)
@@ -307,9 +311,9 @@ extension NameWork {
 
   /// Looks for connections without progress once a second, while there is any.
   func setSweep() {
-    guard sweep == nil, !clients.isEmpty else { return }
-    sweep = try? loop.at(.now + .seconds(1)) { [weak self] in
-      self?.sweep = nil
+    guard timers.sweep == nil, !clients.isEmpty else { return }
+    timers.sweep = try? loop.at(.now + .seconds(1)) { [weak self] in
+      self?.timers.sweep = nil
       self?.clients.removeStuck(at: .now)
       self?.setSweep()
     }

@@ -1,7 +1,7 @@
 /// Small numbers by 64-bit keys, in one flat table: a search reads one line of the processor's cache. A `Dictionary` hashes each key with
 /// SipHash, which a forwarded question would pay for a dozen times.
 ///
-/// A key's place is its product with a secret odd factor. So nobody can choose keys that share a place.
+/// A key's place is its product with a secret odd factor. Clients cannot choose keys that share a place.
 struct NumberIndex: Sendable {
   private struct Entry: BitwiseCopyable {
     var key: UInt64 = 0
