@@ -1,6 +1,6 @@
 internal import NameServer
 
-/// The datagrams of an outbox in the order of their sockets, so that those of one leave together; of one socket, in the order of the outbox.
+/// The datagrams of an outbox in the order of their sockets, so that those of one leave together. Those of one socket keep their order.
 struct SocketOrder {
   /// The number of the socket above the 32 bits of the index.
   private var entries: [UInt64] = []
