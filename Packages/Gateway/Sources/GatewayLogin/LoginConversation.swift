@@ -281,7 +281,7 @@ extension LoginConversation {
     [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
   }
 
-  /// Not noted: the failures before it are, and whoever goes on would fill the audit log.
+  /// Not noted: the failures before it are, and further attempts would fill the audit log.
   private mutating func pause(_ wait: UInt16, at now: Moment) -> [LoginEffect] {
     hold(.failed(.later, retryAfter: wait), now, now, .close)
   }
