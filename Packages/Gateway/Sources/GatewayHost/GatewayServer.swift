@@ -15,6 +15,8 @@ package final class GatewayServer {
   private let lock: FileDescriptor
   private let loop: EventLoop
   private let store: GatewayStore
+  /// The way to a store that is no file here.
+  private let server: StoreProcess?
   private let key: SecretKey
   private let kernel: GatewayKernel
   private let firewall: GatewayFirewall
@@ -26,6 +28,8 @@ package final class GatewayServer {
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
+  /// The same with a store on a server, where other gateways change it. With the time until a silent server is given up, it is below 15.
+  private static let serverPeriod = Duration.seconds(5)
 
   /// What a gateway cannot start without.
   package struct StartFailure: Error, CustomStringConvertible {
@@ -41,7 +45,7 @@ package final class GatewayServer {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
     }
     self.lock = lock
-    store = try folder.store()
+    (store, server) = try folder.openStore()
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
     view = try store.load()
@@ -71,6 +75,7 @@ package final class GatewayServer {
     logins = LoginService(
       folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
       changed: { [weak self] in self?.refresh() }, log: { log($0) })
+    server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
     return try loop.run()
@@ -80,13 +85,14 @@ package final class GatewayServer {
   private func refresh() {
     do throws(StoreError) {
       _ = try store.refresh(&view)
+      if server != nil { folder.noteReading() }
       converge()
     } catch {
       trouble("\(error); the gateway goes on with what it has read")
       converge(isComplete: false)
     }
     logins?.refresh()
-    timer = try? loop.at(.now + Self.period) { [weak self] in self?.refresh() }
+    timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh() }
   }
 
   private func converge(isComplete: Bool = true) {

@@ -7,6 +7,8 @@ package import GatewayCore
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
   let engine: any StoreEngine
+  /// What the last change has read: the next one reads only what others changed since. Rows of a change that is not committed are not in it.
+  private var known: View?
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
@@ -36,7 +38,7 @@ package final class GatewayStore {
     }
   }
 
-  private func meta(_ name: String) throws(StoreError) -> Int64? {
+  func meta(_ name: String) throws(StoreError) -> Int64? {
     if case .integer(let value) = try engine.run("SELECT value FROM meta WHERE name = $1", [.text(name)]).first?.first {
       value
     } else {
@@ -44,18 +46,18 @@ package final class GatewayStore {
     }
   }
 
-  private func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
+  func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
     try engine.run(
       "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       [.text(name), .integer(value)])
   }
 
-  private func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try engine.beginWriting()
     return try finishing(body)
   }
 
-  private func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try engine.beginReading()
     return try finishing(body)
   }
@@ -70,8 +72,6 @@ package final class GatewayStore {
       throw error
     }
   }
-
-  package func backUp(to path: String) throws(StoreError) { try engine.backUp(to: path) }
 }
 
 // Following.
@@ -83,37 +83,44 @@ extension GatewayStore {
   }
 
   /// Everything.
-  package func load() throws(StoreError) -> View {
-    try reading { () throws(StoreError) in
-      var view = View(directory: Directory(), version: try meta("version") ?? 0)
-      for change in try rows(after: 0) { view.directory.apply(change) }
-      return view
-    }
+  package func load() throws(StoreError) -> View { try reading { () throws(StoreError) in try wholeView() } }
+
+  private func wholeView() throws(StoreError) -> View {
+    var view = View(directory: Directory(), version: try meta("version") ?? 0)
+    for change in try rows(after: 0) { view.directory.apply(change) }
+    return view
   }
 
   /// Brings a view up to date, and returns whether anything changed. Reads what changed since, or everything if tombstones are missing.
   package func refresh(_ view: inout View) throws(StoreError) -> Bool {
     let seen = view
-    let changed = try reading { () throws(StoreError) -> View? in
-      let version = try meta("version") ?? 0
-      let oldest = try meta("oldest") ?? 0
-      // A store that was restored from a backup counts from an earlier number.
-      if version < seen.version || seen.version < oldest { return nil }
-      var next = seen
-      if version > seen.version {
-        for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen.version)]) {
-          guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
-            throw StoreError("table tombstones: unexpected values")
-          }
-          next.directory.apply(.remove(kind, id))
-        }
-        for change in try rows(after: seen.version) { next.directory.apply(change) }
-      }
-      next.version = version
-      return next
-    }
-    if let changed { view = changed } else { view = try load() }
+    view = try reading { () throws(StoreError) in try current(after: seen) }
     return view.version != seen.version || view.directory != seen.directory
+  }
+
+  private func current(after seen: View?) throws(StoreError) -> View {
+    if let seen, let view = try later(seen) { return view }
+    return try wholeView()
+  }
+
+  /// The view with what changed since; `nil`: tombstones are missing.
+  private func later(_ seen: View) throws(StoreError) -> View? {
+    let version = try meta("version") ?? 0
+    let oldest = try meta("oldest") ?? 0
+    // A store that was restored from a backup counts from an earlier number.
+    if version < seen.version || seen.version < oldest { return nil }
+    var next = seen
+    if version > seen.version {
+      for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen.version)]) {
+        guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
+          throw StoreError("table tombstones: unexpected values")
+        }
+        next.directory.apply(.remove(kind, id))
+      }
+      for change in try rows(after: seen.version) { next.directory.apply(change) }
+    }
+    next.version = version
+    return next
   }
 
   private func rows(after version: Int64) throws(StoreError) -> [RowChange] {
@@ -167,10 +174,11 @@ extension GatewayStore {
     as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     var work: Administration
+    let view: View
     do throws(StoreError) {
-      var directory = Directory()
-      for change in try rows(after: 0) { directory.apply(change) }
-      work = Administration(directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      view = try current(after: known)
+      known = view
+      work = Administration(view.directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
     } catch { throw .store(error) }
     let result: R
     do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
@@ -196,6 +204,7 @@ extension GatewayStore {
     try sweepTombstones(before: work.now - Self.tombstoneAge)
     var chain = try chain()
     for record in work.records { try append(chain.append(record, at: work.now)) }
+    try engine.announce()
   }
 
   private func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {
