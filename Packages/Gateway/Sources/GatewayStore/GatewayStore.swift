@@ -91,36 +91,55 @@ extension GatewayStore {
     return view
   }
 
-  /// Brings a view up to date, and returns whether anything changed. Reads what changed since, or everything if tombstones are missing.
-  package func refresh(_ view: inout View) throws(StoreError) -> Bool {
-    let seen = view
-    view = try reading { () throws(StoreError) in try current(after: seen) }
-    return view.version != seen.version || view.directory != seen.directory
+  /// What brought a view up to date.
+  package enum Update: Equatable, Sendable {
+    case rows([RowChange])
+    /// Everything was read anew: tombstones were missing.
+    case everything
+
+    package var isEmpty: Bool { self == .rows([]) }
   }
 
-  private func current(after seen: View?) throws(StoreError) -> View {
-    if let seen, let view = try later(seen) { return view }
-    return try wholeView()
-  }
-
-  /// The view with what changed since; `nil`: tombstones are missing.
-  private func later(_ seen: View) throws(StoreError) -> View? {
-    let version = try meta("version") ?? 0
-    let oldest = try meta("oldest") ?? 0
-    // A store that was restored from a backup counts from an earlier number.
-    if version < seen.version || seen.version < oldest { return nil }
-    var next = seen
-    if version > seen.version {
-      for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen.version)]) {
-        guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
-          throw StoreError("table tombstones: unexpected values")
-        }
-        next.directory.apply(.remove(kind, id))
-      }
-      for change in try rows(after: seen.version) { next.directory.apply(change) }
+  /// Brings a view up to date. Reads what changed since, or everything if tombstones are missing. `willApply` gets changes of rows, and the
+  /// directory without them.
+  @discardableResult package func refresh(
+    _ view: inout View, willApply: (Directory, [RowChange]) -> Void = { _, _ in }
+  ) throws(StoreError) -> Update {
+    let seen = view.version
+    enum Read {
+      case rows([RowChange], Int64)
+      case everything(View)
     }
-    next.version = version
-    return next
+    let read = try reading { () throws(StoreError) -> Read in
+      if let (changes, version) = try changes(after: seen) { .rows(changes, version) } else { .everything(try wholeView()) }
+    }
+    switch read {
+    case .rows(let changes, let version):
+      willApply(view.directory, changes)
+      // In place: a second copy of the directory would be a copy of all rows.
+      for change in changes { view.directory.apply(change) }
+      view.version = version
+      return .rows(changes)
+    case .everything(let new):
+      view = new
+      return .everything
+    }
+  }
+
+  /// What changed after a version, and the present one; `nil`: tombstones are missing.
+  private func changes(after seen: Int64) throws(StoreError) -> (changes: [RowChange], version: Int64)? {
+    let version = try meta("version") ?? 0
+    // A store that was restored from a backup counts from an earlier number.
+    guard version >= seen, try meta("oldest") ?? 0 <= seen else { return nil }
+    if version == seen { return ([], version) }
+    var changes: [RowChange] = []
+    for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen)]) {
+      guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
+        throw StoreError("table tombstones: unexpected values")
+      }
+      changes.append(.remove(kind, id))
+    }
+    return (changes + (try rows(after: seen)), version)
   }
 
   private func rows(after version: Int64) throws(StoreError) -> [RowChange] {
@@ -174,11 +193,17 @@ extension GatewayStore {
     as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     var work: Administration
-    let view: View
     do throws(StoreError) {
-      view = try current(after: known)
-      known = view
-      work = Administration(view.directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      if known == nil { known = try wholeView() }
+      if let seen = known?.version {
+        if let (changes, version) = try changes(after: seen) {
+          for change in changes { known?.directory.apply(change) }
+          known?.version = version
+        } else {
+          known = try wholeView()
+        }
+      }
+      work = Administration(known?.directory ?? Directory(), lastID: try meta("last-id") ?? 0, actor: actor, now: now)
     } catch { throw .store(error) }
     let result: R
     do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
