@@ -1,5 +1,7 @@
 import AgentCore
 import ControlProtocol
+import JSON
+import KernelModel
 import NetworkTypes
 import ProviderProtocol
 import RoamwardCore
@@ -75,7 +77,7 @@ import Testing
   @Test("what the provider says between the agents is read by the next one, and another network is told") func between() {
     let life = life(InstalledProviderTests.policy())
     #expect(stop(life))
-    #expect(life.machine.providers.sayUnread("plain", .reasserting(code: "server", text: "the server is silent")))
+    #expect(life.machine.sayUnread("plain", .reasserting(code: "server", text: "the server is silent")))
     life.machine.network = Sample.network(Sample.wifi("Hotel", gateway: "203.0.113.1", address: "203.0.113.23/24"))
     let agent = next(life)
     #expect(state(agent) == "reasserting")
