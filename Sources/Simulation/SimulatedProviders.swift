@@ -52,6 +52,9 @@ extension SimulatedMachine {
     )
   }
 
+  /// The program of a tunnel ends by itself.
+  package func endProgram(of tunnel: String) { providers.running.removeValue(forKey: tunnel)?.events(.ended) }
+
   private func tell(_ tunnel: String, _ bytes: [UInt8], _ life: SimulatedLife) {
     soon(life) { [unowned self] in providers.running[tunnel]?.events(.message(bytes, hasDescriptor: false)) }
   }

@@ -234,7 +234,9 @@ final class InstalledDriver: TunnelDriver {
   private func forgetRun() {
     isPrepared = false
     pending = PendingRequests()
+    let lastIncluded = brought.lastIncluded
     brought = BroughtSettings()
+    brought.lastIncluded = lastIncluded
     refused = []
   }
 
@@ -304,6 +306,7 @@ final class InstalledDriver: TunnelDriver {
       let gateways = brought.gateways
       (brought, refused) = (judgement.brought, judgement.refused)
       brought.gateways = gateways
+      brought.lastIncluded = brought.included
       pending.settings = id
       wantLink()
     case .openDevice(let id):
