@@ -168,7 +168,9 @@ package final class Daemon {
     }
     _ = machine.providerGroups.find()
     // What a `down` is still due for ends with it.
-    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil && !kept.contains(tunnel) { machine.providerGroups.end(tunnel) }
+    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil && !kept.contains(tunnel) {
+      machine.providerGroups.end(tunnel)
+    }
     recoverResolvConf()
   }
 

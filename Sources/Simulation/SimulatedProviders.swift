@@ -58,7 +58,8 @@ extension SimulatedMachine {
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
       openSocket: { _, _, _, _, done in done(nil) }, keepSecret: { _, _, _ in },
       // An agent may be released after its machine.
-      end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) }, cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
+      end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
+      cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       endLeftovers: { [unowned self] kept in
         if !life.isDead { providers.left = providers.left.filter { kept.contains($0.key) } }
       },
@@ -87,6 +88,9 @@ extension SimulatedMachine {
     providers.unread[tunnel, default: []].append(bytes)
     return true
   }
+
+  /// The program of a tunnel ends by itself.
+  package func endProgram(of tunnel: String) { providers.running.removeValue(forKey: tunnel)?.events(.ended) }
 
   private func tell(_ tunnel: String, _ bytes: [UInt8], _ life: SimulatedLife) {
     soon(life) { [unowned self] in providers.running[tunnel]?.events(.message(bytes, hasDescriptor: false)) }

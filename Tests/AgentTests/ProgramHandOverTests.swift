@@ -1,5 +1,6 @@
 import AgentCore
 import ControlProtocol
+import Glibc
 import JSON
 import KernelModel
 import NetworkTypes
@@ -12,6 +13,8 @@ import Testing
 
 /// A restarted agent leaves the programs of its tunnels to the next one: providers, commands, and tunnels through others.
 @Suite("A restart hands programs over") struct ProgramHandOverTests {
+  /// `LIVES` has more of them lived.
+  private static let seeds = getenv("LIVES").flatMap { UInt64(String(cString: $0)) } ?? 20
   private static let cafe = Sample.network(Sample.wifi("Cafe"))
 
   private static func command(_ up: String = "up") -> TunnelPolicy {
@@ -182,7 +185,7 @@ import Testing
   }
 
   @Test("in random lives with tunnels of several kinds, restarts change nothing of what is wanted in the end") func lives() {
-    for seed in UInt64(1)...100 {
+    for seed in 1...Self.seeds {
       var random = SplitMix64(seed: seed)
       let all = [InstalledProviderTests.policy(killSwitch: Bool.random(using: &random) ? .on : .off), Self.command(), Self.inner()]
       let life = WatchedAgent(on: Self.cafe)

@@ -72,7 +72,7 @@ extension Agent {
     report.through = policy.through?.name
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
-    report.brought = (supervisor.installed?.brought).flatMap { $0 == BroughtSettings() ? nil : .init($0) }
+    report.brought = (supervisor.installed?.brought).flatMap { $0.isEmpty ? nil : .init($0) }
     report.questions = (supervisor.installed?.questions ?? []).map {
       .init(
         number: Int($0.number), kind: $0.question.kind.rawValue, prompt: $0.question.prompt, url: $0.question.url,

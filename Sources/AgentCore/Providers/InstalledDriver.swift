@@ -239,7 +239,9 @@ final class InstalledDriver: TunnelDriver {
   private func forgetRun() {
     isPrepared = false
     pending = PendingRequests()
+    let lastIncluded = brought.lastIncluded
     brought = BroughtSettings()
+    brought.lastIncluded = lastIncluded
     refused = []
     wanted = nil
     isTakenOver = false
@@ -390,6 +392,7 @@ final class InstalledDriver: TunnelDriver {
     let gateways = brought.gateways
     (brought, refused) = (judgement.brought, judgement.refused)
     brought.gateways = gateways
+    brought.lastIncluded = brought.included
     wanted = settings
   }
 

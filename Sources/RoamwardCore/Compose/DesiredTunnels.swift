@@ -61,6 +61,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       var setup = standing.setup
       let policy = setup.policy
       setup.isGuarding = killSwitch.isGuarding(policy)
+      setup.followsGuards = killSwitch.beganGuarded
       setup.refusesNames = refusesNames(policy)
       setup.watch = watch(of: setup)
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)

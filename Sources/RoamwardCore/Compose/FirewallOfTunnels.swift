@@ -40,7 +40,7 @@ extension FirewallTable {
 
 extension FirewallTable.Guard {
   fileprivate init?(_ tunnel: TunnelSetup) {
-    let prefixes = tunnel.includedPrefixes
+    let prefixes = tunnel.guardedPrefixes
     if prefixes.isEmpty { return nil }
     let dns = tunnel.dns
     self.init(
@@ -58,6 +58,17 @@ extension FirewallTable.Inside {
 }
 
 extension TunnelSetup {
+  /// What is included, or was when the provider last said so. If only an earlier agent knew that: everything that the provider may include.
+  fileprivate var guardedPrefixes: [IPPrefix] {
+    guard case .installed(var provider) = policy.provider, !level.hasRoutes, provider.settings.included.isEmpty else {
+      return includedPrefixes
+    }
+    var last = self
+    provider.settings.included = provider.settings.lastIncluded ?? (followsGuards ? provider.allowance.routes : [])
+    last.policy.provider = .installed(provider)
+    return last.includedPrefixes
+  }
+
   fileprivate var isOfKernel: Bool {
     switch device {
     case .wireGuard(let device): device.engine == .kernel

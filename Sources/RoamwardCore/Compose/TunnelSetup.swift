@@ -12,6 +12,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var device: DesiredLink.Device
   /// Whether the kill switch blocks the included addresses outside the tunnel, at every level (docs/security.md).
   package var isGuarding: Bool
+  /// Whether an earlier agent's kill switch was active: what its provider had brought is not known.
+  package var followsGuards = false
   /// Whether the machine is on one of the networks in `lan-networks`. An unknown fact counts as no.
   package var isOnLANNetwork = false
   /// Whether the tunnel's names must not be resolved elsewhere while it is down.

@@ -118,6 +118,15 @@ package struct BroughtSettings: Hashable, Sendable {
   package var dns: DNSPolicy?
   /// The addresses outside to which the agent has connected sockets for it.
   package var gateways: [IPAddress] = []
+  /// What was included last, also by an earlier run: the kill switch blocks it until the next one has brought its own. `nil`: not known.
+  package var lastIncluded: [IPPrefix]?
 
   package init() {}
+
+  /// Whether this run has brought nothing.
+  package var isEmpty: Bool {
+    var fresh = BroughtSettings()
+    fresh.lastIncluded = lastIncluded
+    return self == fresh
+  }
 }
