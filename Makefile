@@ -34,7 +34,7 @@ ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file=$(CURDIR)/scripts/order/a
 release_build = swift build -c release $(hardening) $(small) $(ordered)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
-programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-desktop
+programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-gateway-auth roamward-desktop
 packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* examples/*.service) \
   $(addprefix scripts/,package install generate manual)
 # What the programs declare of themselves, as manual pages and completions.
@@ -80,25 +80,26 @@ demo: ## a walk from home to the café, in network namespaces
 	examples/walk/demo
 
 test: ## all tests, a release build, then the tests in a virtual machine
-	scripts/setup --vm --package
+	scripts/setup --vm --package --desktop
 	swift build --build-tests
 	scripts/test
 	scripts/site .build/debug .build/site
 	$(MAKE) --no-print-directory packages-quick
 	Tests/Packages/run
+	Tests/Desktop/run .build/desktop
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: emulated processors do not fill two real ones.
 vm-managers:
 	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
-	  --time-limit 1200 -- Tests/VM/managers
+	  --time-limit 2400 -- Tests/VM/managers
 
 vm-resolvers:
-	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 1200 -- Tests/VM/resolvers
+	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
 
 # The engine as it is shipped.
 vm-wifi: $(if $(CI),engine,build)
-	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 900 -- \
+	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 1800 -- \
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
 # Of the programs that the tests run, without what takes long.
@@ -109,11 +110,11 @@ packages-quick: .build/packages-quick/made
 	touch $@
 
 vm-boot:
-	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 600 -- Tests/VM/boot
+	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
 
 vm-unit: packages-quick
 	scripts/vm --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
-	  --module xfrm_interface --time-limit 1200 -- Tests/VM/unit
+	  --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/lint

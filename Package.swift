@@ -87,6 +87,7 @@ let package = Package(
     .executable(name: "roamward-probe", targets: ["roamward-probe"]),
     .executable(name: "roamward-names", targets: ["roamward-names"]),
     .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
+    .executable(name: "roamward-gateway-auth", targets: ["roamward-gateway-auth"]),
     .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
@@ -204,21 +205,37 @@ let package = Package(
     .systemLibrary(
       name: "CPostgreSQL", path: "Packages/Gateway/Sources/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
+    gateway("GatewayLogin", uses: ["GatewayCore", "NetworkTypes"], settings: safe),
+    gateway("GatewayCredentials", uses: ["CCrypto", "CSodium"]),
+    .systemLibrary(name: "CTLS", path: "Packages/Gateway/Sources/CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
+    // What reads strangers' bytes for the gateway.
+    gateway(
+      "GatewayAuth",
+      uses: [
+        "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "NetworkTypes", "ProcessConfinement",
+      ]),
+    .executableTarget(
+      name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/roamward-gateway-auth", swiftSettings: strict + small),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
     // Not in the program yet (docs/decisions/0048).
     gateway("GatewayPostgreSQL", uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "NetworkTypes"]),
     gateway(
       "GatewayHost",
       uses: [
-        "CQREncode", "CSodium", "GatewayCore", "GatewayStore", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes",
-        "SystemdIO", "TunnelProviders",
+        "CQREncode", "CSodium", "ConfinedProcess", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewayStore", "KernelModel",
+        "KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes", "SystemdIO", "TunnelProviders",
       ]),
     .executableTarget(
       name: "roamward-gateway",
       dependencies: [
-        "CWipingHeap", "GatewayCore", "GatewayHost", "GatewayStore", "KernelModel", "KeyMemory", "LinuxIO", "NetworkTypes", argumentParser,
+        "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayStore", "KernelModel", "KeyMemory",
+        "LinuxIO", "NetworkTypes", argumentParser,
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict + small),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
+    gatewayTests(
+      "GatewayLoginTests",
+      uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests",
       uses: ["GatewayCore", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport"]),
@@ -226,8 +243,9 @@ let package = Package(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-wireguard",
-      ], resources: ["agree.py", "gateway.bash"]),
+        "roamward-gateway-auth", "roamward-wireguard",
+      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py"]),
+    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "ProcessConfinement"]),
 
     // Text in, values out; and the words of the local socket.
     pure(
@@ -443,7 +461,7 @@ let package = Package(
     tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
     tests(
       "DesktopServiceTests",
-      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
+      uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SeededRandom", "SystemdIO", "SystemdTestSupport", "TestSupport"]),
     tests("NameProtocolTests", uses: ["NameProtocol", "NameServer", "NetworkTypes", "SeededRandom"]),
     tests(
       "NameWorkerTests",

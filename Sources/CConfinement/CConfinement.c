@@ -2,10 +2,14 @@
 #include "CConfinement.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -65,17 +69,59 @@ static int add(scmp_filter_ctx filter, const struct cconfinement_rule *rule) {
   return seccomp_rule_add_array(filter, action, rule->call, rule->tests, tests);
 }
 
-int cconfinement_load(const struct cconfinement_rule *rules, size_t count) {
+// Not freed: it is used once, and the process keeps its confinement.
+struct cconfinement_filter {
+  struct sock_fprog program;
+};
+
+// libseccomp gives a filter's instructions to a descriptor alone. A pipe, because no file may grow (`cconfinement_limit`).
+static int export_to(struct sock_fprog *program, scmp_filter_ctx filter) {
+  enum { MOST = 4096 };
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return -errno;
+  int result = seccomp_export_bpf(filter, ends[1]);
+  program->filter = result == 0 ? calloc(MOST, sizeof(struct sock_filter)) : NULL;
+  if (result == 0 && !program->filter) result = -ENOMEM;
+  if (result == 0) {
+    ssize_t size = read(ends[0], program->filter, MOST * sizeof(struct sock_filter));
+    if (size <= 0 || (size_t)size % sizeof(struct sock_filter) != 0 || (size_t)size == MOST * sizeof(struct sock_filter)) result = -EIO;
+    program->len = (unsigned short)((size_t)size / sizeof(struct sock_filter));
+  }
+  close(ends[0]);
+  close(ends[1]);
+  return result;
+}
+
+int cconfinement_prepare(const struct cconfinement_rule *rules, size_t count, struct cconfinement_filter **prepared) {
   // Clear an inherited READ_IMPLIES_EXEC: otherwise readable mappings would be executable too.
   if (personality(PER_LINUX) < 0) return -errno;
   // Forbidden calls fail; a compromised program learns nothing more.
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
   if (!filter) return -ENOMEM;
-  int result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
   // A call by the numbers of another architecture (i386, x32) ends the process.
-  if (result == 0) result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  int result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
   for (size_t i = 0; result == 0 && i < count; i++) result = rules[i].tests > CCONFINEMENT_TESTS ? -EINVAL : add(filter, &rules[i]);
-  if (result == 0) result = seccomp_load(filter);
+  struct cconfinement_filter *new = result == 0 ? calloc(1, sizeof *new) : NULL;
+  if (result == 0) result = new ? export_to(&new->program, filter) : -ENOMEM;
   seccomp_release(filter);
+  if (result == 0) {
+    *prepared = new;
+  } else if (new) {
+    free(new->program.filter);
+    free(new);
+  }
   return result;
+}
+
+int cconfinement_apply(const struct cconfinement_filter *filter) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -errno;
+  // On every thread; the number of a thread that cannot be confined is a failure too.
+  long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter->program);
+  return result < 0 ? -errno : result > 0 ? -ESRCH : 0;
+}
+
+int cconfinement_load(const struct cconfinement_rule *rules, size_t count) {
+  struct cconfinement_filter *filter = NULL;
+  int result = cconfinement_prepare(rules, count, &filter);
+  return result == 0 ? cconfinement_apply(filter) : result;
 }

@@ -83,15 +83,15 @@ int cdatagrams_send(int fd, const uint8_t *buffer, const cdatagrams_datagram *da
   return sendmmsg(fd, headers, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-int cdatagrams_watch(int poller, int fd, uint32_t number) {
-  struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+int cdatagrams_watch(int poller, int fd, uint16_t number) {
+  struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)number << 32 | (uint32_t)fd};
   return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
 }
 
-int cdatagrams_ready(int poller, uint32_t *numbers) {
+int cdatagrams_ready(int poller, uint64_t *found) {
   struct epoll_event events[CDATAGRAMS_BATCH];
   int count = epoll_wait(poller, events, CDATAGRAMS_BATCH, 0);
-  for (int i = 0; i < count; i++) numbers[i] = events[i].data.u32;
+  for (int i = 0; i < count; i++) found[i] = events[i].data.u64;
   return count > 0 ? count : 0;
 }
 

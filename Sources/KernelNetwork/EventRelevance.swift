@@ -16,7 +16,7 @@ package struct EventRelevance: Sendable {
   }
 
   package func reason(of message: NetlinkMessage) -> KernelChange.Reasons {
-    guard canMatter(message), !isKnown(message) else { return [] }
+    guard canMatter(message), !isKnown(message), !isKernelsOwn(message) else { return [] }
     return switch message.type {
     case LinkMessage.new, LinkMessage.delete: .links
     case AddressMessage.new, AddressMessage.delete: .addresses
@@ -127,6 +127,12 @@ package struct EventRelevance: Sendable {
     guard let link = NetconfMessage.linkWithReversePathFilter(in: message) else { return false }
     guard let interest, link != NetconfMessage.allLinks else { return true }
     return InterfaceIndex(link).map(interest.links.contains) ?? false
+  }
+
+  /// Whether the kernel has given a link of ours a link-local address, as it does soon after the link came up: no plan removes one.
+  private func isKernelsOwn(_ message: NetlinkMessage) -> Bool {
+    guard message.type == AddressMessage.new, let scope = message.payload.byte(at: 3), scope >= 253 else { return false }
+    return message.linkIndex.map { known?.ownLinks.contains($0) ?? false } ?? false
   }
 
   /// Whether the announced state is already known, as far as it was read.

@@ -19,7 +19,7 @@ package struct SocketOwners: Sendable {
   package func owner(of address: IPAddress, port: UInt16, isStream: Bool) -> Owner? {
     var found: SocketOwner?
     // A table that changes meanwhile is good enough: the socket waits for an answer.
-    try? socket.dump("read sockets", { $0.dumpSockets(address.family, isStream: isStream, sequence: $1) }) { message in
+    try? socket.dump("read sockets", { $0.dumpSockets(address.family, isStream: isStream, port: port, sequence: $1) }) { message in
       guard let owner = SocketOwner(message), owner.port == port, owner.address == address || owner.address.isUnspecified else { return }
       if found == nil || owner.address == address { found = owner }
     }

@@ -14,7 +14,7 @@ package struct NameServerMachine: Sendable {
   private var progress: [TriggerProgress] = []
   private var holdTable = HoldTable()
   private var forwarder: ForwardMachine
-  private var cache = AnswerCache()
+  private var cache: AnswerCache
   private var origins = OriginTable()
   private let seed: UInt64
   private let random: @Sendable () -> UInt64
@@ -23,12 +23,16 @@ package struct NameServerMachine: Sendable {
   package init(random: @escaping @Sendable () -> UInt64) {
     forwarder = ForwardMachine(random: random)
     seed = random()
+    cache = AnswerCache(seed: random())
     self.random = random
   }
 
   /// The moment at which `expire` is to be called; `nil`: nothing is open.
   package var nextDeadline: Moment? {
-    [holdTable.nextDeadline, forwarder.nextDeadline, origins.nextDeadline].compactMap { $0 }.min()
+    var next = forwarder.nextDeadline
+    if let held = holdTable.nextDeadline { next = min(next ?? held, held) }
+    if let asked = origins.nextDeadline { next = min(next ?? asked, asked) }
+    return next
   }
 
   /// Questions that wait for a tunnel, and those that servers are asked.
@@ -351,34 +355,34 @@ extension NameServerMachine {
     case .failure where query.purpose.isCheck: endCheck(of: group, [], at: now, &out)
     case .failure(let reason):
       if let trigger = query.purpose.fallback { return goOn(query, with: trigger, at: now, &out) }
-      counters.unanswered += UInt64(query.askers.count)
-      for question in query.askers { fail(question, reason, nil, &out) }
-    case .answer(var answer):
-      let outlined = AnswerOutline(answer.span)
+      counters.unanswered += UInt64(query.askerCount)
+      query.forEachAsker { fail($0, reason, nil, &out) }
+    case .answer(var prepared):
+      let outline = prepared.outline
       if query.purpose.isCheck {
-        return endCheck(of: group, outlined.map { AnswerAddresses.all(answer.span, $0) } ?? [], at: now, &out)
+        return endCheck(of: group, AnswerAddresses.all(prepared.bytes.span, outline), at: now, &out)
       }
-      guard let outline = outlined else { return }
       if query.purpose.fallback != nil, outline.code == ResponseCode.noError, redirects[group].keeps(finished) { return }
-      let isBlocked = isBlocked(answer.span, outline, query.purpose)
+      let isBlocked = isBlocked(prepared.bytes.span, outline, query.purpose)
       if isBlocked { counters.blocked += 1 }
       if let trigger = query.purpose.fallback, isBlocked || outline.code != ResponseCode.noError {
         return goOn(query, with: trigger, at: now, &out)
       }
       if isBlocked {
-        for question in query.askers { fail(question, .blocked, nil, &out) }
+        query.forEachAsker { fail($0, .blocked, nil, &out) }
         return
       }
       // A refusal makes programs ask the next server of their list, which may not be permitted for the name.
       if outline.code == ResponseCode.refused {
-        answer.set(word16: answer.span.word16(2) & ~HeaderFlags.code | ResponseCode.serverFailure, at: 2)
+        prepared.bytes.set(word16: prepared.bytes.span.word16(2) & ~HeaderFlags.code | ResponseCode.serverFailure, at: 2)
       }
-      cache.store(answer.span, outline, query.key, partition: partitions[query.purpose], at: now)
-      counters.responses += UInt64(query.askers.count)
-      for question in query.askers {
+      cache.store(prepared.bytes.span, outline, query.key, partition: partitions[query.purpose], at: now)
+      counters.responses += UInt64(query.askerCount)
+      let answer = prepared.bytes.span
+      query.forEachAsker { question in
         out.reply(to: question.client) {
           Responses.append(
-            answer.span, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, 0..<question.wire.count,
+            answer, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, 0..<question.wire.count,
             edns: question.edns, limit: question.limit)
         }
       }
@@ -393,8 +397,6 @@ extension NameServerMachine {
 
   /// The first group does not know the name: its tunnel does, once it is connected.
   private mutating func goOn(_ query: ForwardedQuery, with trigger: Int, at now: Moment, _ out: inout Outbox) {
-    for question in query.askers {
-      treat(question, query.key, by: .connectAlways(trigger: trigger), at: now, &out)
-    }
+    query.forEachAsker { treat($0, query.key, by: .connectAlways(trigger: trigger), at: now, &out) }
   }
 }

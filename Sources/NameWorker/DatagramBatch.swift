@@ -13,14 +13,15 @@ struct DatagramBatch {
   private(set) var count = 0
 
   /// Receives what is there, at most 64 datagrams.
-  mutating func receive(from socket: FileDescriptor, atMost limit: UInt32 = UInt32(CDATAGRAMS_BATCH)) {
-    let received = bytes.withUnsafeMutableBufferPointer { cdatagrams_receive(socket.number, $0.baseAddress, Self.size, &datagrams, limit) }
+  mutating func receive(from socket: Int32, atMost limit: UInt32 = UInt32(CDATAGRAMS_BATCH)) {
+    let received = bytes.withUnsafeMutableBufferPointer { cdatagrams_receive(socket, $0.baseAddress, Self.size, &datagrams, limit) }
     count = max(0, Int(received))
   }
 
   /// Passes each valid one with the address of its sender.
   func forEach(_ body: (Span<UInt8>, IPAddress, UInt16) -> Void) {
-    for datagram in datagrams.prefix(count) where datagram.is_invalid == 0 {
+    for i in 0..<count where datagrams[i].is_invalid == 0 {
+      let datagram = datagrams[i]
       let range = Int(datagram.offset)..<Int(datagram.offset) + Int(datagram.length)
       let address = IPAddress(family: datagram.is_v6 == 1 ? .v6 : .v4, high: datagram.high, low: datagram.low)
       body(bytes.span.extracting(range), address, datagram.port)

@@ -25,6 +25,8 @@ package final class NameWork {
   var draft: (rules: NameRules, domains: DomainMap)?
   private var batch = DatagramBatch()
   private var sender = DatagramSender()
+  /// The places in `out` of questions to send, behind the numbers of their sockets.
+  private var places: [UInt64] = []
   /// Reports that the agent has not taken yet.
   private var reports: [[UInt8]] = []
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
@@ -126,25 +128,43 @@ package final class NameWork {
 extension NameWork {
   func receiveQuestions(at number: UInt16) {
     guard let listener = listeners[number] else { return }
-    batch.receive(from: listener.file)
+    batch.receive(from: listener.file.number)
     let now = Moment.now
-    batch.forEach { message, address, port in
-      machine.receive(message, from: client(address, port, at: number, listener, .datagram), at: now, &out)
-    }
+    Self.take(batch, at: number, listener, at: now, &machine, &out)
     flush(at: now)
   }
 
   /// Takes answers of all sockets that have some, so that the replies to clients go together.
   func receiveAnswers() {
     let now = Moment.now
-    for (number, file) in upstreams.ready() {
-      batch.receive(from: file, atMost: 8)
-      batch.forEach { message, address, port in machine.receive(message, at: number, from: address, port: port, at: now, &out) }
+    upstreams.findReady()
+    for i in 0..<upstreams.readyCount {
+      let (number, descriptor) = upstreams.ready(i)
+      batch.receive(from: descriptor, atMost: 8)
+      Self.take(batch, at: number, at: now, &machine, &out)
     }
     flush(at: now)
   }
 
-  func client(_ address: IPAddress, _ port: UInt16, at number: UInt16, _ listener: Listener, _ transport: Client.Transport) -> Client {
+  // Apart, so that the machine is accessed once for a batch.
+
+  private static func take(
+    _ questions: borrowing DatagramBatch, at number: UInt16, _ listener: Listener, at now: Moment, _ machine: inout NameServerMachine,
+    _ out: inout Outbox
+  ) {
+    questions.forEach { message, address, port in
+      machine.receive(message, from: client(address, port, at: number, listener, .datagram), at: now, &out)
+    }
+  }
+
+  private static func take(
+    _ answers: borrowing DatagramBatch, at number: UInt16, at now: Moment, _ machine: inout NameServerMachine, _ out: inout Outbox
+  ) {
+    answers.forEach { message, address, port in machine.receive(message, at: number, from: address, port: port, at: now, &out) }
+  }
+
+  static func client(_ address: IPAddress, _ port: UInt16, at number: UInt16, _ listener: Listener, _ transport: Client.Transport) -> Client
+  {
     // The kernel takes a packet from one of its own addresses only from this host.
     Client(
       listener: number, address: address, port: port, transport: transport,
@@ -196,18 +216,22 @@ extension NameWork {
   /// Returns whether the kernel took all.
   private func sendQuestions(at now: Moment) -> Bool {
     var isComplete = true
+    // Those of one socket together, in their order.
+    places.removeAll(keepingCapacity: true)
+    for (place, datagram) in out.datagrams.enumerated() { places.append(UInt64(datagram.socket) << 32 | UInt64(place)) }
+    places.sort()
     var start = 0
-    while start < out.datagrams.count {
-      let socket = out.datagrams[start].socket
+    while start < places.count {
+      let socket = UInt16(truncatingIfNeeded: places[start] >> 32)
       var end = start
-      while end < out.datagrams.count, out.datagrams[end].socket == socket, !sender.isFull {
-        let datagram = out.datagrams[end]
+      while end < places.count, places[end] >> 32 == UInt64(socket), !sender.isFull {
+        let datagram = out.datagrams[Int(UInt32(truncatingIfNeeded: places[end]))]
         sender.add(datagram.range, to: datagram.address, datagram.port)
         end += 1
       }
       if let file = upstreams[socket] {
         sender.send(out.bytes, by: file) { place in
-          machine.undelivered(out.datagrams[start + place], at: now)
+          machine.undelivered(out.datagrams[Int(UInt32(truncatingIfNeeded: places[start + place]))], at: now)
           isComplete = false
         }
       }
@@ -257,7 +281,7 @@ extension NameWork {
     for _ in 0..<16 {
       guard let file = try? listener.file.accept() else { return }
       guard let (address, port) = remoteAddress(of: file) else { continue }
-      let client = client(address, port, at: number, listener, .datagram)
+      let client = Self.client(address, port, at: number, listener, .datagram)
       clients.add(file, client, on: loop) { [weak self] in self?.exchange(withClient: $0) }
       setSweep()
     }

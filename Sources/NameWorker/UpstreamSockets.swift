@@ -7,6 +7,9 @@ internal import LinuxIO
 struct UpstreamSockets {
   let poller: FileDescriptor
   private var files: [UInt16: FileDescriptor] = [:]
+  /// Room for those that are ready: the number above the descriptor.
+  private var found = [UInt64](repeating: 0, count: Int(CDATAGRAMS_BATCH))
+  private(set) var readyCount = 0
 
   init() throws(SystemError) {
     let number = clinux_poller()
@@ -19,7 +22,7 @@ struct UpstreamSockets {
   subscript(number: UInt16) -> FileDescriptor? { files[number] }
 
   mutating func add(_ file: FileDescriptor, _ number: UInt16) {
-    guard cdatagrams_watch(poller.number, file.number, UInt32(number)) == 0 else { return }
+    guard cdatagrams_watch(poller.number, file.number, number) == 0 else { return }
     files[number] = file
   }
 
@@ -31,13 +34,11 @@ struct UpstreamSockets {
     }
   }
 
-  /// Those that have answers now, at most 64.
-  func ready() -> [(number: UInt16, file: FileDescriptor)] {
-    var numbers = [UInt32](repeating: 0, count: Int(CDATAGRAMS_BATCH))
-    let count = Int(cdatagrams_ready(poller.number, &numbers))
-    return numbers.prefix(count).compactMap { number in
-      let number = UInt16(truncatingIfNeeded: number)
-      return files[number].map { (number, $0) }
-    }
+  /// Looks for those that have answers now, at most 64.
+  mutating func findReady() { readyCount = Int(cdatagrams_ready(poller.number, &found)) }
+
+  /// One that `findReady` found. It is valid until a socket is closed.
+  func ready(_ place: Int) -> (number: UInt16, descriptor: Int32) {
+    (UInt16(truncatingIfNeeded: found[place] >> 32), Int32(truncatingIfNeeded: found[place]))
   }
 }

@@ -2,7 +2,7 @@
 /// contents and is not cryptographic: two contents with one hash are easy to find.
 package struct FNV1a: Sendable {
   /// The hash of the bytes added so far.
-  package private(set) var value: UInt64
+  @usableFromInline package internal(set) var value: UInt64
 
   /// - Parameter variant: 0 for the standard hash; another value gives another, independent one.
   package init(variant: UInt64 = 0) { value = 0xcbf2_9ce4_8422_2325 ^ variant }
@@ -12,5 +12,5 @@ package struct FNV1a: Sendable {
     for byte in text.utf8 { add(byte) }
   }
 
-  package mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+  @inlinable package mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
 }

@@ -90,8 +90,8 @@ package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) 
   case .networkManager: return try importNetworkManager(bytes, file: file, options: options)
   case nil:
     throw ImportFailure(
-      "this is none of the files that can be imported",
-      help: "Apple profiles (.mobileconfig), wg-quick files (.conf), .ovpn and .nmconnection can be")
+      "the format of the file is unknown",
+      help: "import reads wg-quick (.conf), OpenVPN (.ovpn), NetworkManager (.nmconnection) and Apple (.mobileconfig) files")
   }
 }
 

@@ -33,6 +33,12 @@ struct UAPISocket {
   ///
   /// Before it answers, the engine may itself request sockets: `sockets` is served meanwhile.
   func ask(_ request: String, serving sockets: InterfaceProcess? = nil) throws(ProviderError) -> UAPIReply? {
+    guard let connection = try send(request) else { return nil }
+    return try answer(on: connection, serving: sockets)
+  }
+
+  /// The first half of `ask`: returns the connection on which the answer will arrive.
+  func send(_ request: String) throws(ProviderError) -> FileDescriptor? {
     guard let connection = try connect() else { return nil }
     let deadline = Moment.now + .seconds(1)
     do throws(SystemError) {
@@ -41,6 +47,16 @@ struct UAPISocket {
         try connection.wait(for: POLLOUT, until: deadline)
         rest = rest.dropFirst(try connection.write(rest))
       }
+      return connection
+    } catch {
+      throw noAnswer(error)
+    }
+  }
+
+  /// The second half.
+  func answer(on connection: FileDescriptor, serving sockets: InterfaceProcess? = nil) throws(ProviderError) -> UAPIReply {
+    let deadline = Moment.now + .seconds(1)
+    do throws(SystemError) {
       var answer: [UInt8] = []
       while !answer.suffix(2).elementsEqual([10, 10]) {
         try connection.wait(for: POLLIN, until: deadline, serving: sockets)
@@ -50,8 +66,12 @@ struct UAPISocket {
       }
       return try reply(answer)
     } catch {
-      throw ProviderError("the engine at \(path) does not answer: \(error.reason)")
+      throw noAnswer(error)
     }
+  }
+
+  private func noAnswer(_ error: SystemError) -> ProviderError {
+    ProviderError("the engine at \(path) does not answer: \(error.reason)")
   }
 
   private func reply(_ answer: [UInt8]) throws(SystemError) -> UAPIReply {

@@ -32,6 +32,8 @@ package final class UserspaceWireGuard {
     let interface: InterfaceProcess
     /// Whether it has not been configured yet.
     var isNew: Bool
+    /// The connection on which the answer to its first configuration will arrive.
+    var answer: FileDescriptor?
     var serving: EventSource?
   }
 
@@ -90,9 +92,9 @@ package final class UserspaceWireGuard {
   }
 
   /// Answers the request for sockets that an engine sends as soon as its link is up, instead of at the next turn of the loop: its first
-  /// handshake waits for them. Blocks for a millisecond if it asks for none.
+  /// handshake waits for them. Blocks for a millisecond if it asks for none, and not at all if it has some.
   package func serveSockets(of link: String) {
-    guard let interface = running[link]?.interface else { return }
+    guard let interface = running[link]?.interface, !interface.hasSockets else { return }
     var watched = pollfd(fd: interface.socketsDescriptor, events: Int16(POLLIN), revents: 0)
     if poll(&watched, 1, 1) > 0 { _ = interface.serveSockets() }
   }
@@ -165,6 +167,22 @@ package final class UserspaceWireGuard {
     try set(link, request)
   }
 
+  /// Gives a new engine its configuration without waiting until it has taken it: the link is set up meanwhile. `finishConfiguring` waits.
+  package func beginConfiguring(_ link: String, _ device: WireGuardDevice) throws(ProviderError) {
+    running[link]?.isNew = false
+    prepareSockets(of: link, for: device)
+    guard let request = UAPIRequest.configure(device, observed: nil) else { return }
+    guard let connection = try UAPISocket(link: link, in: socketDirectory)?.send(request) else { throw noEngine(link) }
+    running[link]?.answer = connection
+  }
+
+  package func finishConfiguring(_ link: String) throws(ProviderError) {
+    guard let connection = running[link]?.answer else { return }
+    running[link]?.answer = nil
+    guard let socket = UAPISocket(link: link, in: socketDirectory) else { throw noEngine(link) }
+    try check(socket.answer(on: connection, serving: interface(of: link)), of: link)
+  }
+
   /// Sets the keepalive of each of these peers, and its endpoint if one is given.
   package func setEndpointsAndKeepalives(_ link: String, _ peers: [WireGuardPeer]) throws(ProviderError) {
     if !peers.isEmpty { try set(link, UAPIRequest.refresh(peers)) }
@@ -175,8 +193,14 @@ package final class UserspaceWireGuard {
   private func set(_ link: String, _ request: String) throws(ProviderError) {
     running[link]?.isNew = false
     guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(request, serving: interface(of: link)) else {
-      throw ProviderError("no engine runs for \(link)")
+      throw noEngine(link)
     }
+    try check(reply, of: link)
+  }
+
+  private func noEngine(_ link: String) -> ProviderError { ProviderError("no engine runs for \(link)") }
+
+  private func check(_ reply: UAPIReply, of link: String) throws(ProviderError) {
     do throws(UAPIReply.Failure) { try reply.check() } catch { throw ProviderError("the engine of \(link): \(error)") }
   }
 }

@@ -199,7 +199,8 @@ struct ImportBatch {
     var steps = off
     if target != Self.inForce {
       var names = tunnels.map { "\($0.name).yaml" }
-      if hasChangedNetworks, let networks { names.insert(fileName(of: networks.path), at: 0) }
+      // What the rules name goes with them: it may not be in force yet, though this import left it as it was.
+      if let networks { names.insert(fileName(of: networks.path), at: 0) }
       let here = folder == absolute(".")
       steps.append(("sudo roamward apply \(names.map { here ? $0 : "\(folder)/\($0)" }.joined(separator: " "))", "puts it into force"))
     }

@@ -87,13 +87,8 @@ struct Import: ParsableCommand {
     detectFormat(try TextFile.read(file, limit: ImportLimits.file), file: file)
   }
 
-  /// This machine's network; `nil` if it cannot be observed.
-  private var network: NetworkSnapshot? {
-    guard let machine = try? LinuxMachine(ssidFile: sources.ssidFile, resolvConf: sources.resolvConf, stateDirectory: sources.stateDir)
-    else { return nil }
-    machine.settle(.all)
-    return (try? machine.observe(ObservationRequest())).map { agent.addingAnswers(to: $0.snapshot) }
-  }
+  /// This machine's network, as a running agent sees it; `nil` if it cannot be observed.
+  private var network: NetworkSnapshot? { try? sources.seen(with: agent).snapshot }
 }
 
 /// The output of `import --json`.

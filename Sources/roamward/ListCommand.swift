@@ -78,29 +78,12 @@ extension PolicyListing {
   }
 }
 
-/// The output of `list --json`.
-private struct ListReport: Encodable {
-  struct File: Encodable {
-    let path: String
-    let state: String
-    let maskedBy: String?
-    let tunnels: [String]
-    let networks: [String]
-    let errors: [String]
-
-    enum CodingKeys: String, CodingKey {
-      case path, state, tunnels, networks, errors
-      case maskedBy = "masked-by"
-    }
-  }
-
-  let version = DocumentVersion()
-  let files: [File]
-
-  init(_ listing: PolicyListing) {
-    files = listing.files.map {
-      File(
-        path: $0.path, state: $0.state.rawValue, maskedBy: $0.maskedBy, tunnels: $0.tunnels, networks: $0.networks, errors: $0.errors)
-    }
+extension ListReport {
+  fileprivate init(_ listing: PolicyListing) {
+    self.init(
+      files: listing.files.map {
+        File(
+          path: $0.path, state: $0.state.rawValue, maskedBy: $0.maskedBy, tunnels: $0.tunnels, networks: $0.networks, errors: $0.errors)
+      })
   }
 }

@@ -14,7 +14,7 @@ struct OutputTerminal {
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
     columns = isKnown && size.ws_col > 0 ? Int(size.ws_col) : 80
     rows = isKnown && size.ws_row > 0 ? Int(size.ws_row) : 24
-    isColored = getenv("NO_COLOR") == nil && !Self.isDumb
+    isColored = (getenv("NO_COLOR")?.pointee ?? 0) == 0 && !Self.isDumb
   }
 
   /// Whether the terminal has no escape sequences.

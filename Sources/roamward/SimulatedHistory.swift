@@ -11,7 +11,7 @@ extension Simulate {
     let now = Timestamp.now
     let from = try pastTime(text, option: "--history", now: now)
     let onDisk = try record.read()
-    let old = try against.isEmpty ? PolicyOptions().load() : PolicyOptions(folders: against).load()
+    let old = try PolicyOptions(folders: against).load()
     let history = onDisk.revealed(by: PolicySet(networks: old.networks + new.networks, tunnels: old.tunnels + new.tunnels))
     let names = trusted.isEmpty ? old.networks.map(\.name) : trusted
     for name in trusted where !old.networks.contains(where: { $0.name == name }) {

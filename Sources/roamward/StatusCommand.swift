@@ -24,7 +24,7 @@ struct Status: ParsableCommand {
   @Option(help: ArgumentHelp("Print one value for scripts.", valueName: "name"), completion: .list(StatusField.names))
   var field: String?
   @Flag(help: "Report by the exit status whether all is as wanted.") var exitCode = false
-  @Flag(help: "Follow the agent's events until Ctrl-C.") var watch = false
+  @Flag(help: "Follow the agent until Ctrl-C, also through restarts.") var watch = false
 
   func validate() throws {
     if json, field != nil { throw ValidationError("--field and --json exclude each other; use one of them") }

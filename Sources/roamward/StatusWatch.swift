@@ -3,23 +3,30 @@ import ControlClient
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LinuxPlatform
 import NetworkTypes
 import StatusDisplay
 
-/// Shows a status again after each event of the agent.
+/// Shows a status again after each event of the agent, and waits for an agent that stops.
 ///
 /// The agent is asked after events, and when it has woken by itself meanwhile (`next-wake`), but never in a rhythm of the watch. On a
-/// screen, ages grow each second without a question.
+/// screen, ages grow each second without a question. While there is no agent, its socket is tried each second.
 final class StatusWatch {
   /// Events that come together give one report.
   private static let burst = Duration.milliseconds(50)
   /// The shortest time between two questions without an event.
   private static let patience = Duration.seconds(5)
+  private static let retry = Duration.seconds(1)
 
   private let loop: DescriptorLoop
-  private let events: ControlClient
-  private let asker: ControlClient
+  private let agent: AgentOptions
+  private var events: ControlClient
+  private var asker: ControlClient
   private var sources: [DescriptorLoop.Source] = []
+  private var reader: DescriptorLoop.Source?
+  private var attempt: DescriptorLoop.Source?
+  /// When the agent has stopped; `nil`: it is there.
+  private var stoppedAt: Moment?
   private var question: DescriptorLoop.Source?
   private var tick: DescriptorLoop.Source?
   private var report: StatusReport?
@@ -27,10 +34,12 @@ final class StatusWatch {
   private var shown = ""
   private var screen: Screen?
   private var show: (StatusReport, Timestamp) throws -> Void = { _, _ in }
+  private var showAbsence: () -> Void = {}
   private var failure: (any Error)?
 
   init(_ agent: AgentOptions) throws {
     loop = try DescriptorLoop()
+    self.agent = agent
     events = try agent.connect()
     asker = try agent.connect()
   }
@@ -56,6 +65,7 @@ final class StatusWatch {
       self.screen = screen
       screen.draw(lines)
     }
+    showAbsence = { [unowned self] in screen?.draw(Self.absence(since: stoppedAt)) }
     sources.append(try loop.onSignal(SIGWINCH) { [unowned self] in draw() })
     sources.append(
       try loop.onSignal(SIGTSTP) { [unowned self] in
@@ -72,7 +82,7 @@ final class StatusWatch {
       sources.append(try loop.onSignal(signal) { [unowned self] in loop.stop(code: 128 + signal) })
     }
     do throws(ControlClient.Failure) { _ = try events.ask(.monitor()) } catch { throw refused(error) }
-    sources.append(try loop.whenReadable(events.descriptor) { [unowned self] in takeEvents() })
+    reader = try loop.whenReadable(events.descriptor) { [unowned self] in takeEvents() }
     ask()
     let code = failure == nil ? try loop.run() : 0
     screen = nil
@@ -83,12 +93,10 @@ final class StatusWatch {
   private func takeEvents() {
     do throws(ControlClient.Failure) {
       repeat {
-        guard try events.next() != nil else {
-          return fail(ExitStatus.noAgent, "the agent has stopped; start it with `systemctl start roamwardd`")
-        }
+        guard try events.next() != nil else { return waitForAgent() }
       } while events.hasLine
     } catch {
-      return fail(ExitStatus.refused, "\(error)")
+      return waitForAgent()
     }
     if question == nil { question = try? loop.at(.now + Self.burst) { [unowned self] in ask() } }
   }
@@ -96,11 +104,17 @@ final class StatusWatch {
   private func ask() {
     question = nil
     askedAt = .now
-    do throws(ControlClient.Failure) { report = try asker.status() } catch { return fail(ExitStatus.refused, "\(error)") }
+    do throws(ControlClient.Failure) {
+      report = try asker.status()
+    } catch {
+      if case .refused = error { return fail(ExitStatus.refused, "\(error)") }
+      return waitForAgent()
+    }
     draw()
   }
 
   private func draw() {
+    if stoppedAt != nil { return showAbsence() }
     guard let report else { return }
     do { try show(report, max(report.time, report.time + (Moment.now - askedAt))) } catch {
       failure = error
@@ -110,9 +124,49 @@ final class StatusWatch {
 
   private func nextTick() throws(SystemError) {
     tick = try loop.at(.now + .seconds(1)) { [unowned self] in
-      if let wake = report?.nextWake?.at, wake + .milliseconds(200) < .now, .now - askedAt > Self.patience { ask() } else { draw() }
+      if stoppedAt == nil, let wake = report?.nextWake?.at, wake + .milliseconds(200) < .now, .now - askedAt > Self.patience {
+        ask()
+      } else {
+        draw()
+      }
       try? nextTick()
     }
+  }
+
+  /// Waits for an agent in the place of the one that has stopped.
+  private func waitForAgent() {
+    guard stoppedAt == nil else { return }
+    stoppedAt = .now
+    (reader, question) = (nil, nil)
+    if screen == nil { writeError("roamward: the agent has stopped; waiting for it to return\n") }
+    draw()
+    tryLater()
+  }
+
+  private func tryLater() {
+    attempt = try? loop.at(.now + Self.retry) { [unowned self] in if !hasReturned() { tryLater() } }
+  }
+
+  private func hasReturned() -> Bool {
+    guard let (events, asker) = try? (ControlClient(path: agent.socket), ControlClient(path: agent.socket)),
+      (try? events.ask(.monitor(), within: Self.patience)) != nil,
+      let reader = try? loop.whenReadable(events.descriptor, { [unowned self] in takeEvents() })
+    else { return false }
+    (self.events, self.asker, self.reader) = (events, asker, reader)
+    (stoppedAt, attempt) = (nil, nil)
+    if screen == nil { writeError("roamward: the agent has returned\n") }
+    ask()
+    return true
+  }
+
+  /// What is known without an agent. Its last report is not shown: it may be wrong by now.
+  private static func absence(since stop: Moment?) -> [StyledLine] {
+    let passed = stop.map { age(.now - $0) } ?? ""
+    let blocked = BlockedTraffic.current.map { [StyledLine("blocked: ", .bad, hang: 2).adding($0.text)] } ?? []
+    return blocked + [
+      StyledLine("the agent has stopped", .bad, hang: 2).adding(" \(passed) ago; waiting for it to return"),
+      StyledLine("start it with `systemctl start roamwardd`; Ctrl-C ends the watch", .faint, hang: 2),
+    ]
   }
 
   private func fail(_ code: ExitCode, _ text: String) {

@@ -36,7 +36,7 @@ struct TrustedNetworkOptions: ParsableArguments {
     if let snapshot, let evidence = NetworkEvidence(of: snapshot) {
       writeError("This machine is on \(snapshot.place): \(evidence.text).\n")
       if let weakness = evidence.weakness {
-        writeError("It cannot be recognised safely: \(weakness).\n")
+        writeError("It cannot be recognised safely: \(weakness). `roamward trust` can add it later.\n")
       } else if confirmed("Do you trust this network, so that the tunnel is down here?", default: false) {
         options.except = ["here"]
       }

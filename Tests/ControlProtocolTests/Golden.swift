@@ -143,6 +143,13 @@ enum Golden {
       .init(kind: "file", what: "/run/roamward/control.sock", purpose: "the agent's socket", tunnel: nil),
     ])
 
+  static let list = ListReport(files: [
+    .init(path: "/etc/roamward/policies/10-corp.yaml", state: "in-force", tunnels: ["corp"], networks: ["home"]),
+    .init(path: "/usr/lib/roamward/policies/10-corp.yaml", state: "masked", maskedBy: "/etc/roamward/policies/10-corp.yaml"),
+    .init(path: "/etc/roamward/policies/20-lab.yaml", state: "broken", errors: ["line 3: unknown key \"tunels\""]),
+    .init(path: "/etc/roamward/policies/90-none.yaml", state: "mask"),
+  ])
+
   static let doctor = DoctorReport(
     findings: [
       .init(check: "rp-filter", severity: "problem", message: "rp_filter drops answers", cure: "sysctl -w net.ipv4.conf.all.rp_filter=2"),

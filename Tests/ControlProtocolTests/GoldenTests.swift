@@ -34,6 +34,7 @@ import Testing
   @Test("evaluate") func evaluate() throws { try check("evaluate", [Golden.evaluation]) }
   @Test("plan") func plan() throws { try check("plan", [Golden.plan]) }
   @Test("state") func state() throws { try check("state", [Golden.state]) }
+  @Test("list") func list() throws { try check("list", [Golden.list]) }
   @Test("doctor") func doctor() throws { try check("doctor", [Golden.doctor]) }
 }
 

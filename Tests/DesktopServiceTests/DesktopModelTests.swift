@@ -1,4 +1,5 @@
 import DesktopService
+import SeededRandom
 import SystemdIO
 import Testing
 
@@ -48,14 +49,14 @@ enum Sample {
     #expect(asked.icon == "dialog-password-symbolic" && asked.needsAttention)
   }
 
-  private func lines(_ menu: TrayMenu) -> [String] {
-    (0..<Int32(100)).compactMap { number in
+  private func lines(_ menu: MenuNumbers) -> [String] {
+    menu.all.compactMap { number in
       menu.entry(number).map { "\(number) \($0.entry.isSeparator ? "---" : $0.entry.label)\($0.children.isEmpty ? "" : " \($0.children)")" }
     }
   }
 
   @Test("the menu has an entry for each tunnel and each action, with numbers in the order of reading") func menu() throws {
-    let menu = TrayMenu(try Sample.view(Sample.tunnel("connected", override: "up"), situation: "guarded"))
+    let menu = MenuNumbers(TrayMenu(try Sample.view(Sample.tunnel("connected", override: "up"), situation: "guarded")))
     #expect(
       lines(menu) == [
         "0  [1, 12, 13, 14, 15]", "1 corp: connected [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]", "2 abroad", "3 ---",
@@ -66,7 +67,29 @@ enum Sample {
       ])
     #expect(menu.entry(5)?.entry.action == .up(Sample.path, .hour) && menu.entry(11)?.entry.action == .resume(Sample.path))
     #expect(menu.entry(13)?.entry.action == .openPortal && menu.entry(1)?.entry.action == nil && menu.entry(16) == nil)
-    #expect(lines(TrayMenu(nil)) == ["0  [1]", "1 The agent does not run (systemctl start roamwardd)"])
+    #expect(lines(MenuNumbers(TrayMenu(nil))) == ["0  [1]", "1 The agent does not run (systemctl start roamwardd)"])
+  }
+
+  @Test("a click on a menu that has changed meanwhile never does something else") func numbers() throws {
+    let seed = UInt64.random(in: 0..<1 << 32)
+    var random = SplitMix64(seed: seed)
+    var numbers = MenuNumbers(TrayMenu(nil))
+    var actions: [Int32: AgentAction] = [:]
+    for _ in 0..<300 {
+      let tunnel = Sample.tunnel(random.pick(["connected", "connecting", "disconnected"]), override: random.pick(["", "up"]))
+      let situation = random.pick(["open", "guarded", "portal", "released"])
+      let view = try Sample.view(tunnel, situation: situation, text: random.pick(["", "blocked: X"]))
+      numbers.show(TrayMenu(random.chance(0.1) ? nil : view))
+      for number in numbers.all {
+        guard let action = numbers.entry(number)?.entry.action else {
+          #expect(actions[number] == nil, "seed \(seed)")
+          continue
+        }
+        #expect((actions[number] ?? action) == action, "seed \(seed)")
+        actions[number] = action
+      }
+    }
+    #expect(actions.count >= 10)
   }
 
   @Test("a person is told what needs a person, and nothing else") func notices() throws {

@@ -85,6 +85,28 @@ struct KernelEventsTests {
     }
   }
 
+  @Test("a link-local address that the kernel gives a link of ours is no change; another address is, and the removal of any")
+  func kernelsOwnAddress() throws {
+    try inNamespaces {
+      try Self.makeLink()
+      let events = try KernelEvents()
+      let reader = try KernelReader()
+      try shell("ip tuntap add corp mode tun && ip link set corp alias roamward:corp && ip link set corp up")
+      try shell("ip link set lan0 addrgenmode none; for i in corp lan0; do echo 0 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done")
+      let known = try reader.read()
+      _ = events.drain(known: known)
+      try shell("ip -6 address add fe80::99/64 dev corp noprefixroute nodad; sleep 0.2")
+      #expect(!events.drain(known: known).reasons.contains(.addresses))
+      try shell("ip -6 address add fe80::99/64 dev lan0 noprefixroute nodad; sleep 0.2")
+      #expect(events.drain(known: known).reasons.contains(.addresses))
+      try shell("ip -6 address add 2001:db8::99/64 dev corp noprefixroute nodad; sleep 0.2")
+      #expect(events.drain(known: known).reasons.contains(.addresses))
+      let now = try reader.read()
+      try shell("ip -6 address delete fe80::99/64 dev corp; sleep 0.2")
+      #expect(events.drain(known: now).reasons.contains(.addresses))
+    }
+  }
+
   @Test("a full buffer says that events were lost, once")
   func overflow() throws {
     try inNamespaces {

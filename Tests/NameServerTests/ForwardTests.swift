@@ -148,12 +148,39 @@ private struct Missing: Error {}
     #expect(lab.counters.strayAnswers == 10_000)
     var sockets = Set<UInt16>(), ids = Set<[UInt8]>()
     lab.clear()
-    for i in 0..<1000 { lab.ask("x\(i).example") }
+    for i in 0..<1000 {
+      lab.now = lab.now + .nanoseconds(1)
+      lab.ask("x\(i).example")
+    }
     for one in lab.datagrams {
       sockets.insert(one.datagram.socket)
       ids.insert(Array(one.message[..<2]))
     }
     #expect(sockets.count == 32 && ids.count > 980)
+  }
+
+  @Test("questions of one moment share a random socket eight in a row; another moment or other sockets begin a new row") func rows() {
+    let lab = Lab()
+    var sockets: [UInt16] { lab.datagrams.map(\.datagram.socket) }
+    for i in 0..<800 { lab.ask("x\(i).example") }
+    let rows = stride(from: 0, to: 800, by: 8).map { Set(sockets[$0..<$0 + 8]) }
+    #expect(rows.allSatisfy { $0.count == 1 } && Set(rows).count > 20)
+    lab.clear()
+    // Three to each moment: none goes on with the row of the one before, except by chance.
+    for i in 0..<300 {
+      if i % 3 == 0 { lab.now = lab.now + .nanoseconds(1) }
+      lab.ask("y\(i).example")
+    }
+    let moments = stride(from: 0, to: 300, by: 3).map { Set(sockets[$0..<$0 + 3]) }
+    #expect(moments.allSatisfy { $0.count == 1 } && Set(moments).count > 20)
+    lab.clear()
+    lab.ask("z.example")
+    let server = Upstream(IPAddress(v4: 0xc000_0209))
+    lab.configure(Lab.configuration(corp: .connectAlways(trigger: 0), servers: [server]))
+    lab.setPool(0, SocketPool(v4: [200]))
+    lab.clear()
+    lab.ask("w.example")
+    #expect(sockets == [200])
   }
 
   @Test("identical questions that are open are asked once, and each client gets its answer") func coalescing() {

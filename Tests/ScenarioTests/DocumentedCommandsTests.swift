@@ -13,7 +13,8 @@ struct DocumentedCommandsTests {
     let names = Folder.names(in: "\(root)/docs").filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }
     let guides = Folder.names(in: "\(root)/docs/how-to").filter { $0.hasSuffix(".md") }.map { "docs/how-to/\($0)" }
     let decisions = Folder.names(in: "\(root)/docs/decisions").filter { $0.hasSuffix(".md") }.map { "docs/decisions/\($0)" }
-    return ["README.md", "CONTRIBUTING.md", "policies/README.md"] + names.sorted() + guides.sorted() + decisions.sorted()
+    let pages = Folder.names(in: "\(root)/docs/man").filter { $0.hasSuffix(".md") }.map { "docs/man/\($0)" }
+    return ["README.md", "CONTRIBUTING.md", "policies/README.md"] + names.sorted() + guides.sorted() + pages.sorted() + decisions.sorted()
   }()
 
   /// The lines of a document's `console` blocks that call `roamward`, of any user, without what asks for it.

@@ -18,6 +18,17 @@ struct FirstStepsTests {
       roamward check --strict . | tail -n 1
       roamward import work.conf "${inputs[@]}" >/dev/null 2>&1 || say "again $?"
       start_agent
+      # The agent's facts come first: its SSID is not the machine's own here.
+      roamward import work.conf --name other --dry-run --except here | grep '^other here'
+      # A person answers at a terminal: trusted, and not put into force yet.
+      printf 'what\\ny\\nn\\n' >answers
+      asked() { script --quiet --return --command "$bin/roamward import work.conf --name asked" /dev/null | tr -d '\\r'; }
+      asked >../said <answers
+      grep -c '^This machine is on wifi wlan0, ssid "Cafe": ssid "Cafe", gateway-mac ' ../said
+      grep -oE '(Do you trust this network|Please answer y or n|Put it into force now)' ../said | uniq | tr '\\n' ' '
+      grep -E '^asked |^next' ../said
+      rm asked.yaml
+      roamward import /dev/null 2>&1 | tail -n 2 || true
       roamward apply trusted-networks.yaml work.yaml
       change=(--policies "$scene/local" "${inputs[@]}")
       within 1 field_is work decision disconnect
@@ -41,6 +52,13 @@ struct FirstStepsTests {
         #"work on an unknown network: connect, rule 2 "any other network""#,
         "next: sudo roamward apply trusted-networks.yaml work.yaml    # puts it into force",
         "[600 report trusted-networks.yaml work.conf work.yaml ]", "2 files, 1 tunnel, 0 errors, 0 warnings", "[again 1]",
+        #"other here (wifi wlan0, ssid "Cafe"): disconnect, rule 1 "trusted network""#, "1",
+        "Do you trust this network Please answer y or n Do you trust this network Put it into force now "
+          + #"asked here (wifi wlan0, ssid "Cafe"): disconnect, rule 1 "trusted network""#,
+        #"asked on an unknown network: connect, rule 2 "any other network""#,
+        "next: sudo roamward apply trusted-networks.yaml asked.yaml    # puts it into force",
+        "/dev/null: error: the format of the file is unknown",
+        "  help: import reads wg-quick (.conf), OpenVPN (.ovpn), NetworkManager (.nmconnection) and Apple (.mobileconfig) files",
         "trusted-networks.yaml, work.conf, work.yaml: active",
         #"work: connect, rule 2 "any other network" (before: disconnect, rule 1 "trusted network")"#,
         "roamward: this network is not part of `trusted` (\(scene.folder)/local/trusted-networks.yaml)", "[untrust 1]",

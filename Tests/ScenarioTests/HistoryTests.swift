@@ -30,6 +30,8 @@ import Testing
       roamward why corp --at now "${own[@]}" --policies "$policies" 2>late || say "status $?"
       roamward why corp --at "1s ago" "${own[@]}" --policies "$policies" >/dev/null 2>&1 || true
       roamward simulate --history 1h --policies new --against "$policies" "${own[@]}" >differences
+      # Beside the policies in force, which here are the machine's own, if it has any.
+      roamward simulate --history 14d --policies new "${own[@]}" >beside 2>&1 && say simulated
       roamward history "${own[@]}" --policies "$policies" --html page.html
       stat -c '%a' page.html "$scene/state/history" "$scene"/state/history/*
       """)
@@ -45,6 +47,7 @@ import Testing
     let differences = scene.read("differences")
     #expect(differences.contains("corp: connect") || differences.contains("differences of less than 5 s"), "\(differences)")
     #expect(differences.contains("corp up") && differences.contains("trusted networks: none"))
+    #expect(seen.contains("[simulated]") && scene.read("beside").contains("trusted networks: none"), "\(scene.read("beside"))")
     #expect(scene.read("page.html").contains("default-src 'none'"))
     #expect(Set(seen.lines.filter { $0.allSatisfy(\.isNumber) && $0.count == 3 }) == ["600", "700"])
   }

@@ -34,6 +34,19 @@ struct LookingTests {
       within 5 grep -q 'corp.*connected' watch.txt
       go home
       within 5 grep -q 'corp.*disconnected' watch.txt
+      roamward status corp --watch --field state >fields.txt 2>fields.err &
+      within 5 grep -q disconnected fields.txt
+      # It waits for an agent that is restarted.
+      stop_agent
+      within 5 grep -q 'waiting for it to return' watch.txt
+      within 5 grep -q 'waiting for it to return' fields.err
+      : >watch.txt
+      start_agent
+      within 5 grep -q 'corp.*disconnected' watch.txt
+      go cafe
+      within 5 grep -q 'corp.*connected' watch.txt
+      within 5 grep -qx connected fields.txt
+      cat fields.err
       kill -INT $(cat watch.pid)
       within 5 eval '! kill -0 $(cat watch.pid)'
       within 5 grep -q $'\\e\\[?25h\\e\\[?1049l' watch.txt && say restored
@@ -42,7 +55,7 @@ struct LookingTests {
       seen.lines == [
         "[8]", "[0]", "connected", "10.77.0.2/32", "roamward: --field: no field \"nosuch\"", "[2]", "  address: 10.77.0.2/32",
         "  routes:  10.77.0.0/16", "  names:   10.77.0.1 for all names", "1", "[no colour in a pipe]", "[colour]", "0", "[no colour]",
-        "[restored]",
+        "0", "roamward: the agent has stopped; waiting for it to return", "roamward: the agent has returned", "[restored]",
       ], "\(seen)")
   }
 

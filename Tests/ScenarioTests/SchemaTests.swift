@@ -14,7 +14,7 @@ struct SchemaTests {
     return SchemaCheck.violations(of: schema, in: try JSON(parsing: text.utf8))
   }
 
-  @Test("what status, monitor, evaluate, plan, state and doctor print is as their schemas say")
+  @Test("what status, monitor, evaluate, plan, state, list and doctor print is as their schemas say")
   func output() throws {
     let scene = try Scene()
     try scene.run(
@@ -38,6 +38,7 @@ struct SchemaTests {
       echo 'nonsense: [' >$policies/zz.yaml
       within 5 eval '[[ $(roamward status --json | jq ".policy.problems | length") != 0 ]]'
       roamward status --json >status-4.json
+      roamward list --policies $policies --json >list-1.json
       rm $policies/zz.yaml
       dry evaluate --json >evaluate-1.json
       dry evaluate --json --set ssid=unknown --host www.example.com >evaluate-2.json || true
@@ -53,7 +54,7 @@ struct SchemaTests {
       """, limit: 240)
     let names = [
       "status-1", "status-2", "status-3", "status-4", "plan-1", "plan-2", "evaluate-1", "evaluate-2", "evaluate-3", "state-1", "state-2",
-      "doctor-1",
+      "list-1", "doctor-1",
     ]
     for name in names {
       #expect(try violations(of: scene.read("\(name).json"), String(name.prefix { $0 != "-" })) == [], "\(name)")

@@ -305,7 +305,7 @@ final class InstalledDriver: TunnelDriver {
     for waiting in messages.takeWaiting() {
       do throws(ProviderSession.Unsendable) {
         guard let (id, actions) = try session?.message(waiting.content, at: now) else { continue }
-        messages.sent(id, waiting.reply)
+        messages.sent(id, at: now, waiting.reply)
         carryOut(actions)
       } catch {
         waiting.reply(.failure(Refusal(code: "invalid", text: "the message cannot be sent: \(error)")))
@@ -374,7 +374,9 @@ final class InstalledDriver: TunnelDriver {
       outlets.changed()
     case .reasserting(let code, let text): report(.reasserting("\(text) (\(code))"))
     case .replied(let id, let reply):
-      messages.replied(id, reply)
+      if let time = messages.replied(id, at: now, reply) {
+        outlets.publish(.log(level: "debug", origin: "agent", text: "message \(id): reply after \(time.milliseconds) ms"))
+      }
       if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
     case .asleep: break
     case .event(let name, let data): outlets.publish(.event(name: name.description, data))

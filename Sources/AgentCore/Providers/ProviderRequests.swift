@@ -43,7 +43,7 @@ struct ProviderMessages {
   }
 
   private var waiting: [Waiting] = []
-  private var sent: [UInt32: (MessageReply) -> Void] = [:]
+  private var sent: [UInt32: (at: Moment, reply: (MessageReply) -> Void)] = [:]
 
   /// Whether one waits for the provider's program.
   var isWaiting: Bool { !waiting.isEmpty }
@@ -63,9 +63,14 @@ struct ProviderMessages {
     return waiting
   }
 
-  mutating func sent(_ id: UInt32, _ reply: @escaping (MessageReply) -> Void) { sent[id] = reply }
+  mutating func sent(_ id: UInt32, at now: Moment, _ reply: @escaping (MessageReply) -> Void) { sent[id] = (now, reply) }
 
-  mutating func replied(_ id: UInt32, _ reply: MessageReply) { sent.removeValue(forKey: id)?(reply) }
+  /// Passes a reply on, and returns the round-trip time; `nil`: no message awaited it.
+  mutating func replied(_ id: UInt32, at now: Moment, _ reply: MessageReply) -> Duration? {
+    guard let message = sent.removeValue(forKey: id) else { return nil }
+    message.reply(reply)
+    return now - message.at
+  }
 
   mutating func fail(_ refusal: Refusal) { for one in takeWaiting() { one.reply(.failure(refusal)) } }
 }

@@ -7,6 +7,8 @@ import RoamwardCore
 struct PlannedWork {
   var steps: [Step]
   var problems: [Remark]
+  /// The tunnels for which these steps are all that is left to do.
+  var completed: Set<String> = []
 }
 
 extension AgentState {
@@ -29,8 +31,26 @@ extension AgentState {
     if plan.isEmpty { repairs.settled = desired }
     let conflicts = (repairs.text(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
     let limits = [resolver.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
-    return PlannedWork(
+    var work = PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
+    if desired.nameServer?.watches.isEmpty == false { work.completed = tunnelsCompleted(by: steps, of: plan) }
+    return work
+  }
+
+  private func tunnelsCompleted(by steps: [Step], of plan: Plan) -> Set<String> {
+    guard steps.count == plan.steps.count else { return [] }
+    return Set(tunnels.ordered.map(\.policy.name).filter { plan.obstacles[$0] == nil })
+  }
+
+  /// The step that tells the name server which tunnels can be asked, after these steps; `nil`: it does not run, or takes other settings.
+  func progressStep(after steps: [Step]) -> Step? {
+    guard inProgress.resolver == nil, case .running(var settings)? = seen.state?.resolver.nameServer else { return nil }
+    for case .setNameServer(let new) in steps { settings = new }
+    let before = settings
+    for (i, watch) in settings.watches.enumerated() {
+      if let tunnel = tunnels[watch.tunnel] { settings.watches[i].progress = tunnel.setup.progress }
+    }
+    return settings == before ? nil : .setNameServer(settings)
   }
 
   private func isHeldBack(_ step: Step, at now: Moment) -> Bool { step.isOfResolver && !resolver.mayAct(at: now) }

@@ -18,8 +18,8 @@ struct Polling {
     awaiting = tunnels
     guard !tunnels.isEmpty else { return next = nil }
     let waited = now - since
-    // The session has usually begun before the pass that made the device has ended.
-    let first = waited < .milliseconds(1) ? Duration.microseconds(500) : .milliseconds(1)
-    next = now + (waited < Self.eager ? min(.milliseconds(50), max(first, waited / 2)) : .milliseconds(250))
+    // The handshake takes a round trip and a few tenths of a millisecond; a program's question may wait for it.
+    let pause = waited < .milliseconds(4) ? Duration.microseconds(200) : min(.milliseconds(50), max(.milliseconds(1), waited / 2))
+    next = now + (waited < Self.eager ? pause : .milliseconds(250))
   }
 }

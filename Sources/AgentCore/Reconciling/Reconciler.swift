@@ -246,6 +246,7 @@ final class Reconciler {
       announcer.note(work.problems)
       if work.steps.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
       let failures = carryOut(work.steps)
+      if failures.isEmpty { releaseLookups(after: work) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
       if !work.steps.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.steps.isEmpty) }
       // If the link went down or away after the observation, the plan is made again, twice at most; this is no failure.
@@ -266,6 +267,16 @@ final class Reconciler {
     announcer.warn(Remark(.trouble, "the machine is not as wanted after eight rounds; it is looked at again in a second"))
     state.schedule.isStale = true
     state.schedule.retry(at: now)
+  }
+
+  /// Tells the name server that tunnels can be asked whose steps the kernel has just confirmed: a held look-up does not wait for the
+  /// observation that verifies them. If that shows something else, the tunnel fails, and the name server is told.
+  private func releaseLookups(after work: PlannedWork) {
+    // A change of the name server that is under way would be awaited.
+    guard !work.steps.isEmpty, state.inProgress.resolver == nil else { return }
+    var isRelease = false
+    for tunnel in state.tunnels.ordered where work.completed.contains(tunnel.policy.name) && tunnel.stepsWereMade() { isRelease = true }
+    if isRelease, let step = state.progressStep(after: work.steps) { _ = carryOut([step]) }
   }
 
   /// Passes the observed state to the tunnels.

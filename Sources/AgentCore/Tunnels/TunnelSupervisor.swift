@@ -66,8 +66,22 @@ final class TunnelSupervisor {
       policy: policyInForce, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
-    setup.progress = machine.state.progress
+    setup.progress = isApplying && hasSteps ? .connected : machine.state.progress
     return setup
+  }
+
+  /// Whether its peer has answered, and its routes are being made.
+  private var isApplying: Bool { if case .applying = machine.state { true } else { false } }
+
+  /// Whether all steps of its plan have been made, and only the observation that verifies them is still to come: its names can be asked for
+  /// (docs/decisions/0053).
+  private var hasSteps = false
+
+  /// Takes in that all steps of its plan have been made. Returns whether a held look-up can be released before the observation.
+  func stepsWereMade() -> Bool {
+    guard isApplying, !hasSteps else { return false }
+    hasSteps = true
+    return true
   }
 
   /// The policy with the settings that the provider has brought.
@@ -185,6 +199,7 @@ final class TunnelSupervisor {
     if event == .applied { driver?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
     if machine.state != before { liveness = nil }
+    if !isApplying { hasSteps = false }
     if !endsWhenIdle { (idle, linkIdle) = (nil, nil) }
     if machine.state != .armed { packets = PacketWatch() }
     carryOut(effects, on: underlay)

@@ -49,4 +49,10 @@ int cconfinement_call(const char *name);
 /// another architecture ends the process. 0, or a negative errno value.
 int cconfinement_load(const struct cconfinement_rule *rules, size_t count);
 
+/// The same in two parts: the first takes a few tenths of a millisecond and restricts nothing yet, the second is one system call. 0, or a
+/// negative errno value.
+struct cconfinement_filter;
+int cconfinement_prepare(const struct cconfinement_rule *rules, size_t count, struct cconfinement_filter **filter);
+int cconfinement_apply(const struct cconfinement_filter *filter);
+
 #endif

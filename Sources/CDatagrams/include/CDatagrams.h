@@ -25,10 +25,11 @@ int cdatagrams_receive(int fd, uint8_t *buffer, size_t size, cdatagrams_datagram
 int cdatagrams_send(int fd, const uint8_t *buffer, const cdatagrams_datagram *datagrams, unsigned int count);
 
 /// Watches a socket for datagrams by an epoll descriptor, under a number. 0, or -1 with errno.
-int cdatagrams_watch(int poller, int fd, uint32_t number);
+int cdatagrams_watch(int poller, int fd, uint16_t number);
 
-/// The numbers of sockets that have datagrams now, without waiting. Returns their count, at most CDATAGRAMS_BATCH.
-int cdatagrams_ready(int poller, uint32_t *numbers);
+/// The sockets that have datagrams now, without waiting: the number above the 32 bits of the descriptor. Returns their count, at most
+/// CDATAGRAMS_BATCH.
+int cdatagrams_ready(int poller, uint64_t *found);
 
 /// getrandom(2) into a buffer, at most 256 bytes. 0, or -1 with errno.
 int cdatagrams_random(void *buffer, size_t size);

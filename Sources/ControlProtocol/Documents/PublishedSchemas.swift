@@ -3,7 +3,7 @@ package import JSON
 /// The JSON Schemas of the documents for users' programs: docs/schema/NAME.schema.json. They are made from the declarations that encode and
 /// decode the documents.
 package enum PublishedSchema: String, CaseIterable, Sendable {
-  case status, monitor, evaluate, plan, state, doctor
+  case status, monitor, evaluate, plan, state, list, doctor
 
   package func json() throws -> JSON {
     let (title, schema) =
@@ -17,6 +17,7 @@ package enum PublishedSchema: String, CaseIterable, Sendable {
       case .evaluate: ("What `roamward evaluate --json` prints.", try JSON.schema(of: EvaluationReport.self))
       case .plan: ("What `roamward plan --json` prints.", try JSON.schema(of: PlanReport.self))
       case .state: ("What `roamward state --json` prints.", try JSON.schema(of: StateReport.self))
+      case .list: ("What `roamward list --json` prints.", try JSON.schema(of: ListReport.self))
       case .doctor: ("What `roamward doctor --json` prints.", try JSON.schema(of: DoctorReport.self))
       }
     return JSON.documentSchema(title, of: schema)

@@ -29,6 +29,7 @@ package final class DesktopMenu {
   private let bus: SystemBus
   private let objects: BusObjects
   private var menu: TrayMenu
+  private var numbers: MenuNumbers
   private var revision: UInt32 = 1
   /// Called for the entry that a person chose.
   package var chosen: (AgentAction) -> Void = { _ in }
@@ -36,6 +37,7 @@ package final class DesktopMenu {
   package init(_ bus: SystemBus, _ menu: TrayMenu) {
     self.bus = bus
     self.menu = menu
+    numbers = MenuNumbers(menu)
     objects = BusObjects(bus, root: Self.path, interfaces: [Self.interface], managesObjects: false)
     objects.called = { [weak self] in self?.answer($0) }
     objects.update([
@@ -52,6 +54,7 @@ package final class DesktopMenu {
   package func show(_ menu: TrayMenu) {
     guard menu != self.menu else { return }
     self.menu = menu
+    numbers.show(menu)
     revision += 1
     bus.emit(Self.path, Self.interface.name, "LayoutUpdated", [.uint32(revision), .int32(0)])
   }
@@ -66,15 +69,16 @@ package final class DesktopMenu {
       call.reply(.uint32(revision), layout)
     case "GetGroupProperties":
       let asked = (call.values[0].list ?? []).map { number($0) }
-      let numbers = asked.isEmpty ? Array(0..<Int32(1000)) : asked
+      let wanted = asked.isEmpty ? numbers.all : asked
       call.reply(
         .array(
           of: "(ia{sv})",
-          numbers.compactMap { number in
-            menu.entry(number).map { .structure([.int32(number), .properties(Self.properties(of: $0.entry))]) }
+          wanted.compactMap { number in
+            numbers.entry(number).map { .structure([.int32(number), .properties(Self.properties(of: $0.entry))]) }
           }))
     case "GetProperty":
-      guard let entry = menu.entry(number(call.values[0]))?.entry, let value = Self.properties(of: entry)[call.values[1].text ?? ""] else {
+      guard let entry = numbers.entry(number(call.values[0]))?.entry, let value = Self.properties(of: entry)[call.values[1].text ?? ""]
+      else {
         return refuse(call)
       }
       call.reply(.variant(value))
@@ -92,12 +96,12 @@ package final class DesktopMenu {
   private func refuse(_ call: BusCall) { call.fail("org.freedesktop.DBus.Error.InvalidArgs", "the menu has no such entry or property") }
 
   private func take(_ number: Int32, _ event: String?) {
-    if event == "clicked", let action = menu.entry(number)?.entry.action { chosen(action) }
+    if event == "clicked", let action = numbers.entry(number)?.entry.action { chosen(action) }
   }
 
   /// `(ia{sv}av)`; a depth of -1 is the whole tree.
   private func layout(_ number: Int32, depth: Int32) -> BusArgument? {
-    guard let (entry, children) = menu.entry(number) else { return nil }
+    guard let (entry, children) = numbers.entry(number) else { return nil }
     let below = depth == 0 ? [] : children.compactMap { layout($0, depth: depth - 1) }
     return .structure([.int32(number), .properties(Self.properties(of: entry)), .array(of: "v", below.map { .variant($0) })])
   }

@@ -21,7 +21,7 @@ package struct MenuEntry: Hashable, Sendable {
   var isEnabled: Bool { action != nil || !children.isEmpty }
 }
 
-/// The tray item's menu. The entries have numbers in the order of reading, from 1; 0 is the menu itself.
+/// The tray item's menu.
 package struct TrayMenu: Hashable, Sendable {
   package let root: MenuEntry
 
@@ -55,22 +55,5 @@ package struct TrayMenu: Hashable, Sendable {
     children += AgentAction.Lifetime.allCases.map { MenuEntry("Disconnect \($0.words)", .down(tunnel.path, $0)) }
     if !tunnel.override.isEmpty { children += [.separator, MenuEntry("Follow the rules again", .resume(tunnel.path))] }
     return MenuEntry("\(tunnel.name): \(tunnel.state)", children: children)
-  }
-
-  /// The entry of a number, with the numbers of its children.
-  package func entry(_ number: Int32) -> (entry: MenuEntry, children: [Int32])? {
-    var next: Int32 = 0
-    return find(root, number, &next)
-  }
-
-  private func find(_ entry: MenuEntry, _ number: Int32, _ next: inout Int32) -> (entry: MenuEntry, children: [Int32])? {
-    let own = next
-    next += 1
-    var children: [Int32] = []
-    for child in entry.children {
-      children.append(next)
-      if let found = find(child, number, &next) { return found }
-    }
-    return own == number ? (entry, children) : nil
   }
 }

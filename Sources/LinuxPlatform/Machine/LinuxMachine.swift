@@ -37,6 +37,8 @@ package final class LinuxMachine {
   package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
+  /// Userspace devices as they were read last: the plan that changes one was made from that.
+  private var lastDevices: [String: WireGuardState] = [:]
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
@@ -176,7 +178,9 @@ package final class LinuxMachine {
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
-    var rest = steps.engineStepsLate[...]
+    // A new engine takes its configuration while the link gets its addresses and comes up.
+    let begun = steps.compactMap { begin(configuration: $0, &failures) }
+    var rest = steps.filter { !begun.contains($0) }.engineStepsLate[...]
     while let step = rest.first {
       let batch = rest.prefix { !$0.isOutsideKernel }
       if batch.isEmpty {
@@ -189,8 +193,22 @@ package final class LinuxMachine {
         rest = rest.dropFirst(batch.count)
       }
     }
+    for case .configureWireGuard(let link, let device) in begun {
+      do throws(ProviderError) { try userspace.finishConfiguring(link) } catch {
+        failures.append(StepFailure(step: .configureWireGuard(link: link, device), reason: "\(error)"))
+      }
+    }
     for case .setUp(let link) in steps { userspace.serveSockets(of: link) }
     return failures
+  }
+
+  /// Begins the configuration of a new engine. Returns the step if it is one; it may have failed already.
+  private func begin(configuration step: Step, _ failures: inout [StepFailure]) -> Step? {
+    guard case .configureWireGuard(let link, let device) = step, step.isOutsideKernel, userspace.isNew(link) else { return nil }
+    do throws(ProviderError) { try userspace.beginConfiguring(link, device) } catch {
+      failures.append(StepFailure(step: step, reason: "\(error)"))
+    }
+    return step
   }
 
   /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend. Calls back
@@ -238,7 +256,9 @@ package final class LinuxMachine {
       switch step {
       case .configureWireGuard(let link, let device):
         userspace.prepareSockets(of: link, for: device)
-        try userspace.configure(link, device, observed: userspace.isNew(link) ? nil : try userspace.read(link))
+        let observed = userspace.isNew(link) ? nil : try lastDevices[link] ?? userspace.read(link)
+        lastDevices[link] = nil
+        try userspace.configure(link, device, observed: observed)
       // A starting device has no sessions anyway; a request would wait for it.
       case .renewSessions(let link, let device):
         if !userspace.isStarting(link) { try userspace.configure(link, device, observed: nil, settingEndpoints: true) }
@@ -374,8 +394,11 @@ package final class LinuxMachine {
 
   private func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
     switch engine {
-    case .kernel: (try? wireGuard.read(link)) ?? nil
-    case .userspace: (try? userspace.read(link)) ?? nil
+    case .kernel: return (try? wireGuard.read(link)) ?? nil
+    case .userspace:
+      let device = (try? userspace.read(link)) ?? nil
+      lastDevices[link] = device
+      return device
     }
   }
 }

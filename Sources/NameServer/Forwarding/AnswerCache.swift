@@ -26,14 +26,21 @@ struct AnswerCache: Sendable {
   private var bytes: [UInt8] = []
   private var end = 0
   /// The entry of each hash.
-  private var index: [UInt64: Int] = [:]
+  private var index: NumberIndex
+  private let seed: UInt64
 
-  mutating func removeAll() { self = AnswerCache() }
+  /// - Parameter seed: unpredictable.
+  init(seed: UInt64) {
+    self.seed = seed
+    index = NumberIndex(seed: seed)
+  }
+
+  mutating func removeAll() { self = AnswerCache(seed: seed) }
 
   var isEmpty: Bool { index.isEmpty }
 
   /// Heap bytes, nearly.
-  var memory: Int { bytes.capacity + entries.capacity * MemoryLayout<Entry>.stride + index.capacity * 24 }
+  var memory: Int { bytes.capacity + entries.capacity * MemoryLayout<Entry>.stride + index.memory }
 
   /// Passes a live answer and its age in seconds. Returns whether there was one.
   func find(
@@ -72,7 +79,7 @@ struct AnswerCache: Sendable {
     let number = (first + count) % Self.most
     if number == entries.count { entries.append(entry) } else { entries[number] = entry }
     count += 1
-    index[hash] = number
+    index.set(number, for: hash)
   }
 
   /// Removes the oldest entries until there is a place, and room behind `end`.
@@ -87,7 +94,7 @@ struct AnswerCache: Sendable {
   }
 
   private mutating func removeOldest() {
-    if index[entries[first].hash] == first { index[entries[first].hash] = nil }
+    index.remove(entries[first].hash, of: first)
     first = (first + 1) % Self.most
     count -= 1
   }

@@ -23,10 +23,13 @@ struct ForwardedQuery: Sendable {
   /// Clients that wait for one answer.
   static let mostAskers = 64
 
+  private(set) var isOpen = true
   var purpose: Purpose
   var key: QuestionKey
-  /// The first one is sent.
-  var askers: [Question]
+  /// The first one, which is sent.
+  var asker: Question
+  /// Those that were asked while it was open.
+  var others: [Question] = []
   var started: Moment
   private(set) var attempts = InlineArray<4, Attempt>(repeating: Attempt())
   private(set) var sent = 0
@@ -35,21 +38,36 @@ struct ForwardedQuery: Sendable {
   /// The server did not understand EDNS: it is asked without.
   var isPlain = false
   /// Every response so far was a failure; the last one.
-  var failure: [UInt8]?
+  var failure: PreparedAnswer?
   var failures = 0
   /// The connection on which it is asked again.
   var stream: UInt32?
   /// The answer that was truncated, prepared for clients.
-  var truncatedAnswer: [UInt8]?
+  var truncatedAnswer: PreparedAnswer?
   /// The last datagram could not be sent.
   var isUndelivered = false
 
   init(_ question: Question, _ key: QuestionKey, _ purpose: Purpose, from server: Int) {
     self.purpose = purpose
     self.key = key
-    askers = [question]
+    asker = question
     started = question.arrival
     nextServer = server
+  }
+
+  /// An unused place of a list.
+  static let none: ForwardedQuery = {
+    var none = ForwardedQuery(
+      Question(ofOurOwn: [], at: Moment(nanoseconds: 0)), QuestionKey(hash: 0, variant: 0), Purpose(group: 0), from: 0)
+    none.isOpen = false
+    return none
+  }()
+
+  var askerCount: Int { 1 + others.count }
+
+  func forEachAsker(_ body: (Question) -> Void) {
+    body(asker)
+    for other in others { body(other) }
   }
 
   mutating func note(_ attempt: Attempt) {
@@ -65,20 +83,19 @@ struct ForwardedQuery: Sendable {
 
   /// Whether one answer serves this question too.
   func isFor(_ question: Question, _ key: QuestionKey, _ purpose: Purpose) -> Bool {
-    let asked = askers[0].wire
+    let asked = asker.wire
     return self.purpose == purpose && self.key == key && asked.count == question.wire.count
       && asked.span.isEqualIgnoringCase(0..<asked.count, question.wire.span, from: 0)
   }
 
   /// Whether an answer is to this question: QNAME without regard to case, QTYPE and QCLASS.
   func isAnswered(by message: Span<UInt8>, _ outline: AnswerOutline) -> Bool {
-    let wire = askers[0].wire
+    let wire = asker.wire
     return wire.count == outline.range.count && message.isEqualIgnoringCase(outline.range, wire.span, from: 0)
   }
 
   /// The message for a server.
-  func append(to bytes: inout [UInt8], id: UInt16) {
-    let question = askers[0]
+  static func append(_ question: Question, isPlain: Bool, to bytes: inout [UInt8], id: UInt16) {
     bytes.append(word16: id)
     bytes.append(word16: question.flags)
     bytes.append(word16: 1)

@@ -41,7 +41,7 @@ struct RedirectCheck: Sendable {
   mutating func giveUp() -> [Question] {
     if case .asked = state { state = .unknown }
     defer { waiting = [] }
-    return waiting.flatMap(\.query.askers)
+    return waiting.flatMap { [$0.query.asker] + $0.query.others }
   }
 
   func contains(_ address: IPAddress) -> Bool {

@@ -4,15 +4,15 @@ struct AnswerOutline {
   let code: UInt16
   let isTruncated: Bool
   let answers: Int
-  let records: Int
+  var records: Int
   /// The least time to live of all records, in seconds; 0 without a record.
-  let leastTTL: UInt32
+  var leastTTL: UInt32
   /// The offset of the OPT record.
-  let opt: Int?
+  var opt: Int?
   /// The offset behind QNAME.
   let nameEnd: Int
   /// The end of the last record; bytes behind it are no part of the message.
-  let end: Int
+  var end: Int
 
   /// Reads any bytes; `nil`: they are no response to one question, or a record is invalid.
   init?(_ message: Span<UInt8>) {

@@ -90,7 +90,7 @@ struct NameText {
       let length = Int(message[offset])
       guard length > 0, offset + length < message.count, count + length < 255 else { return }
       if count > 0 { append(UInt8(ascii: ".")) }
-      for i in offset + 1...offset + length { append(Self.folded[Int(message[i])]) }
+      for i in offset + 1...offset + length { append(Self.folded(message[i])) }
       offset += 1 + length
     }
   }
@@ -100,8 +100,9 @@ struct NameText {
     count += 1
   }
 
-  private static let folded: [UInt8] = (0...255).map { byte in
-    let isAllowed = (48...57).contains(byte) || (97...122).contains(byte | 0x20) && byte >= 65 || byte == 45 || byte == 95
-    return isAllowed ? lowerCase(UInt8(byte)) : 0xff
+  private static func folded(_ byte: UInt8) -> UInt8 {
+    let lower = lowerCase(byte)
+    let isAllowed = lower &- 97 < 26 || lower &- 48 < 10 || lower == 45 || lower == 95
+    return isAllowed ? lower : 0xff
   }
 }

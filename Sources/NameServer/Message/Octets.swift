@@ -29,7 +29,9 @@ extension [UInt8] {
 
   /// Appends a part of another buffer.
   mutating func append(_ bytes: Span<UInt8>, _ range: Range<Int>) {
-    for i in range { append(bytes[i]) }
+    append(addingCapacity: range.count) { room in
+      for i in range { room.append(bytes[i]) }
+    }
   }
 
   mutating func set(word16 value: UInt16, at offset: Int) {

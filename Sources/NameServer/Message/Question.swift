@@ -74,6 +74,11 @@ struct QuestionKey: Hashable, Sendable {
     self.hash = hash.value
   }
 
+  init(hash: UInt64, variant: UInt16) {
+    self.hash = hash
+    self.variant = variant
+  }
+
   init(_ question: Question, seed: UInt64) {
     self.init(question.wire.span, 0..<question.wire.count, flags: question.flags, edns: question.edns, seed: seed)
   }

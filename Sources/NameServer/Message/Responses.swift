@@ -17,30 +17,6 @@ enum Responses {
     EDNS.append(to: &bytes, wantsSignatures: edns.wantsSignatures, code: code, reason: reason, text: text)
   }
 
-  /// Prepares a server's answer for clients and the cache, in place: times to live of at most `longestTTL` seconds; our payload size in its
-  /// OPT record, or a record of our own if the server left it out.
-  static func prepare(_ message: inout [UInt8], _ outline: AnswerOutline, edns: EDNS?, longestTTL: UInt32?) {
-    if message.count > outline.end { message.removeSubrange(outline.end...) }
-    if let longestTTL {
-      for (offset, ttl) in ttls(of: message.span, outline) where ttl > longestTTL { message.set(word32: longestTTL, at: offset) }
-    }
-    if let opt = outline.opt {
-      message.set(word16: MessageFormat.payload, at: opt + 3)
-    } else if let edns, !outline.isTruncated, message.span.word16(10) < .max {
-      message.set(word16: message.span.word16(10) + 1, at: 10)
-      EDNS.append(to: &message, wantsSignatures: edns.wantsSignatures)
-    }
-  }
-
-  /// The times to live, by their offsets; the OPT record has none.
-  private static func ttls(of message: Span<UInt8>, _ outline: AnswerOutline) -> [(offset: Int, ttl: UInt32)] {
-    var found: [(offset: Int, ttl: UInt32)] = []
-    outline.forEachRecord(of: message) { record in
-      if record.type != RecordType.opt { found.append((record.ttlOffset, record.ttl)) }
-    }
-    return found
-  }
-
   /// Appends a prepared answer for one client: its ID and its letter case. One that exceeds its limit, or came truncated, has no records.
   /// `age`: seconds to subtract from the times to live.
   static func append(

@@ -41,13 +41,13 @@ package struct SocketOwner: Hashable, Sendable {
 }
 
 extension NetlinkWriter {
-  /// Reads the sockets of a family: UDP, or TCP that are connected.
-  package mutating func dumpSockets(_ family: IPAddress.Family, isStream: Bool, sequence: UInt32) {
+  /// Reads the sockets of a family with this local port: UDP, or TCP that are connected.
+  package mutating func dumpSockets(_ family: IPAddress.Family, isStream: Bool, port: UInt16, sequence: UInt32) {
     message(SocketDiagnosis.byFamily, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.raw([family.addressFamily, isStream ? SocketDiagnosis.tcp : SocketDiagnosis.udp, 0, 0])
       // Every state of UDP; TCP_ESTABLISHED is the first.
       writer.host32(isStream ? 1 << 1 : .max)
-      writer.raw([UInt8](repeating: 0, count: 40))
+      writer.raw([UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port)] + [UInt8](repeating: 0, count: 38))
       writer.host32(.max)
       writer.host32(.max)
     }

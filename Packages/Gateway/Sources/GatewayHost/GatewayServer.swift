@@ -22,6 +22,7 @@ package final class GatewayServer {
   private var sources: [EventSource] = []
   private var timer: EventSource?
   private var lastTrouble: String?
+  private var logins: LoginService?
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -67,6 +68,9 @@ package final class GatewayServer {
       try loop.onChange(in: folder.path, mask: UInt32(IN_MOVED_TO)) { [weak self] name, _ in
         if name.isEmpty || name == "changed" { self?.refresh() }
       })
+    logins = LoginService(
+      folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
+      changed: { [weak self] in self?.refresh() }, log: { log($0) })
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
     return try loop.run()
@@ -81,6 +85,7 @@ package final class GatewayServer {
       trouble("\(error); the gateway goes on with what it has read")
       converge(isComplete: false)
     }
+    logins?.refresh()
     timer = try? loop.at(.now + Self.period) { [weak self] in self?.refresh() }
   }
 

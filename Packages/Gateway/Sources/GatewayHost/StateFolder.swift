@@ -49,6 +49,23 @@ package struct StateFolder: Hashable, Sendable {
     return key
   }
 
+  package var loginPath: String { "\(path)/login.pem" }
+
+  /// The identity of logins (PEM): of the systemd credential `gateway.login`, else of the file; `nil`: there are no logins.
+  package func loginIdentity() throws(SystemError) -> String? {
+    let credential = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/gateway.login" }
+    for path in [credential, loginPath].compactMap({ $0 }) where access(path, F_OK) == 0 {
+      return String(decoding: try TextFile.read(path, limit: 16_384), as: UTF8.self)
+    }
+    return nil
+  }
+
+  /// The text that everybody accepts at a login; `nil`: there is none.
+  package func loginBanner() -> String? {
+    guard let bytes = try? TextFile.read("\(path)/banner", limit: 1024), !bytes.isEmpty else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds.
   package func announceChange() { try? TextFile.replace("\(path)/changed", with: [], mode: 0o600) }
 

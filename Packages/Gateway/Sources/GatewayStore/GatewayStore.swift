@@ -231,6 +231,14 @@ extension GatewayStore {
     return AuditChain(length: last.sequence, head: last.hash, digest: Self.digest)
   }
 
+  /// Adds entries alone. It reads nothing but the last one.
+  package func record(_ records: [AuditEntry.Record], at now: Int64) throws(StoreError) {
+    try writing { () throws(StoreError) in
+      var chain = try chain()
+      for record in records { try append(chain.append(record, at: now)) }
+    }
+  }
+
   private func append(_ entry: AuditEntry) throws(StoreError) {
     try engine.run(
       "INSERT INTO audit (sequence, time, actor, verb, object, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",

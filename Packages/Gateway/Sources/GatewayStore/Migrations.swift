@@ -24,7 +24,21 @@ enum Migrations {
       "CREATE TABLE tombstones (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, kind TEXT NOT NULL, removed BIGINT NOT NULL)",
       "CREATE TABLE audit (sequence BIGINT PRIMARY KEY, time BIGINT NOT NULL, actor TEXT NOT NULL, verb TEXT NOT NULL, object TEXT NOT NULL, "
         + "detail TEXT NOT NULL, hash BYTEA NOT NULL)",
-    ] + RowKind.allCases.map { "CREATE INDEX \($0.rawValue)_version ON \($0.rawValue) (version)" }
-      + ["CREATE INDEX tombstones_version ON tombstones (version)"]
+    ]
+      + versionIndexes(
+        "site", "users", "groups", "members", "devices", "pools", "leases", "settings", "access_rules", "tombstones"),
+    [
+      // How users prove who they are, and which devices they did it for.
+      "CREATE TABLE credentials (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL UNIQUE, password TEXT NOT NULL, "
+        + "must_change BIGINT NOT NULL, code_secret BYTEA NOT NULL, code_step BIGINT NOT NULL)",
+      "CREATE TABLE tokens (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL, hash BYTEA NOT NULL UNIQUE, "
+        + "uses BIGINT NOT NULL, until BIGINT NOT NULL)",
+      "CREATE TABLE logins (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, device_id BIGINT NOT NULL UNIQUE, proven BIGINT NOT NULL, "
+        + "factors TEXT NOT NULL, source TEXT NOT NULL)",
+    ] + versionIndexes("credentials", "tokens", "logins"),
   ]
+
+  private static func versionIndexes(_ tables: String...) -> [String] {
+    tables.map { "CREATE INDEX \($0)_version ON \($0) (version)" }
+  }
 }

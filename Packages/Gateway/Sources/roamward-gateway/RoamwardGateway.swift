@@ -20,6 +20,7 @@ struct RoamwardGateway: ParsableCommand {
       CommandGroup(name: "Gateway", subcommands: [Initialise.self, Serve.self, Cleanup.self, Pools.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
+      CommandGroup(name: "Logins", subcommands: [Logins.self, Tokens.self, Sessions.self]),
       CommandGroup(name: "Analysis", subcommands: [Status.self, Evaluate.self, Plan.self, Doctor.self, Audit.self, Backup.self]),
     ],
     defaultSubcommand: Status.self)

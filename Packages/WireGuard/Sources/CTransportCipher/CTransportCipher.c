@@ -12,7 +12,13 @@ void ctc_choose(const ctc_library *library) { atomic_store(&chosen, library); }
 struct own {
   const ctc_library *library;
   void *state;
+  // How many small messages it has left to the caller.
+  unsigned int left;
 };
+
+// A library's state may take longer to make than a hundred small messages without it: libipsec-mb wipes 192 KiB. So the first packets after
+// a handshake do not wait for it, and a thread that sends only handshakes and keepalives never makes one.
+enum { SMALL = 512, MOST_LEFT = 64 };
 
 static _Thread_local struct own own;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -21,7 +27,7 @@ static pthread_key_t at_exit;
 static void end(void *unused) {
   (void)unused;
   if (own.state) own.library->end(own.state);
-  own = (struct own){NULL, NULL};
+  own = (struct own){NULL, NULL, 0};
 }
 
 static void prepare(void) { pthread_key_create(&at_exit, end); }
@@ -35,6 +41,14 @@ static void *state_of(const ctc_library *library) {
   own.state = library->begin();
   pthread_setspecific(at_exit, &own);
   return own.state;
+}
+
+// The library for this message; NULL: none, as yet.
+static const ctc_library *library_for(size_t count) {
+  const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
+  if (__builtin_expect(own.library == library, 1) || count > SMALL || own.left >= MOST_LEFT) return library;
+  own.left++;
+  return NULL;
 }
 
 static void make_nonce(uint8_t nonce[12], uint64_t counter) {
@@ -60,11 +74,11 @@ ctc_result ctc_open_with(const ctc_library *library, const uint8_t *ciphertext, 
 }
 
 ctc_result ctc_seal(uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key) {
-  const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
+  const ctc_library *library = library_for(count);
   return library ? ctc_seal_with(library, payload, count, counter, key) : CTC_UNAVAILABLE;
 }
 
 ctc_result ctc_open(const uint8_t *ciphertext, size_t count, uint64_t counter, const uint8_t *key, uint8_t *plaintext) {
-  const ctc_library *library = atomic_load_explicit(&chosen, memory_order_acquire);
+  const ctc_library *library = library_for(count);
   return library ? ctc_open_with(library, ciphertext, count, counter, key, plaintext) : CTC_UNAVAILABLE;
 }

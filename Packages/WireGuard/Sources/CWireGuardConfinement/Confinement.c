@@ -19,7 +19,10 @@
     .call = SCMP_SYS(name), .tests = 1, .test = { {.argument = (number), .mask = (bits), .value = (result)} }                              \
   }
 
-int cwg_confine(void) {
+static struct cconfinement_filter *filter;
+
+int cwg_prepare_confinement(void) {
+  if (filter) return 0;
   const uint32_t all = UINT32_MAX, no_fast_open = ~(uint32_t)(MSG_NOSIGNAL | MSG_DONTWAIT);
   const struct cconfinement_rule rules[] = {
       // Packets.
@@ -104,5 +107,10 @@ int cwg_confine(void) {
       // abort(3), but no signal to another process.
       ALLOW_WHERE(tgkill, 0, all, (uint32_t)getpid()),
   };
-  return cconfinement_load(rules, sizeof rules / sizeof *rules);
+  return cconfinement_prepare(rules, sizeof rules / sizeof *rules, &filter);
+}
+
+int cwg_confine(void) {
+  int result = cwg_prepare_confinement();
+  return result == 0 ? cconfinement_apply(filter) : result;
 }

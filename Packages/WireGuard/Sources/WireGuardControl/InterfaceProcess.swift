@@ -83,6 +83,9 @@ package struct InterfaceProcess {
   /// Opens the sockets that the interface will ask for first, with this port (0: any) and mark. See `SocketReserve`.
   package func prepareSockets(port: UInt16, mark: UInt32) { reserve.prepare(port: port, mark: mark, pairs: pairs) }
 
+  /// Whether the interface has asked for sockets.
+  package var hasSockets: Bool { reserve.isUsed }
+
   /// Answers one pending request for sockets. False if the interface is gone.
   package func serveSockets() -> Bool { sockets.serve(from: reserve) }
 

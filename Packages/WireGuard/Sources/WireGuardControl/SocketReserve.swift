@@ -9,6 +9,8 @@ package final class SocketReserve {
 
   private var sockets: TunnelSockets?
   private var request: Request?
+  /// Whether sockets have been asked for.
+  private(set) var isUsed = false
 
   package init() {}
 
@@ -23,7 +25,7 @@ package final class SocketReserve {
   /// The opened sockets if they are for this request. Others are closed, because they may have its port.
   func take(port: UInt16, mark: UInt32, pairs: Int) -> TunnelSockets? {
     let asked = Request(port: port, mark: mark, pairs: pairs)
-    defer { (request, sockets) = (request ?? asked, nil) }
+    defer { (request, sockets, isUsed) = (request ?? asked, nil, true) }
     return request == asked ? sockets : nil
   }
 }

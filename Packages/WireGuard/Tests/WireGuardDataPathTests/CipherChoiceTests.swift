@@ -1,5 +1,7 @@
 import CFaultyCipher
 import CTransportCipher
+import Glibc
+import Synchronization
 import Testing
 import WireGuardEngine
 
@@ -47,5 +49,32 @@ import WireGuardEngine
     #expect(choice.durations.values.allSatisfy { choice.durations[choice.library] ?? .zero <= $0 || choice.library == .libsodium })
     let rejected = Set(choice.rejections.map(\.library))
     #expect(rejected.union([choice.library, .libsodium]) == Set(CipherLibrary.allCases) && !rejected.contains(choice.library))
+  }
+
+  @Test("a thread's first small messages do without a library, and large ones or many do not", arguments: [(100, 64), (1000, 0)])
+  func firstMessages(length: Int, left: Int) throws {
+    let faulty = try #require(faulty_cipher(length, FAULTY_END))
+    ctc_choose(faulty)
+    defer { LoadedCiphers.reset() }
+    var count = 0
+    // It has used none before.
+    let thread = try ReadyThreads().begin("messages") {
+      let key = [UInt8](repeating: 7, count: 32)
+      var room = [UInt8](repeating: 1, count: 64 + length + 16)
+      func result() -> ctc_result? { room.withUnsafeMutableBytes { $0.baseAddress.map { ctc_seal($0.octets + 64, length, 1, key) } } }
+      while count <= left, result() == CTC_UNAVAILABLE { count += 1 }
+    }
+    pthread_join(thread, nil)
+    #expect(count == left)
+  }
+
+  @Test("threads that wait run what they are given, others are started, and those that nothing is given to end")
+  func readyThreads() throws {
+    var threads: ReadyThreads? = try ReadyThreads(["first", "second"])
+    let done = Mutex<Set<String>>([])
+    let begun = try ["first", "third"].map { name in try threads?.begin(name) { done.withLock { _ = $0.insert(name) } } }
+    for case let thread? in begun { pthread_join(thread, nil) }
+    threads = nil
+    #expect(done.withLock { $0 } == ["first", "third"] && threads == nil)
   }
 }

@@ -128,6 +128,8 @@ extension Administration {
     for member in directory.members.values.filter({ $0.user == user.id }).sorted(by: { $0.id < $1.id }) { remove(.members, member.id) }
     removeSettings(for: .user(user.id))
     for rule in directory.sortedRules where rule.source == .user(user.id) { remove(.rules, rule.id) }
+    if let credential = directory.credential(of: user.id) { remove(.credentials, credential.id) }
+    for token in directory.tokens.values.filter({ $0.user == user.id }).sorted(by: { $0.id < $1.id }) { remove(.tokens, token.id) }
     remove(.users, user.id)
     record("user remove", name)
   }

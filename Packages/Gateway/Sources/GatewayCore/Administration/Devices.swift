@@ -31,6 +31,8 @@ extension Administration {
     try check(publicKey)
     device.publicKey = publicKey
     put(.device(device))
+    // Nobody has logged in with this key.
+    if let login = directory.login(of: device.id) { remove(.logins, login.id) }
     record("device rekey", path)
   }
 
@@ -64,6 +66,7 @@ extension Administration {
       put(.lease(lease))
     }
     removeSettings(for: .device(device.id))
+    if let login = directory.login(of: device.id) { remove(.logins, login.id) }
     remove(.devices, device.id)
   }
 

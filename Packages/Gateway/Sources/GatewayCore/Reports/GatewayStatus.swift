@@ -36,6 +36,18 @@ package struct GatewayStatus: Hashable, Sendable {
     return lines
   }
 
+  /// One line for each device that logged in.
+  package var sessionLines: [String] {
+    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
+    let found = directory.logins.values.compactMap { login -> (DevicePath, Device, Login)? in
+      guard let device = directory.devices[login.device], let path = directory.path(of: device) else { return nil }
+      return (path, device, login)
+    }
+    return found.sorted { $0.0 < $1.0 }.map { path, device, login in
+      "\(path)  \(state(device, peers[device.publicKey]))  login \(Timestamp(seconds: login.proven)) by \(login.factors) from \(login.source)"
+    }
+  }
+
   private func isConnected(_ peer: WireGuardState.Peer?) -> Bool {
     peer.map { $0.lastHandshake > 0 && now - $0.lastHandshake < Self.sessionLife } ?? false
   }

@@ -46,3 +46,13 @@ extension Directory {
     values.isEmpty ? "" : "  \(title) \(values.map(\.description).joined(separator: ", "))"
   }
 }
+
+extension Directory {
+  /// `7  alice  1 use  until 2026-12-31T00:00:00.000Z`.
+  package func tokenList(at now: Int64) -> [String] {
+    tokens.values.sorted { $0.id < $1.id }.map { token in
+      let end = token.isValid(at: now) ? "until \(Timestamp(seconds: token.until))" : "expired"
+      return "\(token.id)  \(users[token.user]?.name.description ?? "?")  \(token.uses) use\(token.uses == 1 ? "" : "s")  \(end)"
+    }
+  }
+}

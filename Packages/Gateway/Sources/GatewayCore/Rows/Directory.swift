@@ -12,6 +12,9 @@ package struct Directory: Hashable, Sendable {
   package private(set) var leases: [Int64: Lease] = [:]
   package private(set) var settings: [Int64: Settings] = [:]
   package private(set) var rules: [Int64: AccessRule] = [:]
+  package private(set) var credentials: [Int64: Credential] = [:]
+  package private(set) var tokens: [Int64: EnrolmentToken] = [:]
+  package private(set) var logins: [Int64: Login] = [:]
 
   // Indexes, kept by `apply`.
   private var userIDs: [GatewayName: Int64] = [:]
@@ -21,6 +24,9 @@ package struct Directory: Hashable, Sendable {
   private var groupsOfUsers: [Int64: Set<Int64>] = [:]
   private var devicesOfUsers: [Int64: Set<Int64>] = [:]
   private var leasesOfDevices: [Int64: Set<Int64>] = [:]
+  private var credentialsOfUsers: [Int64: Int64] = [:]
+  private var tokenIDs: [[UInt8]: Int64] = [:]
+  private var loginsOfDevices: [Int64: Int64] = [:]
 
   package init() {}
 
@@ -56,6 +62,15 @@ package struct Directory: Hashable, Sendable {
       if let device = lease.device { leasesOfDevices[device, default: []].insert(lease.id) }
     case .settings(let row): settings[row.id] = row
     case .rule(let rule): rules[rule.id] = rule
+    case .credential(let credential):
+      credentials[credential.id] = credential
+      credentialsOfUsers[credential.user] = credential.id
+    case .token(let token):
+      tokens[token.id] = token
+      tokenIDs[token.hash] = token.id
+    case .login(let login):
+      logins[login.id] = login
+      loginsOfDevices[login.device] = login.id
     }
   }
 
@@ -76,6 +91,10 @@ package struct Directory: Hashable, Sendable {
       if let device = old.device { Self.drop(id, of: device, from: &leasesOfDevices) }
     case .settings: settings[id] = nil
     case .rules: rules[id] = nil
+    case .credentials:
+      if let old = credentials.removeValue(forKey: id), credentialsOfUsers[old.user] == id { credentialsOfUsers[old.user] = nil }
+    case .tokens: if let old = tokens.removeValue(forKey: id), tokenIDs[old.hash] == id { tokenIDs[old.hash] = nil }
+    case .logins: if let old = logins.removeValue(forKey: id), loginsOfDevices[old.device] == id { loginsOfDevices[old.device] = nil }
     }
   }
 
@@ -93,6 +112,10 @@ extension Directory {
   package func rule(named name: GatewayName) -> AccessRule? { rules.values.first { $0.name == name } }
   package func device(of key: WireGuardKey) -> Device? { deviceIDs[key].flatMap { devices[$0] } }
   package func lease(of address: IPAddress) -> Lease? { leaseIDs[address].flatMap { leases[$0] } }
+
+  package func credential(of user: Int64) -> Credential? { credentialsOfUsers[user].flatMap { credentials[$0] } }
+  package func token(withHash hash: [UInt8]) -> EnrolmentToken? { tokenIDs[hash].flatMap { tokens[$0] } }
+  package func login(of device: Int64) -> Login? { loginsOfDevices[device].flatMap { logins[$0] } }
 
   package func device(at path: DevicePath) -> Device? {
     user(named: path.user).flatMap { user in devices(of: user.id).first { $0.name == path.device } }

@@ -14,6 +14,11 @@ extension Directory {
       if pools[lease.pool]?.place(of: lease.address) == nil { found.append("lease \(lease.address) lies outside of its pool") }
       if let device = lease.device, devices[device] == nil { found.append("lease \(lease.address) belongs to no device") }
     }
+    for credential in credentials.values where users[credential.user] == nil {
+      found.append("credential \(credential.id) belongs to no user")
+    }
+    for token in tokens.values where users[token.user] == nil { found.append("token \(token.id) belongs to no user") }
+    for login in logins.values where devices[login.device] == nil { found.append("login \(login.id) belongs to no device") }
     for rule in rules.values {
       let isComplete =
         switch rule.source {

@@ -2,6 +2,7 @@
 package enum RowKind: String, Hashable, Sendable, CaseIterable {
   case site, users, groups, members, devices, pools, leases, settings
   case rules = "access_rules"
+  case credentials, tokens, logins
 
   package var table: TableDeclaration {
     switch self {
@@ -14,6 +15,9 @@ package enum RowKind: String, Hashable, Sendable, CaseIterable {
     case .leases: Lease.table
     case .settings: Settings.table
     case .rules: AccessRule.table
+    case .credentials: Credential.table
+    case .tokens: EnrolmentToken.table
+    case .logins: Login.table
     }
   }
 }
@@ -29,6 +33,9 @@ package enum AnyRow: Hashable, Sendable {
   case lease(Lease)
   case settings(Settings)
   case rule(AccessRule)
+  case credential(Credential)
+  case token(EnrolmentToken)
+  case login(Login)
 
   package init(_ kind: RowKind, id: Int64, values: [SQLValue]) throws(RowError) {
     switch kind {
@@ -41,6 +48,9 @@ package enum AnyRow: Hashable, Sendable {
     case .leases: self = .lease(try Lease(id: id, values: values))
     case .settings: self = .settings(try Settings(id: id, values: values))
     case .rules: self = .rule(try AccessRule(id: id, values: values))
+    case .credentials: self = .credential(try Credential(id: id, values: values))
+    case .tokens: self = .token(try EnrolmentToken(id: id, values: values))
+    case .logins: self = .login(try Login(id: id, values: values))
     }
   }
 
@@ -55,6 +65,9 @@ package enum AnyRow: Hashable, Sendable {
     case .lease: .leases
     case .settings: .settings
     case .rule: .rules
+    case .credential: .credentials
+    case .token: .tokens
+    case .login: .logins
     }
   }
 
@@ -69,6 +82,9 @@ package enum AnyRow: Hashable, Sendable {
     case .lease(let row): row
     case .settings(let row): row
     case .rule(let row): row
+    case .credential(let row): row
+    case .token(let row): row
+    case .login(let row): row
     }
   }
 

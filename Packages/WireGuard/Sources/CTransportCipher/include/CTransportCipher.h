@@ -26,7 +26,8 @@ void ctc_choose(const ctc_library *library);
 
 /// Encrypts `count` bytes at `payload` in place, and writes the tag (16 bytes) behind them. The key has 32 bytes; the nonce is 4 zero bytes
 /// and the counter, little-endian; there is no additional data. The 64 bytes before `payload` are used and restored.
-/// CTC_UNAVAILABLE: no library is chosen, or there is no memory for it; nothing has changed. CTC_FAILED: the library failed, and the
+/// CTC_UNAVAILABLE: no library is chosen, there is no memory for it, or it is one of a thread's first messages and small; nothing has
+/// changed. CTC_FAILED: the library failed, and the
 /// payload may be encrypted already. It must neither be sent nor be sealed again: the same keystream twice gives the plaintext.
 ctc_result ctc_seal(uint8_t *payload, size_t count, uint64_t counter, const uint8_t *key);
 

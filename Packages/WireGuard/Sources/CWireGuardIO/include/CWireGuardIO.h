@@ -199,4 +199,8 @@ int cwg_deletion_read(int fd, const char *name);
 /// thread or program, and no memory that becomes executable. 0, or a negative errno value.
 int cwg_confine(void);
 
+/// Does the part of `cwg_confine` that takes time, in advance. Call it from the process that is confined: its number is in the filter. 0,
+/// or a negative errno value.
+int cwg_prepare_confinement(void);
+
 #endif

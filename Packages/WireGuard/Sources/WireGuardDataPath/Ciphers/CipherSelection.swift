@@ -1,4 +1,3 @@
-internal import CWireGuardIO
 internal import Glibc
 internal import LinuxIO
 internal import Synchronization
@@ -18,28 +17,15 @@ final class CipherSelection: Sendable {
   /// The choice so far.
   var current: CipherChoice { choice.withLock { $0 } }
 
-  /// Starts the thread, which ends by itself. Call it before the process is confined: that forbids new threads.
-  func start() throws(SystemError) {
-    report(loaded.rejections)
-    if !loaded.isEmpty { try begin() }
-  }
+  /// Whether it uses a thread.
+  var needsThread: Bool { !loaded.isEmpty }
 
-  private func begin() throws(SystemError) {
-    let context = Unmanaged.passRetained(self).toOpaque()
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        guard let context else { return nil }
-        Unmanaged<CipherSelection>.fromOpaque(context).takeRetainedValue().choose()
-        return nil
-      }, context)
-    guard result == 0 else {
-      Unmanaged<CipherSelection>.fromOpaque(context).release()
-      throw SystemError(code: result, operation: "start the thread cipher")
-    }
-    pthread_detach(thread)
-    cwg_name_thread(thread, "cipher")
+  static let threadName = "cipher"
+
+  /// Starts the thread, which ends by itself. Call it before the process is confined: that forbids new threads.
+  func start(on ready: ReadyThreads) throws(SystemError) {
+    report(loaded.rejections)
+    if needsThread { pthread_detach(try ready.begin(Self.threadName) { self.choose() }) }
   }
 
   private func choose() {

@@ -75,11 +75,20 @@ package final class DataPath: @unchecked Sendable {
   /// True if the TUN device has been deleted.
   package var isDeviceGone: Bool { gone.load(ordering: .acquiring) }
 
-  /// Starts all threads. They are created before the process is confined, which cannot create any; those without queues sleep.
-  package func start() throws(SystemError) {
+  /// The names of the threads of a pair.
+  static func threadNames(_ number: Int) -> (outbound: String, inbound: String) {
+    number == 0 ? ("tun to udp", "udp to tun") : ("tun to udp \(number)", "udp to tun \(number)")
+  }
+
+  package func start() throws(SystemError) { try start(on: ReadyThreads()) }
+
+  /// Starts all threads, or uses those that wait. They are created before the process is confined, which cannot create any; those without
+  /// queues sleep.
+  func start(on ready: ReadyThreads) throws(SystemError) {
     for number in 0..<pairCount {
-      try begin(number == 0 ? "tun to udp" : "tun to udp \(number)") { Outbound.serve(self, number) }
-      try begin(number == 0 ? "udp to tun" : "udp to tun \(number)") { Inbound.serve(self, number) }
+      let names = Self.threadNames(number)
+      threads.append(try ready.begin(names.outbound) { Outbound.serve(self, number) })
+      threads.append(try ready.begin(names.inbound) { Inbound.serve(self, number) })
     }
   }
 
@@ -87,30 +96,6 @@ package final class DataPath: @unchecked Sendable {
   /// are short. With the yield, the other direction, or the other end on the same machine, waits for one batch only.
   @inline(__always)
   static func letOthersWork() { sched_yield() }
-
-  private final class Work {
-    let body: () -> Void
-
-    init(_ body: @escaping () -> Void) { self.body = body }
-  }
-
-  private func begin(_ name: String, _ body: @escaping () -> Void) throws(SystemError) {
-    var thread = pthread_t()
-    let work = Unmanaged.passRetained(Work(body))
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        _ = cwg_take_short_turns(DataPath.turn)
-        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-        return nil
-      }, work.toOpaque())
-    guard result == 0 else {
-      work.release()
-      throw SystemError(code: result, operation: "start the thread \(name)")
-    }
-    cwg_name_thread(thread, name)
-    threads.append(thread)
-  }
 
   /// Stops all threads and waits for them.
   package func stop() {

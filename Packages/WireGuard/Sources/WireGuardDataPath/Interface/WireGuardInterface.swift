@@ -32,12 +32,16 @@ final class WireGuardInterface {
   private var openingPause = Duration.milliseconds(100)
   private var isUp = false
   private var isAtWork = false
+  /// Whether it has had a configuration. Its first one may come while the link is being set up, and brings the port and the mark of the
+  /// sockets: those of before would be opened for nothing.
+  private var isConfigured = false
+  private static let patience = Duration.milliseconds(5)
 
   /// Starts at once. `listener` is a listening unix socket. `sockets` is asked when the interface comes up, or when another port or mark is
-  /// set.
+  /// set. `ready`: threads that wait for its work.
   init(
     _ tun: TunDevice, wanting offloads: Offloads, configuredAt listener: FileDescriptor, sockets: SocketSource, ciphers: CipherSelection,
-    on loop: DescriptorLoop
+    on loop: DescriptorLoop, _ ready: ReadyThreads
   ) throws(SystemError) {
     self.loop = loop
     self.sockets = sockets
@@ -48,7 +52,7 @@ final class WireGuardInterface {
     engine = Engine(senders: 1 + tun.queues.count, receivers: tun.queues.count) { replyRoute($0) }
     path = try DataPath(engine, tun, wanting: offloads)
     outbox = Outbox(path.sockets[0], segments: path.offloads.contains(.socketSegmentation))
-    try path.start()
+    try path.start(on: ready)
     sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
     link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
     server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1) ?? UAPIReplyText(code: EIO) }
@@ -169,6 +173,7 @@ final class WireGuardInterface {
       path.mtu = mtu
       guard nowUp != isUp else { return }
       isUp = nowUp
+      if isUp, !isConfigured { return openLater(Self.patience) }
       openSockets()
       work()
     }
@@ -195,11 +200,15 @@ final class WireGuardInterface {
   private func openSockets() {
     nextOpening = nil
     guard isUp, !hasSockets, (try? open(port: port, mark: mark)) == nil else { return }
-    nextOpening = try? loop.at(.now + openingPause) { [weak self] in
+    openLater(openingPause)
+    openingPause = min(.seconds(10), openingPause * 2)
+  }
+
+  private func openLater(_ pause: Duration) {
+    nextOpening = try? loop.at(.now + pause) { [weak self] in
       self?.openSockets()
       self?.work()
     }
-    openingPause = min(.seconds(10), openingPause * 2)
   }
 
   private func open(port wanted: UInt16, mark wantedMark: UInt32) throws(SystemError) {
@@ -224,6 +233,7 @@ final class WireGuardInterface {
     guard case .set(let change) = call else {
       return UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description)
     }
+    isConfigured = true
     let newPort = change.listenPort ?? port
     let newMark = change.firewallMark ?? mark
     if newPort != port || newMark != mark || change.listenPort == 0 && port != 0 {
@@ -244,6 +254,7 @@ final class WireGuardInterface {
     var effects: [EngineEffect] = []
     engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
     perform(&effects)
+    openSockets()
     work()
     return UAPIReplyText(code: 0)
   }

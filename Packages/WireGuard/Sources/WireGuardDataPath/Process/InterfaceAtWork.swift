@@ -17,7 +17,8 @@ package enum InterfaceAtWork {
     let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers(only: cipher))
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
-    try work(try TunDevice(queues, wanting: offloads), offloads, listener, folder, channel, ciphers, isAttached: isAttached)
+    let loop = try DescriptorLoop()
+    try work(try TunDevice(queues, wanting: offloads), offloads, listener, folder, channel, ciphers, loop, isAttached: isAttached)
   }
 
   /// The unprivileged side of `StandbyProcess`: does everything that needs no interface, waits for one, and runs until it ends. Returns at
@@ -26,10 +27,15 @@ package enum InterfaceAtWork {
     let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers())
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
+    let loop = try DescriptorLoop()
+    let pairs = (0..<InterfaceProcess.defaultPairs).map { DataPath.threadNames($0) }
+    let ready = try ReadyThreads(pairs.flatMap { [$0.outbound, $0.inbound] } + (ciphers.needsThread ? [CipherSelection.threadName] : []))
+    try check(cwg_prepare_confinement())
+    Rehearsal.run()
     guard let taken = try TakenInterface(from: channel) else { return }
     let tun = try TunDevice(taken.queues, wanting: offloads)
     taken.takeTitle(of: tun.name, offloads: offloads)
-    try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, isAttached: false)
+    try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, loop, ready, isAttached: false)
   }
 
   private static func inherited(_ number: Int32) -> FileDescriptor {
@@ -39,13 +45,12 @@ package enum InterfaceAtWork {
 
   private static func work(
     _ tun: TunDevice, _ offloads: Offloads, _ listener: FileDescriptor, _ folder: FileDescriptor, _ channel: FileDescriptor,
-    _ ciphers: CipherSelection, isAttached: Bool
+    _ ciphers: CipherSelection, _ loop: DescriptorLoop, _ ready: ReadyThreads = ReadyThreads(), isAttached: Bool
   ) throws(SystemError) {
     cwg_name_thread(pthread_self(), "roamward-wg")
-    let loop = try DescriptorLoop()
     let interface = try WireGuardInterface(
-      tun, wanting: offloads, configuredAt: listener, sockets: SocketSource(channel), ciphers: ciphers, on: loop)
-    try ciphers.start()
+      tun, wanting: offloads, configuredAt: listener, sockets: SocketSource(channel), ciphers: ciphers, on: loop, ready)
+    try ciphers.start(on: ready)
     let file = "\(tun.name).sock"
     var sources = [
       try loop.whenReadable(folder.number) { if cwg_deletion_read(folder.number, file) != 0 { loop.stop() } },
@@ -55,9 +60,12 @@ package enum InterfaceAtWork {
       // Without requested events, epoll(7) still reports that the other end was closed.
       sources.append(try loop.whenReady(channel.number, events: 0) { _ in loop.stop() })
     }
-    let result = cwg_confine()
-    guard result == 0 else { throw SystemError(code: -result, operation: "confine system calls") }
+    try check(cwg_confine())
     _ = try loop.run()
     withExtendedLifetime((interface, sources, folder)) {}
+  }
+
+  private static func check(_ result: Int32) throws(SystemError) {
+    guard result == 0 else { throw SystemError(code: -result, operation: "confine system calls") }
   }
 }

@@ -1,0 +1,326 @@
+internal import CSodium
+internal import GatewayCore
+internal import GatewayCredentials
+internal import GatewayLogin
+internal import Glibc
+package import LinuxIO
+internal import NetworkTypes
+internal import ProcessConfinement
+
+/// The work of `roamward-gateway-auth`: logins at the gateway's listening socket, without privileges.
+package final class AuthWork {
+  /// The system user that it switches to: the engine's.
+  package static let user = "roamward-wireguard"
+  private static let descriptors = LoginDesk.capacity + 64
+  /// Two hashes of 64 MiB, the threads' stacks, and the connections.
+  private static let memory = 512 << 20
+
+  private let loop: DescriptorLoop
+  private let channel: MessageChannel
+  private let workers: HashWorkers
+  private let judge: PasswordJudge
+  private var server: TLSServer?
+  private var listener: (file: FileDescriptor, source: DescriptorLoop.Source)?
+  private var desk = LoginDesk()
+  private var clients: [UInt32: Client] = [:]
+  private var lastNumber: UInt32 = 0
+  /// The passwords whose hashes were asked for.
+  private var passwords: [UInt32: [UInt8]] = [:]
+  private var sources: [DescriptorLoop.Source] = []
+  private var alarm: (at: Moment, source: DescriptorLoop.Source)?
+
+  private final class Client {
+    let file: FileDescriptor
+    let address: IPAddress
+    let connection: TLSConnection
+    var unsent: [UInt8] = []
+    var isEnding = false
+    var reading: DescriptorLoop.Source?
+    var writing: DescriptorLoop.Source?
+
+    init(_ file: FileDescriptor, _ address: IPAddress, _ connection: TLSConnection) {
+      self.file = file
+      self.address = address
+      self.connection = connection
+    }
+  }
+
+  private init(_ channel: MessageChannel, _ workers: HashWorkers) throws(SystemError) {
+    self.channel = channel
+    self.workers = workers
+    loop = try DescriptorLoop()
+    guard let judge = PasswordJudge(.usual) else { throw SystemError(code: ENOMEM, operation: "hash a password") }
+    self.judge = judge
+  }
+
+  /// Takes the gateway's channel, confines itself, and works until the channel closes. Errors are reported to the gateway too.
+  package static func run() throws(SystemError) {
+    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
+    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
+    let channel = MessageChannel(file)
+    do throws(SystemError) {
+      var work: AuthWork?
+      try confine(withParent: true) { workers throws(SystemError) in work = try AuthWork(channel, workers) }
+      try work?.serve()
+    } catch {
+      try? channel.send(AuthRequest.hello(trouble: error.description).frame.bytes)
+      throw error
+    }
+  }
+
+  /// Confines itself as for the gateway, and ends: tests whether that is possible here.
+  package static func check() throws(SystemError) { try confine(withParent: false) { _ in } }
+
+  /// `body` prepares what needs more calls than the work does.
+  private static func confine(withParent: Bool, _ body: (HashWorkers) throws(SystemError) -> Void) throws(SystemError) {
+    guard sodium_init() >= 0 else { throw SystemError(code: EIO, operation: "start libsodium") }
+    TLSServer.prepare()
+    try Confinement.giveUpPrivileges(becoming: user)
+    if withParent { try Confinement.endWithParent() }
+    let filter = try AuthFilter.filter()
+    try Confinement.limit(descriptors: descriptors, memory: memory)
+    // The filter reaches every thread (SECCOMP_FILTER_FLAG_TSYNC).
+    try body(try HashWorkers())
+    let result = filter.load()
+    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
+  }
+
+  private func serve() throws(SystemError) {
+    sources = [
+      try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveReplies() },
+      try loop.whenReadable(workers.event.number) { [weak self] in
+        guard let self else { return }
+        for finish in workers.takeFinished() { finish(self) }
+      },
+    ]
+    try channel.send(AuthRequest.hello(trouble: nil).frame.bytes)
+    _ = try loop.run()
+  }
+}
+
+// The gateway.
+extension AuthWork {
+  private func ask(_ request: AuthRequest) {
+    do throws(SystemError) { try channel.send(request.frame.bytes) } catch {
+      // A gateway that takes nothing has stopped; the login is answered as if its store were away.
+      guard error.code == EAGAIN else { return loop.stop() }
+      if let number = request.number { answer(.unavailable, for: number) }
+    }
+  }
+
+  private func receiveReplies() {
+    for _ in 0..<64 {
+      do {
+        switch try channel.receive(takesDescriptors: true) {
+        case .nothing: return
+        case .ended: return loop.stop()
+        case .message(let bytes, let passed): take(try AuthReply(LoginFrame(body: bytes.dropFirst(2))), passed)
+        }
+      } catch {
+        // A gateway of another version: the hello has reported it.
+        return loop.stop()
+      }
+    }
+  }
+
+  private func take(_ reply: AuthReply, _ passed: FileDescriptor?) {
+    switch reply {
+    case .start(let identity): start(identity, passed)
+    case .credential(let number, let hash, let account, let refusal): judge(number, hash, account, refusal)
+    case .answer(let number, let answer): self.answer(answer, for: number)
+    }
+  }
+
+  private func start(_ identity: String, _ passed: FileDescriptor?) {
+    guard let passed, let server = TLSServer(identity: identity) else {
+      return ask(.hello(trouble: "the identity of logins is no certificate with its key"))
+    }
+    self.server = server
+    guard let source = try? loop.whenReadable(passed.number, { [weak self] in self?.acceptClients() }) else { return loop.stop() }
+    listener = (passed, source)
+  }
+
+  private func answer(_ answer: LoginAnswer, for number: UInt32) {
+    carryOut(desk.receive(answer, for: number, at: .now), number)
+  }
+}
+
+// Checks.
+extension AuthWork {
+  private func carryOut(_ effects: [LoginEffect], _ number: UInt32) {
+    for effect in effects {
+      guard let client = clients[number] else { break }
+      switch effect {
+      case .send(let message): if !client.connection.send(message.frame.bytes) { client.isEnding = true }
+      case .checkPassword(let name, let password): check(name, password, number)
+      case .checkToken(let token): ask(.token(number: number, hash: Self.sha256(token)))
+      case .checkCode(_, let code): ask(.code(number: number, code: code))
+      case .setPassword(_, let password): hash(password, number)
+      case .bind(_, let hello, let factors):
+        guard let device = GatewayName(hello.device) else {
+          answer(.unbound, for: number)
+          break
+        }
+        ask(.bind(number: number, device: device, publicKey: hello.publicKey, factors: factors, source: client.address))
+      case .note(let refusal, let name): ask(.note(refusal, name: name, source: client.address))
+      case .close: client.isEnding = true
+      }
+    }
+    flush(number)
+    setAlarm()
+  }
+
+  private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
+    crypto_hash_sha256(&hash, bytes, UInt64(bytes.count))
+    return hash
+  }
+
+  private func check(_ name: GatewayName?, _ password: [UInt8], _ number: UInt32) {
+    passwords[number] = password
+    guard let name else { return judge(number, "", nil, .unknownName) }
+    ask(.credential(number: number, name: name))
+  }
+
+  /// Verifies the password, against a hash that no password has if there is none.
+  private func judge(_ number: UInt32, _ hash: String, _ account: LoginAccount?, _ refusal: LoginRefusal?) {
+    guard let password = passwords.removeValue(forKey: number) else { return }
+    let judge = judge
+    let isAdded = workers.add {
+      let isRight = judge.isRight(password, hash)
+      let answer: LoginAnswer =
+        if let refusal { .refused(refusal) } else if isRight, let account { .account(account) } else { .refused(.wrongPassword) }
+      return { $0.answer(answer, for: number) }
+    }
+    if !isAdded { answer(.busy, for: number) }
+  }
+
+  private func hash(_ password: [UInt8], _ number: UInt32) {
+    if let fault = NewPassword.fault(of: password) { return answer(.unsuitable(fault), for: number) }
+    let isAdded = workers.add {
+      let hash = PasswordHash.usual.hash(password)
+      return { work in
+        if let hash { work.ask(.setPassword(number: number, hash: hash)) } else { work.answer(.unavailable, for: number) }
+      }
+    }
+    if !isAdded { answer(.busy, for: number) }
+  }
+}
+
+// Clients.
+extension AuthWork {
+  private func acceptClients() {
+    guard let listener, let server else { return }
+    for _ in 0..<16 {
+      guard let file = try? listener.file.accept() else { return }
+      guard let address = remoteAddress(of: file), let connection = TLSConnection(server) else { continue }
+      repeat { lastNumber &+= 1 } while clients[lastNumber] != nil
+      let number = lastNumber
+      guard desk.open(number, from: address, at: .now) else { continue }
+      let client = Client(file, address, connection)
+      guard let source = try? loop.whenReadable(file.number, { [weak self] in self?.receive(number) }) else {
+        desk.close(number)
+        continue
+      }
+      client.reading = source
+      clients[number] = client
+    }
+    setAlarm()
+  }
+
+  private func receive(_ number: UInt32) {
+    guard let client = clients[number] else { return }
+    do throws(SystemError) {
+      guard let bytes = try client.file.read(atMost: 4096) else { return }
+      if bytes.isEmpty { return remove(number) }
+      guard let plain = client.connection.receive(bytes) else {
+        // What TLS has to say of it is sent.
+        client.isEnding = true
+        return flush(number)
+      }
+      // Nothing is said after the end, and nothing by one who waits for an answer that is more than a frame.
+      carryOut(desk.receive(plain, from: number, at: .now), number)
+    } catch {
+      remove(number)
+    }
+  }
+
+  private func flush(_ number: UInt32) {
+    guard let client = clients[number] else { return }
+    if client.isEnding { client.connection.end() }
+    client.unsent += client.connection.takeOutput()
+    do throws(SystemError) {
+      while !client.unsent.isEmpty {
+        let count = try client.file.write(client.unsent[...])
+        if count == 0 { break }
+        client.unsent.removeFirst(count)
+      }
+    } catch {
+      return remove(number)
+    }
+    if client.unsent.isEmpty {
+      client.writing = nil
+      if client.isEnding { remove(number) }
+    } else if client.isEnding || client.unsent.count > 65_536 {
+      // A client that takes nothing is not waited for.
+      remove(number)
+    } else if client.writing == nil {
+      client.writing = try? loop.whenWritable(client.file.number) { [weak self] in self?.flush(number) }
+    }
+  }
+
+  private func remove(_ number: UInt32) {
+    guard let client = clients.removeValue(forKey: number) else { return }
+    client.reading?.cancel()
+    client.writing?.cancel()
+    passwords[number] = nil
+    desk.close(number)
+    ask(.ended(number: number))
+    setAlarm()
+  }
+
+  private func setAlarm() {
+    guard let next = desk.deadline else {
+      alarm?.source.cancel()
+      alarm = nil
+      return
+    }
+    if let alarm, alarm.at == next { return }
+    alarm?.source.cancel()
+    alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
+  }
+
+  private func ring() {
+    alarm = nil
+    for (number, effects) in desk.expire(at: .now) { carryOut(effects, number) }
+    setAlarm()
+  }
+}
+
+extension AuthRequest {
+  /// The conversation that waits for an answer.
+  var number: UInt32? {
+    switch self {
+    case .credential(let number, _), .token(let number, _), .code(let number, _), .setPassword(let number, _),
+      .bind(let number, _, _, _, _):
+      number
+    case .hello, .note, .ended: nil
+    }
+  }
+}
+
+/// The address of the other end; an IPv4 address as such, also at a socket of IPv6.
+private func remoteAddress(of file: FileDescriptor) -> IPAddress? {
+  var storage = sockaddr_storage()
+  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+  return withUnsafeMutablePointer(to: &storage) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+      guard getpeername(file.number, generic, &length) == 0, Int32(generic.pointee.sa_family) == AF_INET6 else { return nil }
+      return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+        let bytes = withUnsafeBytes(of: v6.pointee.sin6_addr) { Array($0) }
+        let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
+        return isMapped ? IPAddress(bytes: bytes.suffix(4)) : IPAddress(bytes: bytes)
+      }
+    }
+  }
+}

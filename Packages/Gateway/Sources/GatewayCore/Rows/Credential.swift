@@ -1,0 +1,98 @@
+/// How a user proves who this is.
+package struct Credential: Row {
+  package var id: Int64
+  package var user: Int64
+  /// The hash of the password with its parameters, as libsodium writes it (Argon2id); empty: there is no password.
+  package var password: String
+  /// Whether the user has to choose a new password at the next login.
+  package var mustChange: Bool
+  /// The secret of one-time codes (RFC 6238), 16 bytes at least; empty: none are asked for.
+  package var codeSecret: [UInt8]
+  /// The time step of the last accepted code: an earlier one, or itself, is not accepted again.
+  package var codeStep: Int64
+
+  package init(id: Int64, user: Int64, password: String = "", mustChange: Bool = false, codeSecret: [UInt8] = [], codeStep: Int64 = 0) {
+    self.id = id
+    self.user = user
+    self.password = password
+    self.mustChange = mustChange
+    self.codeSecret = codeSecret
+    self.codeStep = codeStep
+  }
+
+  package static let table = TableDeclaration(
+    name: "credentials", columns: ["user_id", "password", "must_change", "code_secret", "code_step"])
+  package var values: [SQLValue] {
+    [.integer(user), .text(password), SQLValue(mustChange), .bytes(codeSecret), .integer(codeStep)]
+  }
+
+  package init(id: Int64, values: [SQLValue]) throws(RowError) {
+    var row = RowReader(values)
+    let (user, password, mustChange) = (row.integer(), row.text(), row.flag())
+    let (secret, step) = (row.bytes(), row.integer())
+    guard row.isValid, secret.isEmpty || secret.count >= 16 else { throw RowError(table: Self.table.name, id: id) }
+    self.init(id: id, user: user, password: password, mustChange: mustChange, codeSecret: secret, codeStep: step)
+  }
+}
+
+/// A token that stands for a user's first factors. Only its hash is kept.
+package struct EnrolmentToken: Row {
+  package var id: Int64
+  package var user: Int64
+  /// SHA-256 of the token.
+  package var hash: [UInt8]
+  /// The logins that are left.
+  package var uses: Int64
+  /// Its end, in seconds since 1970.
+  package var until: Int64
+
+  package init(id: Int64, user: Int64, hash: [UInt8], uses: Int64, until: Int64) {
+    self.id = id
+    self.user = user
+    self.hash = hash
+    self.uses = uses
+    self.until = until
+  }
+
+  package func isValid(at now: Int64) -> Bool { uses > 0 && now < until }
+
+  package static let table = TableDeclaration(name: "tokens", columns: ["user_id", "hash", "uses", "until"])
+  package var values: [SQLValue] { [.integer(user), .bytes(hash), .integer(uses), .integer(until)] }
+
+  package init(id: Int64, values: [SQLValue]) throws(RowError) {
+    var row = RowReader(values)
+    let (user, hash, uses, until) = (row.integer(), row.bytes(), row.integer(), row.integer())
+    guard row.isValid, hash.count == 32 else { throw RowError(table: Self.table.name, id: id) }
+    self.init(id: id, user: user, hash: hash, uses: uses, until: until)
+  }
+}
+
+/// The login that bound a device's key. A stock client's device has none.
+package struct Login: Row {
+  package var id: Int64
+  package var device: Int64
+  /// When, in seconds since 1970.
+  package var proven: Int64
+  /// The methods, such as `password,code`.
+  package var factors: String
+  /// The address of the client.
+  package var source: String
+
+  package init(id: Int64, device: Int64, proven: Int64, factors: String, source: String) {
+    self.id = id
+    self.device = device
+    self.proven = proven
+    self.factors = factors
+    self.source = source
+  }
+
+  package static let table = TableDeclaration(name: "logins", columns: ["device_id", "proven", "factors", "source"])
+  package var values: [SQLValue] { [.integer(device), .integer(proven), .text(factors), .text(source)] }
+
+  package init(id: Int64, values: [SQLValue]) throws(RowError) {
+    var row = RowReader(values)
+    let (device, proven, factors, source) = (row.integer(), row.integer(), row.text(), row.text())
+    guard row.isValid else { throw RowError(table: Self.table.name, id: id) }
+    self.init(id: id, device: device, proven: proven, factors: factors, source: source)
+  }
+}

@@ -1,0 +1,23 @@
+internal import Glibc
+internal import LinuxIO
+
+/// A listening TCP socket for both families, at every address of the machine.
+enum ListeningSocket {
+  static func make(port: UInt16) throws(SystemError) -> FileDescriptor {
+    let number = socket(AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard number >= 0 else { throw .last("make a TCP socket") }
+    let file = FileDescriptor(owning: number)
+    var (on, off): (Int32, Int32) = (1, 0)
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+    setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4)
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(number, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) }
+    }
+    guard result == 0 else { throw .last("bind to TCP port \(port)") }
+    guard listen(number, 128) == 0 else { throw .last("listen at TCP port \(port)") }
+    return file
+  }
+}

@@ -1,0 +1,250 @@
+internal import ConfinedProcess
+internal import GatewayCore
+internal import GatewayCredentials
+internal import GatewayLogin
+internal import GatewayStore
+internal import Glibc
+internal import KernelModel
+internal import LinuxIO
+internal import NetworkTypes
+internal import SystemdIO
+
+/// The gateway's side of logins: starts `roamward-gateway-auth`, answers what it asks, and makes the changes of a login.
+///
+/// That process reads strangers' bytes, so what it asks is held to the order of a login: it binds a device only for the user whose
+/// credential it has read in the same conversation, and behind the one-time code where the user has one.
+final class LoginService {
+  static let program = "roamward-gateway-auth"
+
+  private let folder: StateFolder
+  private let loop: EventLoop
+  private let store: GatewayStore
+  private let log: (String) -> Void
+  /// The directory as the gateway knows it.
+  private let directory: () -> Directory
+  /// After a change of the store.
+  private let changed: () -> Void
+  private var process: ConfinedProcess?
+  private var listener: FileDescriptor?
+  private var identity = ""
+  private var sources: [EventSource] = []
+  private var pause = RestartPause()
+  private var restart: EventSource?
+  private var conversations: [UInt32: Conversation] = [:]
+  private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
+
+  private static let notesInMinute = 60
+
+  /// What a conversation has shown of itself.
+  private struct Conversation {
+    var account: LoginAccount
+    var hasCode = false
+    var mayBind: Bool { hasCode || !account.questions.contains(.code) }
+  }
+
+  init(
+    _ folder: StateFolder, on loop: EventLoop, _ store: GatewayStore, directory: @escaping () -> Directory, changed: @escaping () -> Void,
+    log: @escaping (String) -> Void
+  ) {
+    self.folder = folder
+    self.loop = loop
+    self.store = store
+    self.directory = directory
+    self.changed = changed
+    self.log = log
+  }
+
+  /// Starts or stops as the state folder says.
+  func refresh() {
+    let wanted = (try? folder.loginIdentity()) ?? nil
+    if let wanted, wanted == identity, process != nil || restart != nil { return }
+    stop()
+    identity = wanted ?? ""
+    if wanted != nil { start() }
+  }
+
+  private func stop() {
+    restart = nil
+    sources = []
+    conversations = [:]
+    process = nil
+    listener = nil
+  }
+
+  private func start() {
+    restart = nil
+    guard let port = directory().site?.endpoint.port else { return }
+    do throws(SystemError) {
+      let listener = try ListeningSocket.make(port: port)
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: loop)
+      sources = [
+        try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
+      ]
+      (self.listener, self.process) = (listener, process)
+    } catch { fail("\(error)") }
+  }
+
+  private func fail(_ text: String) {
+    log("logins: \(text)")
+    stop()
+    pause.fail(at: .now)
+    restart = try? loop.at(pause.end ?? .now) { [weak self] in self?.start() }
+  }
+
+  private func receive() {
+    for _ in 0..<64 {
+      guard let process else { return }
+      do {
+        switch try process.channel.receive() {
+        case .nothing: return
+        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
+        case .message(let bytes, _): take(try AuthRequest(LoginFrame(body: bytes.dropFirst(2))))
+        }
+      } catch {
+        return fail("\(Self.program) says what no request is; it is ended")
+      }
+    }
+  }
+
+  private func send(_ reply: AuthReply, passing file: FileDescriptor? = nil) {
+    do throws(SystemError) {
+      try process?.channel.send(reply.frame.bytes, passing: file)
+    } catch { fail("\(error)") }
+  }
+
+  private func answer(_ number: UInt32, _ answer: LoginAnswer) { send(.answer(number: number, answer)) }
+
+  private func take(_ request: AuthRequest) {
+    switch request {
+    case .hello(nil):
+      send(.start(identity: identity), passing: listener)
+      log("logins: at TCP port \(directory().site?.endpoint.port ?? 0)")
+    case .hello(let trouble?): fail(trouble)
+    case .credential(let number, let name): findCredential(number, name)
+    case .token(let number, let hash): findToken(number, hash)
+    case .code(let number, let code): check(code, number)
+    case .setPassword(let number, let hash): setPassword(hash, number)
+    case .bind(let number, let device, let key, let factors, let source): bind(number, device, key, factors, source)
+    case .note(let refusal, let name, let source): note(refusal, name, source)
+    case .ended(let number): conversations[number] = nil
+    }
+  }
+}
+
+// Answers.
+extension LoginService {
+  private func findCredential(_ number: UInt32, _ name: GatewayName) {
+    let directory = directory()
+    // One name a conversation.
+    guard conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    guard let user = directory.user(named: name) else {
+      return send(.credential(number: number, hash: "", account: nil, refusal: .unknownName))
+    }
+    let credential = directory.credential(of: user.id)
+    let hash = credential?.password ?? ""
+    let account = LoginAccount(user: user.id, questions: questions(of: credential))
+    let refusal: LoginRefusal? = hash.isEmpty ? .noPassword : user.isActive(at: Timestamp.now.seconds) ? nil : .lockedUser
+    if refusal == nil { conversations[number] = Conversation(account: account) }
+    send(.credential(number: number, hash: hash, account: account, refusal: refusal))
+  }
+
+  private func questions(of credential: Credential?) -> [LoginAccount.Question] {
+    guard let credential else { return banner }
+    return (credential.codeSecret.isEmpty ? [] : [.code]) + (credential.mustChange ? [.newPassword] : []) + banner
+  }
+
+  private var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
+
+  private func findToken(_ number: UInt32, _ hash: [UInt8]) {
+    let (directory, now) = (directory(), Timestamp.now.seconds)
+    guard conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    guard let token = directory.token(withHash: hash), token.isValid(at: now), directory.users[token.user]?.isActive(at: now) ?? false
+    else { return answer(number, .refused(.wrongToken)) }
+    let account = LoginAccount(user: token.user, token: token.id, questions: banner)
+    conversations[number] = Conversation(account: account)
+    answer(number, .account(account))
+  }
+
+  private func check(_ code: [UInt8], _ number: UInt32) {
+    guard let conversation = conversations[number], let credential = directory().credential(of: conversation.account.user),
+      let step = OneTimeCode.step(
+        of: code, credential.codeSecret, at: Timestamp.now.seconds, after: credential.codeStep)
+    else { return answer(number, .refused(.wrongCode)) }
+    change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
+      try work.useCode(ofStep: step, user: conversation.account.user)
+      return .accepted
+    }
+  }
+
+  private func setPassword(_ hash: String, _ number: UInt32) {
+    guard let conversation = conversations[number], conversation.mayBind, conversation.account.questions.contains(.newPassword) else {
+      return answer(number, .unavailable)
+    }
+    change(number, refused: .unavailable) { work throws(GatewayError) in
+      try work.choosePassword(hash, user: conversation.account.user)
+      return .accepted
+    }
+  }
+
+  private func bind(_ number: UInt32, _ name: GatewayName, _ key: [UInt8], _ factors: [LoginMethod], _ source: IPAddress) {
+    guard let conversation = conversations.removeValue(forKey: number), conversation.mayBind, let key = WireGuardKey(bytes: key) else {
+      return answer(number, .unbound)
+    }
+    let binding = Administration.Binding(
+      user: conversation.account.user, token: conversation.account.token, device: name, publicKey: key,
+      factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description)
+    change(number, refused: .unbound) { work throws(GatewayError) in
+      let device = try work.bind(binding)
+      guard let grant = LoginGrant(work.directory, device), grant.isSendable else {
+        throw GatewayError("the settings of \(name) are too long for a login", help: "use fewer routes")
+      }
+      return .bound(grant)
+    }
+  }
+
+  /// Makes a change, and answers when it is stored.
+  private func change(_ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer) {
+    do throws(GatewayStore.Refusal) {
+      let result = try store.change(as: "login", at: Timestamp.now.seconds, body)
+      changed()
+      if result == .accepted { conversations[number]?.hasCode = true }
+      answer(number, result)
+    } catch {
+      log("logins: \(error)")
+      if case .request = error { answer(number, refused) } else { answer(number, .unavailable) }
+    }
+  }
+
+  /// Refusals of the present minute, and those of them that are only counted: strangers would fill the store.
+  private func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress) {
+    let now = Timestamp.now.seconds
+    var records: [AuditEntry.Record] = []
+    if now / 60 != noted.minute {
+      if noted.more > 0 { records.append(.init(actor: "login", verb: "login refused", object: "others", detail: "\(noted.more) more")) }
+      noted = (now / 60, 0, 0)
+    }
+    if noted.count < Self.notesInMinute {
+      noted.count += 1
+      records.append(.init(actor: "login", verb: "login refused", object: name, detail: "\(refusal), from \(source)"))
+    } else {
+      noted.more += 1
+    }
+    if records.isEmpty { return }
+    do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
+  }
+}
+
+extension LoginGrant {
+  /// What a device gets, as in a stock client's file.
+  init?(_ directory: Directory, _ device: Device) {
+    guard let site = directory.site, let user = directory.users[device.user] else { return nil }
+    let settings = directory.pushedSettings(of: device)
+    let addresses = directory.addresses(of: device.id)
+    let families = Set(addresses.map(\.family))
+    self.init(
+      user: user.name.description, device: device.name.description, gatewayKey: site.publicKey.bytes, endpoint: site.endpoint.description,
+      addresses: addresses, routes: (settings.routes ?? directory.sortedPools.map(\.prefix)).filter { families.contains($0.family) },
+      dns: settings.dns ?? [], search: (settings.search ?? []).map(\.text), mtu: settings.mtu.map { UInt16(clamping: $0) },
+      keepalive: settings.keepalive)
+  }
+}

@@ -1,0 +1,177 @@
+package import GatewayCore
+package import NetworkTypes
+
+/// What `roamward-gateway-auth` asks of `roamward-gateway`, as a frame. Whoever takes that process over can say nothing else.
+package enum AuthRequest: Hashable, Sendable {
+  /// It works, or says why it does not.
+  case hello(trouble: String?)
+  /// The password hash of a name.
+  case credential(number: UInt32, name: GatewayName)
+  /// `hash`: SHA-256 of a token.
+  case token(number: UInt32, hash: [UInt8])
+  case code(number: UInt32, code: [UInt8])
+  /// `hash`: of the new password.
+  case setPassword(number: UInt32, hash: String)
+  case bind(number: UInt32, device: GatewayName, publicKey: [UInt8], factors: [LoginMethod], source: IPAddress)
+  case note(LoginRefusal, name: String, source: IPAddress)
+  /// The conversation has ended.
+  case ended(number: UInt32)
+
+  package var frame: LoginFrame {
+    switch self {
+    case .hello(let trouble):
+      var frame = LoginFrame(1)
+      if let trouble { frame.add(1, String(trouble.prefix(256))) }
+      return frame
+    case .credential(let number, let name): return LoginFrame(2, number, name.description)
+    case .token(let number, let hash): return LoginFrame(3, number, hash)
+    case .code(let number, let code): return LoginFrame(4, number, code)
+    case .setPassword(let number, let hash): return LoginFrame(5, number, hash)
+    case .bind(let number, let device, let key, let factors, let source):
+      var frame = LoginFrame(6, number, device.description)
+      frame.add(3, key)
+      frame.add(4, factors.map(\.rawValue))
+      frame.add(5, source.bytes)
+      return frame
+    case .note(let refusal, let name, let source):
+      var frame = LoginFrame(7)
+      frame.add(1, [refusal.rawValue])
+      frame.add(2, name)
+      frame.add(3, source.bytes)
+      return frame
+    case .ended(let number): return LoginFrame(8, number, [])
+    }
+  }
+
+  package init(_ frame: LoginFrame) throws(LoginFrameError) {
+    switch frame.kind {
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024))
+    case 2: self = .credential(number: try frame.number(), name: try frame.name(2))
+    case 3: self = .token(number: try frame.number(), hash: try frame.value(2, 32...32))
+    case 4: self = .code(number: try frame.number(), code: try frame.value(2, 0...ClientMessage.secretLimit))
+    case 5: self = .setPassword(number: try frame.number(), hash: try frame.text(2, 1...127))
+    case 6:
+      self = .bind(
+        number: try frame.number(), device: try frame.name(2), publicKey: try frame.value(3, 32...32),
+        factors: try frame.value(4, 1...8).compactMap { LoginMethod(rawValue: $0) }, source: try frame.address(5))
+    case 7:
+      guard let refusal = LoginRefusal(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
+      self = .note(refusal, name: try frame.text(2, 0...ClientMessage.nameLimit), source: try frame.address(3))
+    case 8: self = .ended(number: try frame.number())
+    default: throw .kind
+    }
+  }
+}
+
+/// What `roamward-gateway` tells `roamward-gateway-auth`.
+package enum AuthReply: Hashable, Sendable {
+  /// To begin: the certificate and its key (PEM); the listening socket comes with it.
+  case start(identity: String)
+  /// A name's account, whose password hash may be empty; `refusal`: it may not log in, whatever the password.
+  case credential(number: UInt32, hash: String, account: LoginAccount?, refusal: LoginRefusal?)
+  case answer(number: UInt32, LoginAnswer)
+
+  package var frame: LoginFrame {
+    switch self {
+    case .start(let identity):
+      var frame = LoginFrame(1)
+      frame.add(1, identity)
+      return frame
+    case .credential(let number, let hash, let account, let refusal):
+      var frame = LoginFrame(2, number, hash)
+      account.map { frame.add($0) }
+      if let refusal { frame.add(9, [refusal.rawValue]) }
+      return frame
+    case .answer(let number, let answer): return Self.frame(number, answer)
+    }
+  }
+
+  private static func frame(_ number: UInt32, _ answer: LoginAnswer) -> LoginFrame {
+    switch answer {
+    case .account(let account):
+      var frame = LoginFrame(3, number, [])
+      frame.add(account)
+      return frame
+    case .accepted: return LoginFrame(4, number, [])
+    case .refused(let refusal): return LoginFrame(5, number, [refusal.rawValue])
+    case .unsuitable(let text): return LoginFrame(6, number, text)
+    case .bound(let grant): return LoginFrame(7, number, grant.frame(0).bytes)
+    case .unbound: return LoginFrame(8, number, [])
+    case .unavailable: return LoginFrame(9, number, [])
+    case .busy: return LoginFrame(10, number, [])
+    }
+  }
+
+  package init(_ frame: LoginFrame) throws(LoginFrameError) {
+    switch frame.kind {
+    case 1: self = .start(identity: try frame.text(1, 1...16_384))
+    case 2:
+      var refusal: LoginRefusal?
+      if frame[9] != nil {
+        refusal = LoginRefusal(rawValue: try frame.value(9, 1...1)[0])
+        if refusal == nil { throw .field }
+      }
+      self = .credential(
+        number: try frame.number(), hash: try frame.text(2, 0...127), account: frame[3] == nil ? nil : try frame.account(), refusal: refusal
+      )
+    default: self = .answer(number: try frame.number(), try Self.answer(frame))
+    }
+  }
+
+  private static func answer(_ frame: LoginFrame) throws(LoginFrameError) -> LoginAnswer {
+    switch frame.kind {
+    case 3: return .account(try frame.account())
+    case 4: return .accepted
+    case 5:
+      guard let refusal = LoginRefusal(rawValue: try frame.value(2, 1...1)[0]) else { throw .field }
+      return .refused(refusal)
+    case 6: return .unsuitable(try frame.text(2, 0...GatewayMessage.textLimit))
+    case 7: return .bound(try LoginGrant(try LoginFrame(body: try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2))))
+    case 8: return .unbound
+    case 9: return .unavailable
+    case 10: return .busy
+    default: throw .kind
+    }
+  }
+}
+
+extension LoginFrame {
+  /// A frame whose first fields are the number of a conversation, and a value.
+  init(_ kind: UInt8, _ number: UInt32, _ value: [UInt8]) {
+    self.init(kind)
+    add(1, (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })
+    add(2, value)
+  }
+
+  init(_ kind: UInt8, _ number: UInt32, _ text: String) { self.init(kind, number, Array(text.utf8)) }
+
+  mutating func add(_ account: LoginAccount) {
+    func bytes(_ number: Int64) -> [UInt8] { (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    add(3, bytes(account.user))
+    if let token = account.token { add(4, bytes(token)) }
+    if account.questions.contains(.code) { add(5, []) }
+    if account.questions.contains(.newPassword) { add(6, []) }
+    for case .banner(let text) in account.questions { add(7, text) }
+  }
+
+  func number() throws(LoginFrameError) -> UInt32 { try value(1, 4...4).reduce(0) { $0 << 8 | UInt32($1) } }
+
+  func name(_ tag: UInt8) throws(LoginFrameError) -> GatewayName {
+    guard let name = GatewayName(try text(tag, 1...64)) else { throw .field }
+    return name
+  }
+
+  func address(_ tag: UInt8) throws(LoginFrameError) -> IPAddress {
+    guard let address = IPAddress(bytes: try value(tag, 4...16)) else { throw .field }
+    return address
+  }
+
+  func account() throws(LoginFrameError) -> LoginAccount {
+    func integer(_ tag: UInt8) throws(LoginFrameError) -> Int64 { try value(tag, 8...8).reduce(0) { $0 << 8 | Int64($1) } }
+    var questions: [LoginAccount.Question] = []
+    if self[5] != nil { questions.append(.code) }
+    if self[6] != nil { questions.append(.newPassword) }
+    if self[7] != nil { questions.append(.banner(try text(7, 0...GatewayMessage.textLimit))) }
+    return LoginAccount(user: try integer(3), token: self[4] == nil ? nil : try integer(4), questions: questions)
+  }
+}

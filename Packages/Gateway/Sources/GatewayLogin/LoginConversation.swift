@@ -1,0 +1,329 @@
+package import GatewayCore
+package import NetworkTypes
+
+/// What the conversation knows of a user who has proven the first factor.
+package struct LoginAccount: Hashable, Sendable {
+  /// The user's number in the store.
+  package var user: Int64
+  /// The number of the token that proved it.
+  package var token: Int64?
+  /// The questions that are left, in their order.
+  package var questions: [Question]
+
+  package init(user: Int64, token: Int64? = nil, questions: [Question] = []) {
+    self.user = user
+    self.token = token
+    self.questions = questions
+  }
+
+  package enum Question: Hashable, Sendable {
+    case code
+    case newPassword
+    case banner(String)
+
+    package var method: LoginMethod {
+      switch self {
+      case .code: .code
+      case .newPassword: .newPassword
+      case .banner: .banner
+      }
+    }
+  }
+}
+
+/// The reason of a refusal, for the audit log alone.
+package enum LoginRefusal: UInt8, Hashable, Sendable, CaseIterable {
+  case unknownName = 1
+  case wrongPassword = 2
+  case lockedUser = 3
+  case noPassword = 4
+  case wrongCode = 5
+  case wrongToken = 6
+}
+
+/// What a conversation asks of the program around it.
+package enum LoginEffect: Hashable, Sendable {
+  case send(GatewayMessage)
+  /// Checks the password. `name`: `nil` if nobody can have it; the time is the same.
+  case checkPassword(name: GatewayName?, password: [UInt8])
+  case checkToken([UInt8])
+  case checkCode(user: Int64, code: [UInt8])
+  case setPassword(user: Int64, password: [UInt8])
+  case bind(LoginAccount, LoginHello, factors: [LoginMethod])
+  /// For the audit log: a refusal, with the name as it was given.
+  case note(LoginRefusal, name: String)
+  /// Nothing follows.
+  case close
+}
+
+/// What a program answers to an effect.
+package enum LoginAnswer: Hashable, Sendable {
+  /// The first factor is right.
+  case account(LoginAccount)
+  /// The code is right, or the new password is stored.
+  case accepted
+  case refused(LoginRefusal)
+  /// The new password is not good enough; the text says why.
+  case unsuitable(String)
+  case bound(LoginGrant)
+  /// The device cannot be added.
+  case unbound
+  /// No answer is possible now.
+  case unavailable
+  /// Too many wait already.
+  case busy
+}
+
+/// The gateway's side of one login: frames and answers in, effects out. It has no clock and no sockets.
+///
+/// What tells whether a name, a password, a code or a token is right leaves at whole multiples of `grain` after the question, whatever it
+/// says: so the time of a check does not show.
+package struct LoginConversation: Sendable {
+  package static let version: UInt8 = 1
+  package static let grain = Duration.milliseconds(250)
+  /// For the next message of a client.
+  package static let patience = Duration.seconds(120)
+  /// For the first messages, up to the first factor.
+  package static let firstPatience = Duration.seconds(20)
+  /// New passwords that are refused before the login is.
+  static let newPasswordTries = 3
+
+  private enum State {
+    case greeting
+    case identifying(LoginHello)
+    case checkingPassword(LoginHello, name: String, since: Moment)
+    case checkingToken(LoginHello, since: Moment)
+    case asking(Session)
+    case checkingCode(Session, since: Moment)
+    case settingPassword(Session)
+    case binding(Session)
+    /// A message waits for its time.
+    case held(GatewayMessage, until: Moment, then: Next)
+    case closed
+  }
+
+  private enum Next {
+    case ask(Session)
+    case close
+  }
+
+  /// A user who has proven the first factor.
+  private struct Session {
+    var hello: LoginHello
+    var account: LoginAccount
+    /// As it was given, or nothing with a token.
+    var name: String?
+    var factors: [LoginMethod]
+    var tries = 0
+  }
+
+  private var state = State.greeting
+  private var limit: Moment
+  private let address: IPAddress
+
+  package init(from address: IPAddress, at now: Moment) {
+    self.address = address
+    limit = now + Self.firstPatience
+  }
+
+  package var isClosed: Bool { if case .closed = state { true } else { false } }
+  /// Whether an answer is awaited from the program.
+  package var isWaiting: Bool {
+    switch state {
+    case .checkingPassword, .checkingToken, .checkingCode, .settingPassword, .binding: true
+    case .greeting, .identifying, .asking, .held, .closed: false
+    }
+  }
+
+  /// When `expire` has something to do. Without one, an answer is awaited.
+  package var deadline: Moment? {
+    if case .held(_, let until, _) = state { return until }
+    return isWaiting || isClosed ? nil : limit
+  }
+}
+
+// From the client.
+extension LoginConversation {
+  package mutating func receive(_ message: ClientMessage, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
+    switch (state, message) {
+    case (.greeting, .hello(let hello)): return greet(hello)
+    case (.identifying(let hello), .password(let user, let password)):
+      if let wait = limits.begin(user, from: address, at: now) { return pause(wait, at: now) }
+      state = .checkingPassword(hello, name: user, since: now)
+      return [.checkPassword(name: GatewayName(user), password: password)]
+    case (.identifying(let hello), .token(let token)):
+      if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
+      state = .checkingToken(hello, since: now)
+      return [.checkToken(token)]
+    case (.asking(let session), .answer(let method, let value)): return take(value, method, of: session, &limits, at: now)
+    default: return fail(.format)
+    }
+  }
+
+  /// The client's bytes are no message.
+  package mutating func receiveNonsense() -> [LoginEffect] { isClosed ? [] : fail(.format) }
+
+  private mutating func greet(_ hello: LoginHello) -> [LoginEffect] {
+    guard hello.versions.contains(Self.version) else { return fail(.version) }
+    let methods = [LoginMethod.password, .token].filter(hello.methods.contains)
+    guard !methods.isEmpty else { return fail(.unsupported) }
+    state = .identifying(hello)
+    return [.send(.welcome(version: Self.version, methods: methods))]
+  }
+
+  private mutating func take(
+    _ value: [UInt8], _ method: LoginMethod, of session: Session, _ limits: inout LoginLimits, at now: Moment
+  ) -> [LoginEffect] {
+    var session = session
+    guard let question = session.account.questions.first, question.method == method else { return fail(.format) }
+    switch question {
+    case .code:
+      if let wait = limits.begin(session.name, from: address, at: now) { return pause(wait, at: now) }
+      state = .checkingCode(session, since: now)
+      return [.checkCode(user: session.account.user, code: value)]
+    case .newPassword:
+      state = .settingPassword(session)
+      return [.setPassword(user: session.account.user, password: value)]
+    case .banner:
+      session.account.questions.removeFirst()
+      return proceed(session, at: now)
+    }
+  }
+}
+
+// From the program.
+extension LoginConversation {
+  package mutating func receive(_ answer: LoginAnswer, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
+    switch (state, answer) {
+    case (.checkingPassword(let hello, let name, let since), .account(let account)):
+      limits.succeed(name, from: address)
+      return identified(Session(hello: hello, account: account, name: name, factors: [.password]), since: since, at: now)
+    case (.checkingToken(let hello, let since), .account(let account)):
+      limits.succeed(nil, from: address)
+      return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
+    case (.checkingPassword(_, let name, let since), .refused(let refusal)): return refuse(refusal, name, since: since, at: now)
+    case (.checkingToken(_, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
+    case (.checkingCode(let session, let since), .refused(let refusal)):
+      return refuse(refusal, session.name ?? "", since: since, at: now)
+    case (.checkingCode(var session, let since), .accepted):
+      limits.succeed(session.name, from: address)
+      session.factors.append(.code)
+      session.account.questions.removeFirst()
+      return identified(session, since: since, at: now)
+    case (.settingPassword(var session), .accepted):
+      session.account.questions.removeFirst()
+      return proceed(session, at: now)
+    case (.settingPassword(var session), .unsuitable(let text)):
+      session.tries += 1
+      if session.tries >= Self.newPasswordTries { return fail(.wrong) }
+      return ask(session, text: text, at: now)
+    case (.binding, .bound(let grant)):
+      state = .closed
+      return [.send(.done(grant)), .close]
+    case (.binding, .unbound): return fail(.device)
+    case (_, .unavailable) where isWaiting, (_, .busy) where isWaiting:
+      withdraw(&limits)
+      return answer == .busy ? fail(.later, retryAfter: 5) : fail(.unavailable, retryAfter: 15)
+    // An answer to a conversation that has ended, or to another question, tells nothing.
+    default: return []
+    }
+  }
+
+  private func withdraw(_ limits: inout LoginLimits) {
+    switch state {
+    case .checkingPassword(_, let name, _): limits.withdraw(name, from: address)
+    case .checkingToken: limits.withdraw(nil, from: address)
+    case .checkingCode(let session, _): limits.withdraw(session.name, from: address)
+    default: break
+    }
+  }
+
+  /// Goes on behind a right factor: what the client can see of it waits for its time.
+  private mutating func identified(_ session: Session, since: Moment, at now: Moment) -> [LoginEffect] {
+    guard let question = session.account.questions.first else { return proceed(session, at: now) }
+    guard session.hello.methods.contains(question.method) else { return hold(.failed(.unsupported, retryAfter: 0), since, now, .close) }
+    return hold(.more(question.method, text: question.text), since, now, .ask(session))
+  }
+
+  private mutating func proceed(_ session: Session, at now: Moment) -> [LoginEffect] {
+    guard session.account.questions.isEmpty else { return ask(session, at: now) }
+    state = .binding(session)
+    return [.bind(session.account, session.hello, factors: session.factors)]
+  }
+
+  private mutating func ask(_ session: Session, text: String? = nil, at now: Moment) -> [LoginEffect] {
+    guard let question = session.account.questions.first else { return proceed(session, at: now) }
+    guard session.hello.methods.contains(question.method) else { return fail(.unsupported) }
+    state = .asking(session)
+    limit = now + Self.patience
+    return [.send(.more(question.method, text: text ?? question.text))]
+  }
+}
+
+// Ends, and times.
+extension LoginConversation {
+  /// At its deadline.
+  package mutating func expire(at now: Moment) -> [LoginEffect] {
+    guard let deadline, now >= deadline else { return [] }
+    guard case .held(let message, _, let next) = state else { return fail(.timeout) }
+    switch next {
+    case .close:
+      state = .closed
+      return [.send(message), .close]
+    case .ask(let session):
+      state = .asking(session)
+      limit = now + Self.patience
+      return [.send(message)]
+    }
+  }
+
+  private mutating func refuse(_ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment) -> [LoginEffect] {
+    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
+  }
+
+  /// Not noted: the failures before it are, and whoever goes on would fill the audit log.
+  private mutating func pause(_ wait: UInt16, at now: Moment) -> [LoginEffect] {
+    hold(.failed(.later, retryAfter: wait), now, now, .close)
+  }
+
+  private mutating func fail(_ failure: LoginFailure, retryAfter: UInt16 = 0) -> [LoginEffect] {
+    state = .closed
+    return [.send(.failed(failure, retryAfter: retryAfter)), .close]
+  }
+
+  private mutating func hold(_ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next) -> [LoginEffect] {
+    state = .held(message, until: Self.release(after: since, now), then: next)
+    return []
+  }
+
+  /// The first multiple of `grain` after `since` that has not passed.
+  static func release(after since: Moment, _ now: Moment) -> Moment {
+    var end = since + grain
+    while end < now { end = end + grain }
+    return end
+  }
+}
+
+extension LoginAccount.Question {
+  /// What the person is told.
+  var text: String {
+    switch self {
+    case .code: "Enter the 6-digit code of your authenticator app."
+    case .newPassword: "Your password has to be changed. Choose one of at least \(NewPassword.shortest) characters."
+    case .banner(let text): text
+    }
+  }
+}
+
+/// The rule for new passwords: their length. Composition rules make worse passwords (NIST SP 800-63B, 5.1.1.2).
+package enum NewPassword {
+  package static let shortest = 10
+
+  /// What is wrong with it; `nil`: nothing.
+  package static func fault(of password: [UInt8]) -> String? {
+    guard let text = String(validating: password, as: UTF8.self) else { return "The password is no valid text. Choose another one." }
+    if text.count < shortest { return "The password is too short. Choose one of at least \(shortest) characters." }
+    if password.count <= ClientMessage.secretLimit { return nil }
+    return "The password is too long. Choose one of at most \(ClientMessage.secretLimit) bytes."
+  }
+}

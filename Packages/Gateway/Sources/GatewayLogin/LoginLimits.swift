@@ -1,0 +1,99 @@
+package import NetworkTypes
+
+/// How often logins fail, by name and by address, and the pauses that follow. A name counts as it was given: names that nobody has are
+/// limited in the same way as others.
+///
+/// An attempt counts as a failure from its beginning, so that attempts at the same time are no way around.
+package struct LoginLimits: Sendable {
+  /// What has a pause of its own.
+  private enum Subject: Hashable {
+    /// A name from one place.
+    case nameAt(String, IPPrefix)
+    /// A name from anywhere: short pauses, or a stranger could keep its person out.
+    case name(String)
+    /// Any name from one place.
+    case place(IPPrefix)
+
+    /// The failures without a pause, and the longest pause in seconds.
+    var allowance: (free: Int, longest: Int64) {
+      switch self {
+      case .nameAt: (5, 900)
+      case .name: (50, 30)
+      case .place: (20, 300)
+      }
+    }
+  }
+
+  private struct Entry {
+    var failures: Int
+    var end: Moment
+    var last: Moment
+  }
+
+  /// The most subjects that are remembered. The one with the fewest failures is forgotten first, of those the oldest.
+  package static let capacity = 4096
+  /// A subject without a new failure for so long is forgotten.
+  package static let memory = Duration.seconds(3600)
+
+  private var entries: [Subject: Entry] = [:]
+
+  package init() {}
+
+  package var count: Int { entries.count }
+
+  /// The place of an address: itself, or its /64.
+  package static func place(of address: IPAddress) -> IPPrefix {
+    IPPrefix(address, length: address.family == .v4 ? 32 : 64) ?? .host(address)
+  }
+
+  private func subjects(_ name: String?, _ address: IPAddress) -> [Subject] {
+    let place = Self.place(of: address)
+    return (name.map { [.nameAt($0, place), .name($0)] } ?? []) + [.place(place)]
+  }
+
+  /// Begins an attempt. Returns the seconds to wait if there is a pause; the attempt is none then. `name`: `nil` for a token.
+  package mutating func begin(_ name: String?, from address: IPAddress, at now: Moment) -> UInt16? {
+    let subjects = subjects(name?.lowercased(), address)
+    let end = subjects.compactMap { entries[$0]?.end }.max() ?? now
+    if end > now { return UInt16(clamping: (end - now).components.seconds + 1) }
+    for subject in subjects { count(subject, at: now) }
+    return nil
+  }
+
+  private mutating func count(_ subject: Subject, at now: Moment) {
+    var entry = entries[subject] ?? Entry(failures: 0, end: now, last: now)
+    if now - entry.last > Self.memory { entry.failures = 0 }
+    entry.failures += 1
+    entry.last = now
+    let (free, longest) = subject.allowance
+    if entry.failures >= free { entry.end = now + .seconds(min(longest, Int64(1) << min(20, entry.failures - free))) }
+    if entries[subject] == nil { makeRoom(at: now) }
+    entries[subject] = entry
+  }
+
+  /// Ends an attempt that was right.
+  package mutating func succeed(_ name: String?, from address: IPAddress) {
+    for subject in subjects(name?.lowercased(), address) {
+      if case .place = subject { undo(subject) } else { entries[subject] = nil }
+    }
+  }
+
+  /// Ends an attempt that was not judged.
+  package mutating func withdraw(_ name: String?, from address: IPAddress) {
+    for subject in subjects(name?.lowercased(), address) { undo(subject) }
+  }
+
+  private mutating func undo(_ subject: Subject) {
+    guard var entry = entries[subject] else { return }
+    entry.failures -= 1
+    entry.end = entry.last
+    entries[subject] = entry.failures > 0 ? entry : nil
+  }
+
+  private mutating func makeRoom(at now: Moment) {
+    guard entries.count >= Self.capacity else { return }
+    // Many at once: it costs a sort.
+    let least = entries.sorted { ($0.value.failures, $0.value.last) < ($1.value.failures, $1.value.last) }
+    for (subject, _) in least.prefix(Self.capacity / 8) { entries[subject] = nil }
+  }
+}

@@ -1,0 +1,191 @@
+import ArgumentParser
+import GatewayCore
+import GatewayCredentials
+import GatewayHost
+import GatewayLogin
+import GatewayStore
+import Glibc
+import LinuxIO
+import NetworkTypes
+
+struct Logins: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "login", abstract: "Let users add devices by logging in.", subcommands: [Enable.self, Disable.self, Show.self],
+    defaultSubcommand: Show.self)
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Accept logins at the endpoint's port, by TCP.",
+      discussion: "Prints the pin by which clients know the gateway. Run again, it changes nothing.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      if try state.folder.loginIdentity() == nil {
+        guard let identity = LoginIdentity.make() else { throw Failure.refused("no key can be made") }
+        try TextFile.create(state.folder.loginPath, with: Array(identity.utf8), mode: 0o600)
+        state.folder.announceChange()
+      }
+      try Show.show(state)
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Accept no logins; devices stay.", discussion: "A later `login enable` makes another pin.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try TextFile.remove(state.folder.loginPath)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show where clients log in, and the gateway's pin.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try Self.show(state) }
+
+    static func show(_ state: StateOptions) throws {
+      guard let site = try state.directory().site else { throw GatewayError.notInitialised }
+      guard let identity = try state.folder.loginIdentity() else {
+        return write("no logins; `roamward-gateway login enable` accepts them\n")
+      }
+      guard let pin = LoginIdentity.pin(of: identity) else {
+        throw Failure.refused("\(state.folder.loginPath) is no certificate\n  help: put the right one back, or disable and enable logins")
+      }
+      write("login  \(site.endpoint) (TCP)  pin \(pin)\n")
+    }
+  }
+}
+
+/// Reads a line of standard input without showing it. A terminal is asked twice.
+func readSecret(_ name: String) throws -> [UInt8] {
+  func line(_ prompt: String) -> [UInt8] {
+    if isatty(STDIN_FILENO) != 0 { writeError(prompt) }
+    return Array((readLine(strippingNewline: true) ?? "").utf8)
+  }
+  var before = termios()
+  let isTerminal = tcgetattr(STDIN_FILENO, &before) == 0
+  if isTerminal {
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+  }
+  defer { if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) } }
+  let secret = line("\(name): ")
+  if isTerminal {
+    writeError("\n")
+    let again = line("\(name), again: ")
+    writeError("\n")
+    guard again == secret else { throw Failure.refused("the two are not the same\n  help: try again") }
+  }
+  return secret
+}
+
+struct UserPassword: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password", abstract: "Set a user's password for logins.", discussion: "It is read from standard input.")
+  @Argument(help: "The name.") var name: GatewayName
+  @Flag(help: "The user has to choose another one at the next login.") var change = false
+  @Flag(help: "Remove the password.") var remove = false
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    if remove {
+      try state.change { work throws(GatewayError) in try work.removePassword(of: name) }
+      return
+    }
+    let password = try readSecret("password of \(name)")
+    if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
+    guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
+    try state.change { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
+  }
+}
+
+struct UserTOTP: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "totp", abstract: "Ask a user for one-time codes, and show the secret.",
+    discussion: "The secret is printed once, for an authenticator app. A new secret replaces the one before.")
+  @Argument(help: "The name.") var name: GatewayName
+  @Flag(help: "Ask for codes no longer.") var remove = false
+  @Flag(help: "Show a QR code for the app.") var qr = false
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let secret = remove ? [] : randomBytes(OneTimeCode.secretLength)
+    try state.change { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) }
+    if remove { return }
+    let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secret))&issuer=roamward"
+    write(qr ? QRCode.text(address) ?? address : address + "\n")
+  }
+}
+
+struct Tokens: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token", abstract: "Manage one-time tokens, with which a device logs in.",
+    subcommands: [Create.self, Revoke.self, List.self], defaultSubcommand: List.self)
+
+  struct Create: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a token that adds devices of a user.", discussion: "It is printed once; the gateway keeps its hash.")
+    @Argument(help: "The user.") var user: GatewayName
+    @Option(help: "How many devices it adds.") var uses: Int64 = 1
+    @Option(help: "Days until it ends.") var days: Int64 = 7
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      guard (1...3650).contains(days) else { throw ValidationError("--days: use 1 to 3650") }
+      // The prefix is for programs that look for secrets in files.
+      let token = "rw1-" + base32(randomBytes(20)).lowercased()
+      let hash = GatewayStore.digest(Array(token.utf8))
+      let until = Timestamp.now.seconds + days * 86_400
+      try state.change { work throws(GatewayError) in try work.addToken(hash, for: user, uses: uses, until: until) }
+      write(token + "\n")
+    }
+  }
+
+  struct Revoke: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Revoke a token; devices that it added stay.")
+    @Argument(help: "Its number.") var number: Int64
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removeToken(number) } }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List the tokens.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory().tokenList(at: Timestamp.now.seconds)) }
+  }
+}
+
+struct Sessions: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List devices that logged in: when, how, from where, and whether they are connected.", discussion: "Needs root.")
+  @OptionGroup var state: StateOptions
+
+  func run() throws { write(try HostExamination(state.folder).status().sessionLines) }
+}
+
+/// Base 32 (RFC 4648) without padding, as authenticator apps read it.
+private func base32(_ bytes: [UInt8]) -> String {
+  let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+  var (text, bits, count) = ("", UInt32(0), 0)
+  for byte in bytes {
+    (bits, count) = (bits << 8 | UInt32(byte), count + 8)
+    while count >= 5 {
+      count -= 5
+      text.append(letters[Int(bits >> UInt32(count)) & 31])
+    }
+    bits &= (1 << UInt32(count)) - 1
+  }
+  if count > 0 { text.append(letters[Int(bits << UInt32(5 - count)) & 31]) }
+  return text
+}
+
+private func randomBytes(_ count: Int) -> [UInt8] {
+  var generator = SystemRandomNumberGenerator()
+  return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+}

@@ -1,0 +1,39 @@
+import CConfined
+import GatewayAuth
+import Glibc
+import ProcessConfinement
+import Testing
+
+/// What is promised of the login's process where what it reads has taken it over (docs/security.md), tried on a process that has confined
+/// itself by its filter.
+@Suite("Confinement of the login's process")
+struct AuthConfinementTests {
+  /// These work nearly everywhere without confinement, so their failure tells something.
+  private static let ordinary: Set<String> = [
+    "mmap, to be written and executed", "mprotect, to be executed", "memfd_create", "execve", "clone", "a thread", "kill",
+    "process_vm_readv", "F_SETOWN", "F_SETSIG", "a UDP socket", "a UDP socket of IPv6", "a TCP socket", "a netlink socket", "a unix socket",
+    "socketpair", "connect", "bind", "openat", "openat, to be written", "readlink", "setuid", "personality", "PR_SET_DUMPABLE",
+    "ioctl: SIOCGIFFLAGS", "SO_BINDTODEVICE", "ptrace", "seccomp", "unlink", "a raised limit",
+  ]
+
+  /// What the calls for the channel and for clients allow too. It has no socket of datagrams, which an address could lead elsewhere.
+  private static let needed: Set<String> = ["sendmsg to another address", "accept"]
+
+  /// Compiled before anything forks. No process of the test has the number 0.
+  private static let filter = try? SystemCallFilter(AuthFilter.rules(process: 0))
+
+  @Test("refuses what a program that has been taken over would try", arguments: 0..<cconfined_count())
+  func attempt(number: Int32) throws {
+    _ = try #require(Self.filter)
+    let name = String(cString: cconfined_name(number))
+    let free = cconfined_try(number, nil)
+    let confined = cconfined_try(number) { AuthConfinementTests.filter?.load() ?? EINVAL }
+    if Self.ordinary.contains(name) { #expect(free == CCONFINED_DONE, "\(name), unconfined: \(free)") }
+    switch name {
+    // Numbers of another architecture end the process.
+    case _ where name.hasPrefix("the numbers of"): #expect(confined == CCONFINED_KILLED, "\(name): \(confined); unconfined: \(free)")
+    case _ where Self.needed.contains(name): #expect(confined == CCONFINED_DONE, "\(name): \(confined)")
+    default: #expect(confined == EPERM, "\(name): \(confined); unconfined: \(free)")
+    }
+  }
+}

@@ -1,0 +1,254 @@
+import GatewayCore
+import GatewayLogin
+import NetworkTypes
+import SeededRandom
+import Testing
+
+@Suite struct ConversationTests {
+  private let right = ClientMessage.password(user: "Alice", password: Array("secret".utf8))
+
+  @Test("a password, a code, a new password and a banner bind a key once") func complete() throws {
+    var talk = try Talk()
+    #expect(talk.say(.hello(hello)) == [.send(.welcome(version: 1, methods: [.password, .token]))])
+    let alice = GatewayName("alice")
+    #expect(talk.say(right) == [.checkPassword(name: alice, password: Array("secret".utf8))])
+    #expect(talk.conversation.deadline == nil)
+    let account = LoginAccount(user: 4, questions: [.code, .newPassword, .banner("Be good.")])
+    #expect(talk.answer(.account(account)) == [])
+    #expect(question(try talk.wait()) == .code)
+    #expect(talk.say(.answer(.code, Array("123456".utf8))) == [.checkCode(user: 4, code: Array("123456".utf8))])
+    #expect(talk.answer(.accepted) == [])
+    #expect(question(try talk.wait()) == .newPassword)
+    #expect(talk.say(.answer(.newPassword, [1])) == [.setPassword(user: 4, password: [1])])
+    #expect(talk.answer(.unsuitable("too short")) == [.send(.more(.newPassword, text: "too short"))])
+    #expect(talk.say(.answer(.newPassword, [2])) == [.setPassword(user: 4, password: [2])])
+    #expect(talk.answer(.accepted) == [.send(.more(.banner, text: "Be good."))])
+    let rest = LoginAccount(user: 4)
+    #expect(talk.say(.answer(.banner, [])) == [.bind(rest, hello, factors: [.password, .code])])
+    #expect(talk.answer(.bound(grant)) == [.send(.done(grant)), .close])
+    #expect(talk.conversation.isClosed && talk.limits.count == 0)
+  }
+
+  /// What the client is asked, alone.
+  private func question(_ effects: [LoginEffect]) -> LoginMethod? {
+    if effects.count == 1, case .send(.more(let method, _)) = effects[0] { method } else { nil }
+  }
+
+  @Test("a token needs no name") func token() throws {
+    var talk = try Talk()
+    _ = talk.say(.hello(hello))
+    #expect(talk.say(.token([1, 2])) == [.checkToken([1, 2])])
+    let account = LoginAccount(user: 4, token: 9)
+    #expect(talk.answer(.account(account)) == [.bind(account, hello, factors: [.token])])
+    #expect(talk.answer(.unbound) == [.send(.failed(.device, retryAfter: 0)), .close])
+  }
+
+  @Test(
+    "a wrong password, an unknown name, a locked user and one without a password look the same", arguments: [0.001, 0.1, 0.249, 0.26, 1.3])
+  func same(duration: Double) throws {
+    var seen: Set<[LoginEffect]> = []
+    var times: Set<Moment> = []
+    for refusal in [LoginRefusal.unknownName, .wrongPassword, .lockedUser, .noPassword] {
+      var talk = try Talk()
+      _ = talk.say(.hello(hello))
+      _ = talk.say(right)
+      talk.now = .seconds(1000 + duration + Double(refusal.rawValue) / 10_000)
+      #expect(talk.answer(.refused(refusal)) == [.note(refusal, name: "Alice")])
+      seen.insert(try talk.wait())
+      times.insert(talk.now)
+    }
+    #expect(seen == [[.send(.failed(.wrong, retryAfter: 0)), .close]])
+    // On the same multiple of the grain.
+    #expect(times.count == 1)
+    let behind = (try #require(times.first) - .seconds(1000)) / .milliseconds(250)
+    #expect(behind == behind.rounded() && behind >= 1)
+  }
+
+  @Test("after five wrong attempts a name pauses, for known and unknown names alike") func pause() throws {
+    for refusal in [LoginRefusal.unknownName, .wrongPassword] {
+      var limits = LoginLimits()
+      var answers: [[LoginEffect]] = []
+      for _ in 0..<7 {
+        var talk = try Talk(limits)
+        _ = talk.say(.hello(hello))
+        if !talk.say(right).isEmpty { _ = talk.answer(.refused(refusal)) }
+        answers.append(try talk.wait())
+        limits = talk.limits
+      }
+      #expect(answers.prefix(5).allSatisfy { $0 == [.send(.failed(.wrong, retryAfter: 0)), .close] })
+      #expect(answers.suffix(2).allSatisfy { $0 == [.send(.failed(.later, retryAfter: 2)), .close] })
+      // Somebody else's place is not paused.
+      let elsewhere = limits.begin("alice", from: try address("198.51.100.9"), at: .seconds(1000))
+      #expect(elsewhere == nil)
+    }
+  }
+
+  @Test("versions, methods, order and patience") func refusals() throws {
+    var talk = try Talk()
+    let later = LoginHello(versions: 2...9, device: "d", publicKey: key)
+    #expect(talk.say(.hello(later)) == [.send(.failed(.version, retryAfter: 0)), .close])
+    talk = try Talk()
+    let odd = LoginHello(methods: [.code], device: "d", publicKey: key)
+    #expect(talk.say(.hello(odd)) == [.send(.failed(.unsupported, retryAfter: 0)), .close])
+    talk = try Talk()
+    #expect(talk.say(right) == [.send(.failed(.format, retryAfter: 0)), .close])
+    talk = try Talk()
+    #expect(try talk.wait() == [.send(.failed(.timeout, retryAfter: 0)), .close])
+    #expect(talk.now == .seconds(1020))
+    talk = try Talk()
+    _ = talk.say(.hello(LoginHello(methods: [.password], device: "d", publicKey: key)))
+    _ = talk.say(right)
+    #expect(talk.answer(.account(LoginAccount(user: 1, questions: [.code]))) == [])
+    #expect(try talk.wait() == [.send(.failed(.unsupported, retryAfter: 0)), .close])
+    talk = try Talk()
+    _ = talk.say(.hello(hello))
+    _ = talk.say(right)
+    #expect(talk.answer(.unavailable) == [.send(.failed(.unavailable, retryAfter: 15)), .close])
+    #expect(talk.limits.count == 0)
+  }
+
+  /// What was checked of a life of the desk.
+  private struct Life {
+    var bound = 0
+    var refused = 0
+  }
+
+  @Test("lives: only a client that proved everything is bound; bounds hold; every connection ends", arguments: 1...200)
+  func lives(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var desk = LoginDesk()
+    var now = Moment.seconds(1000)
+    var asked: [UInt32: LoginEffect] = [:]
+    var proven: [UInt32: Set<LoginMethod>] = [:]
+    var wanted: [UInt32: [LoginAccount.Question]] = [:]
+    var life = Life()
+    func note(_ number: UInt32, _ effects: [LoginEffect]) {
+      for effect in effects {
+        switch effect {
+        case .checkPassword, .checkToken, .checkCode, .setPassword: asked[number] = effect
+        case .bind(let account, _, let factors):
+          asked[number] = effect
+          #expect(account.questions.isEmpty && !factors.isEmpty)
+          #expect(Set(wanted[number, default: []].map(\.method)).isSubset(of: proven[number, default: []]), "seed \(seed)")
+        case .send(.done): life.bound += 1
+        case .send(.failed): life.refused += 1
+        case .send, .note, .close: break
+        }
+      }
+    }
+    for number in 0..<UInt32(60) {
+      let from = try address("192.0.2.\(random.next() % 12)")
+      guard desk.open(number, from: from, at: now) else { continue }
+      note(number, desk.receive(ClientMessage.hello(hello).frame.bytes, from: number, at: now))
+      for _ in 0..<(4 + random.next() % 12) {
+        if random.chance(0.3) { now = now + .milliseconds(Int64(random.next() % 400)) }
+        for (number, effects) in desk.expire(at: now) { note(number, effects) }
+        if let effect = asked.removeValue(forKey: number) {
+          note(number, desk.receive(answer(effect, number, &random, &proven, &wanted), for: number, at: now))
+        } else {
+          let messages: [ClientMessage] = [
+            .password(user: random.pick(["alice", "bob", "no one"]), password: [1]), .token([2]),
+            .answer(random.pick(LoginMethod.allCases), [3]),
+          ]
+          var bytes = random.pick(messages).frame.bytes
+          if random.chance(0.02) { bytes[Int(random.next() % UInt64(bytes.count))] ^= 0x41 }
+          // A client that waits for its question says what is asked.
+          let next = wanted[number]?.first { !proven[number, default: []].contains($0.method) }
+          if let next, random.chance(0.8) { bytes = ClientMessage.answer(next.method, [3]).frame.bytes }
+          if bytes == ClientMessage.answer(.banner, [3]).frame.bytes { proven[number, default: []].insert(.banner) }
+          note(number, desk.receive(bytes, from: number, at: now))
+        }
+        #expect(desk.count <= LoginDesk.capacity)
+      }
+    }
+    for (number, _) in asked where desk.isOpen(number) { note(number, desk.receive(.unavailable, for: number, at: now)) }
+    for _ in 0..<10 {
+      now = now + LoginConversation.patience
+      for (number, effects) in desk.expire(at: now) { note(number, effects) }
+    }
+    #expect(desk.count == 0, "seed \(seed)")
+    #expect(life.refused > 0)
+  }
+
+  private func answer(
+    _ effect: LoginEffect, _ number: UInt32, _ random: inout SplitMix64, _ proven: inout [UInt32: Set<LoginMethod>],
+    _ wanted: inout [UInt32: [LoginAccount.Question]]
+  ) -> LoginAnswer {
+    if random.chance(0.05) { return random.chance(0.5) ? .unavailable : .busy }
+    switch effect {
+    case .checkPassword, .checkToken:
+      if random.chance(0.4) { return .refused(random.pick(LoginRefusal.allCases)) }
+      let questions = [LoginAccount.Question.code, .newPassword, .banner("b")].filter { _ in random.chance(0.4) }
+      wanted[number] = questions
+      return .account(LoginAccount(user: 1, questions: questions))
+    case .checkCode:
+      if random.chance(0.3) { return .refused(.wrongCode) }
+      proven[number, default: []].insert(.code)
+      return .accepted
+    case .setPassword:
+      if random.chance(0.3) { return .unsuitable("no") }
+      proven[number, default: []].insert(.newPassword)
+      return .accepted
+    case .bind: return random.chance(0.9) ? .bound(grant) : .unbound
+    case .send, .note, .close: return .busy
+    }
+  }
+
+  @Test("one place has few connections at once") func places() throws {
+    var desk = LoginDesk()
+    let from = try address("2001:db8::1")
+    var opened = 0
+    for number in 0..<UInt32(20) where desk.open(number, from: from, at: .seconds(1)) { opened += 1 }
+    #expect(opened == LoginDesk.capacityOfPlace)
+    let sibling = desk.open(99, from: try address("2001:db8::ffff:1"), at: .seconds(1))
+    let other = desk.open(99, from: try address("2001:db8:0:1::1"), at: .seconds(1))
+    desk.close(0)
+    let again = desk.open(100, from: from, at: .seconds(1))
+    #expect(!sibling && other && again)
+  }
+}
+
+@Suite struct LimitTests {
+  @Test("pauses double, and end") func doubling() throws {
+    var limits = LoginLimits()
+    let from = try address("192.0.2.1")
+    var now = Moment.seconds(1000)
+    var pauses: [UInt16] = []
+    for _ in 0..<18 {
+      while let wait = limits.begin("a", from: from, at: now) {
+        pauses.append(wait)
+        now = now + .seconds(Int64(wait))
+      }
+    }
+    #expect(pauses.prefix(4) == [2, 3, 5, 9])
+    #expect(pauses.max() == 901)
+    now = now + LoginLimits.memory + .seconds(901)
+    let later = [limits.begin("a", from: from, at: now), limits.begin("a", from: from, at: now)]
+    #expect(later == [nil, nil])
+  }
+
+  @Test("attempts at the same time are no way around") func concurrent() throws {
+    var limits = LoginLimits()
+    let from = try address("192.0.2.1")
+    var begun = 0
+    for _ in 0..<20 where limits.begin("a", from: from, at: .seconds(1)) == nil { begun += 1 }
+    #expect(begun == 5)
+  }
+
+  @Test("a stranger cannot keep a person out for long") func denial() throws {
+    var limits = LoginLimits()
+    for i in 0..<2000 { _ = limits.begin("alice", from: try address("10.0.\(i / 250).\(i % 250)"), at: .seconds(1000)) }
+    let wait = limits.begin("alice", from: try address("192.0.2.1"), at: .seconds(1000)) ?? 0
+    #expect(wait <= 31)
+  }
+
+  @Test("memory is bounded, and a name under attack is not forgotten by it") func bounded() throws {
+    var limits = LoginLimits()
+    let from = try address("192.0.2.1")
+    for _ in 0..<5 { _ = limits.begin("alice", from: from, at: .seconds(1000)) }
+    for i in 0..<6000 { _ = limits.begin("n\(i)", from: IPAddress(v4: UInt32(0x0a00_0000 + i)), at: .seconds(1000)) }
+    #expect(limits.count <= LoginLimits.capacity)
+    let wait = limits.begin("alice", from: from, at: .seconds(1000))
+    #expect(wait != nil)
+  }
+}

@@ -1,0 +1,57 @@
+import GatewayCredentials
+import Glibc
+import Testing
+
+@Suite struct CredentialTests {
+  @Test("a hash belongs to its password alone, and has its parameters in it") func hashes() throws {
+    let password = Array("correct horse".utf8)
+    let hash = try #require(PasswordHash.cheapest.hash(password))
+    #expect(hash.hasPrefix("$argon2id$v=19$"))
+    #expect(PasswordHash.verify(password, hash) && !PasswordHash.verify(Array("correct hors".utf8), hash))
+    #expect(PasswordHash.usual.isOutdated(hash) && !PasswordHash.cheapest.isOutdated(hash))
+    for wrong in ["", "x", "$argon2id$v=19$m=8,t=1,p=1$", String(repeating: "a", count: 500)] {
+      #expect(!PasswordHash.verify(password, wrong))
+    }
+  }
+
+  /// RFC 6238, appendix B: the last six of its eight digits.
+  @Test(
+    "codes are those of RFC 6238",
+    arguments: [(59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (20_000_000_000, "353130")] as [(Int64, String)])
+  func codes(time: Int64, code: String) throws {
+    let secret = Array("12345678901234567890".utf8)
+    #expect(OneTimeCode.code(secret, step: time / 30) == Array(code.utf8))
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time + 30, after: 0) == time / 30)
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time + 61, after: 0) == nil)
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time, after: time / 30) == nil)
+    #expect(OneTimeCode.step(of: Array("28708".utf8), secret, at: time, after: 0) == nil)
+  }
+
+  private func microseconds(_ body: () -> Void) -> Double {
+    var (begin, end) = (timespec(), timespec())
+    // The processor's time of this thread: others' load does not count.
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin)
+    body()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+    return Double(end.tv_sec - begin.tv_sec) * 1e6 + Double(end.tv_nsec - begin.tv_nsec) / 1e3
+  }
+
+  @Test("the time of a check does not tell whether a name has a password") func time() throws {
+    let judge = try #require(PasswordJudge(.cheapest))
+    let hash = try #require(PasswordHash.cheapest.hash(Array("right".utf8)))
+    let wrong = Array("wrong".utf8)
+    var samples: (known: [Double], unknown: [Double]) = ([], [])
+    for _ in 0..<1000 {
+      samples.known.append(microseconds { #expect(!judge.isRight(wrong, hash)) })
+      samples.unknown.append(microseconds { #expect(!judge.isRight(wrong, nil)) })
+    }
+    // Cohen's effect of ranks: how often a sample of one is above one of the other. 0.5 where nothing can be told.
+    let all = (samples.known.map { ($0, true) } + samples.unknown.map { ($0, false) }).sorted { $0.0 < $1.0 }
+    let ranks = all.enumerated().filter { $0.element.1 }.reduce(0.0) { $0 + Double($1.offset + 1) }
+    let above = (ranks - 1000 * 1001 / 2) / (1000 * 1000)
+    #expect(abs(above - 0.5) < 0.15, "\(above)")
+    // Without a dummy, it would be told at once.
+    let skipped = (0..<1000).map { _ in microseconds { _ = PasswordHash.verify(wrong, "") } }
+    #expect(skipped.sorted()[500] < samples.known.sorted()[500] * 0.8)
+  }
+}

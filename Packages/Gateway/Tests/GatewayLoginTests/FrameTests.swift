@@ -1,0 +1,118 @@
+import GatewayCore
+import GatewayLogin
+import Glibc
+import NetworkTypes
+import SeededRandom
+import Testing
+
+@Suite struct FrameTests {
+  static let messages: [LoginFrame] =
+    [
+      ClientMessage.hello(hello), .hello(LoginHello(versions: 1...9, methods: [.token], device: "ü", publicKey: key)),
+      .password(user: "alice", password: Array("correct horse".utf8)), .token(Array("rw1-abc".utf8)), .answer(.code, Array("123456".utf8)),
+      .answer(.banner, []),
+    ].map(\.frame)
+    + [
+      GatewayMessage.welcome(version: 1, methods: [.password, .token]), .more(.code, text: "Code?"), .done(grant),
+      .failed(.later, retryAfter: 900),
+    ].map(\.frame)
+
+  /// Reads a frame of either side; what it is, written again.
+  private func read(_ frame: LoginFrame) throws(LoginFrameError) -> LoginFrame {
+    frame.kind < 0x80 ? try ClientMessage(frame).frame : try GatewayMessage(frame).frame
+  }
+
+  @Test("every message is read as it was written, in pieces of any size", arguments: 1...20) func roundTrip(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let bytes = Self.messages.flatMap(\.bytes)
+    var stream = LoginFrameStream()
+    var frames: [LoginFrame] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = 1 + Int(random.next() % 40)
+      frames += try stream.receive(rest.prefix(count))
+      rest = rest.dropFirst(count)
+    }
+    #expect(frames == Self.messages)
+    for frame in frames { #expect(try read(frame) == frame) }
+  }
+
+  @Test("the bytes are those of docs/wire-format.md") func bytes() {
+    let frame = ClientMessage.password(user: "al", password: Array("pw".utf8)).frame
+    #expect(frame.bytes == [0, 11, 2, 1, 0, 2, 0x61, 0x6c, 2, 0, 2, 0x70, 0x77])
+    #expect(GatewayMessage.failed(.later, retryAfter: 300).frame.bytes == [0, 10, 0x84, 1, 0, 1, 2, 2, 0, 2, 1, 44])
+  }
+
+  @Test("the two processes of a gateway read what the other writes") func processes() throws {
+    let name = try #require(GatewayName("alice"))
+    let from = try address("192.0.2.7")
+    let requests: [AuthRequest] = [
+      .hello(trouble: nil), .hello(trouble: "no"), .credential(number: 70_000, name: name), .token(number: 1, hash: key),
+      .code(number: 1, code: [0x31]), .setPassword(number: 1, hash: "$argon2id$"),
+      .bind(number: 1, device: name, publicKey: key, factors: [.password, .code], source: from),
+      .note(.lockedUser, name: "Älice", source: from), .ended(number: 9),
+    ]
+    for request in requests { #expect(try AuthRequest(LoginFrame(body: request.frame.bytes.dropFirst(2))) == request) }
+    let account = LoginAccount(user: 1 << 40, token: 5, questions: [.code, .newPassword, .banner("Hm")])
+    let replies: [AuthReply] = [
+      .start(identity: String(repeating: "x", count: 5000)), .credential(number: 3, hash: "", account: nil, refusal: .unknownName),
+      .credential(number: 3, hash: "$", account: account, refusal: nil), .answer(number: 1, .account(LoginAccount(user: 1))),
+      .answer(number: 1, .accepted), .answer(number: 1, .refused(.wrongCode)), .answer(number: 1, .unsuitable("no")),
+      .answer(number: 1, .bound(grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),
+    ]
+    for reply in replies { #expect(try AuthReply(LoginFrame(body: reply.frame.bytes.dropFirst(2))) == reply) }
+  }
+
+  @Test("a client of a later version may send more fields and more methods") func later() throws {
+    var frame = ClientMessage.hello(hello).frame
+    frame.add(200, [1, 2, 3])
+    #expect(try ClientMessage(frame) == .hello(hello))
+    var methods = LoginFrame(1)
+    methods.add(1, [1, 9])
+    methods.add(2, [1, 77, 99])
+    methods.add(3, "d")
+    methods.add(4, key)
+    #expect(try ClientMessage(methods) == .hello(LoginHello(versions: 1...9, methods: [.password], device: "d", publicKey: key)))
+  }
+
+  @Test(
+    "wrong frames are refused with their reason",
+    arguments: [
+      ([0, 0], LoginFrameError.empty), ([0xff, 0xff, 1], .tooLong), ([0, 2, 1, 1], .truncated), ([0, 4, 1, 1, 0, 9], .truncated),
+      ([0, 7, 1, 2, 0, 0, 2, 0, 0], .order), ([0, 7, 1, 2, 0, 0, 1, 0, 0], .order), ([0, 1, 9], .kind), ([0, 1, 1], .field),
+      ([0, 8, 4, 1, 0, 1, 99, 2, 0, 0], .field),
+    ] as [([UInt8], LoginFrameError)])
+  func wrong(bytes: [UInt8], error: LoginFrameError) {
+    #expect(throws: error) {
+      var stream = LoginFrameStream()
+      for frame in try stream.receive(bytes) { _ = try ClientMessage(frame) }
+    }
+  }
+
+  @Test("no bytes crash the reader, or make it keep more than a frame; what it reads, it writes again") func fuzz() {
+    let rounds = getenv("LOGIN_FUZZ").flatMap { Int(String(cString: $0)) } ?? 100_000
+    var random = SplitMix64(seed: 20)
+    var read = 0
+    for _ in 0..<rounds {
+      var bytes = random.pick(Self.messages).bytes
+      if random.chance(0.2) { bytes = (0..<Int(random.next() % 40)).map { _ in UInt8(random.next() & 0xff) } }
+      for _ in 0..<(random.next() % 3) where !bytes.isEmpty {
+        let place = Int(random.next() % UInt64(bytes.count))
+        switch random.next() % 3 {
+        case 0: bytes[place] = UInt8(random.next() & 0xff)
+        case 1: bytes.remove(at: place)
+        default: bytes.insert(UInt8(random.next() & 0xff), at: place)
+        }
+      }
+      var stream = LoginFrameStream()
+      guard let frames = try? stream.receive(bytes) else { continue }
+      for frame in frames {
+        guard let again = try? self.read(frame) else { continue }
+        // What it wrote reads as the same.
+        if (try? self.read(again)) != again { Issue.record("\(bytes) is read as \(frame), and written as \(again)") }
+        read += 1
+      }
+    }
+    #expect(read > rounds / 10)
+  }
+}

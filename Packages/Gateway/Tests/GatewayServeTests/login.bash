@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# A gateway and a client that logs in (login.py), on loopback addresses.
+#
+# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs,
+# $LOGIN the client. Ends with status 0 where everything held; otherwise says what did not.
+set -euo pipefail
+shopt -s inherit_errexit
+
+mount -t tmpfs none /run
+mkdir -p /run/wireguard /run/work
+cd /run/work
+umask 077
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+
+fail() {
+  echo "login: $1" >&2
+  cat ./*.log >&2 || true
+  exit 1
+}
+gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
+until_so() {
+  local what=$1 end=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || fail "not within 60 s: $what"
+    sleep 0.05
+  done
+}
+key() { head -c 32 /dev/urandom | base64; }
+# Logs in with a new key, or with $key.
+login() { # DEVICE METHOD ARGUMENT [ANSWER...]
+  python3 "$LOGIN" 127.0.0.1 51820 "$pin" "${key:-$(key)}" "$@"
+}
+serve() {
+  (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >"$1.log" 2>&1 &
+  serving=$!
+}
+wrong="84 1=b'\x01' 2=b'\x00\x00'"
+is_wrong() { [[ $(login laptop "$@" | tail -n 1) == "$wrong "* ]]; }
+
+ip link set lo up
+gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
+gateway user add alice
+gateway user add bob
+gateway user password alice <<<'correct horse'
+gateway user password bob <<<'battery staple'
+! gateway user password alice <<<'short' 2>/dev/null || fail 'a short password is taken'
+gateway settings set --route 203.0.113.0/24 --dns 10.77.0.1 --search corp.example --mtu 1380
+serve first
+read -r _ _ _ _ pin < <(gateway login enable)
+[[ $pin == sha256//* ]] || fail "no pin: $pin"
+until_so 'the gateway takes logins' grep -q 'logins: at TCP port' first.log
+
+# The process that reads what clients send is nobody.
+auth=$(pgrep -f 'roamward-gateway-auth --at-work') || fail 'no process for logins'
+grep -q '^CapEff:\s*0000000000000000$' "/proc/$auth/status" || fail 'it has capabilities'
+grep -q '^Seccomp:\s*2$' "/proc/$auth/status" || fail 'it has no filter of system calls'
+grep -q '^NoNewPrivs:\s*1$' "/proc/$auth/status" || fail 'it may gain privileges'
+for task in "/proc/$auth/task"/*; do grep -q '^Seccomp:\s*2$' "$task/status" || fail 'a thread has no filter'; done
+
+# A password binds a key, and gives what WireGuard needs.
+laptop=$(key)
+key=$laptop login laptop alice 'correct horse' >done.out || fail 'a login fails'
+grep -q "^83 1=b'alice' 2=b'laptop' .* 8=b'corp.example' 9=b'\\\\x05d'" done.out || fail "no settings: $(cat done.out)"
+until_so 'the key is a peer' bash -c "'$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q 'alice/laptop  10.77.0.2, fd77::2'"
+gateway sessions | grep -q 'alice/laptop .* by password from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+
+# What is wrong looks the same.
+is_wrong alice 'wrong horse' || fail 'a wrong password is told'
+is_wrong nobody 'wrong horse' || fail 'an unknown name is told'
+is_wrong 'no name!' 'wrong horse' || fail 'an impossible name is told'
+gateway user lock bob
+is_wrong bob 'battery staple' || fail 'a locked user is told'
+gateway user unlock bob
+is_wrong token rw1-wrong || fail 'a wrong token is told'
+gateway audit tail | grep -q 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit tail)"
+gateway audit tail | grep -q 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
+
+# A token works once.
+token=$(gateway token create bob)
+[[ $token == rw1-* ]] || fail "token: $token"
+login phone token "$token" | grep -q "^83 1=b'bob' 2=b'phone'" || fail 'a token does not work'
+[[ -z $(gateway token list) ]] || fail 'a used token is left'
+
+# A code, used once; a changed password; a text to accept.
+secret=$(gateway user totp bob | sed 's/.*secret=\([A-Z2-7]*\).*/\1/')
+code() { python3 -c '
+import base64, hashlib, hmac, struct, sys, time
+secret = base64.b32decode(sys.argv[1]); mac = hmac.new(secret, struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
+print("%06d" % ((struct.unpack(">I", mac[mac[19] & 15:][:4])[0] & 0x7fffffff) % 1000000))' "$secret"; }
+gateway user password bob --change <<<'battery staple'
+echo 'Company use only.' >state/banner
+now=$(code)
+login tablet bob 'battery staple' "$now" short 'another staple' yes >bob.out || fail 'a login with everything fails'
+[[ $(cut -c 1-2 bob.out | tr '\n' ' ') == '81 82 82 82 82 83 ' ]] || fail "the conversation: $(cat bob.out)"
+login tablet bob 'another staple' "$now" | tail -n 1 | grep -qF "$wrong" || fail 'a code is accepted twice'
+rm state/banner
+
+# Neither a new gateway nor a new process for logins asks anybody again (G-5): the peer is there without a login.
+kill -KILL "$serving"
+wait "$serving" 2>/dev/null || true
+before=$(gateway audit tail | wc -l)
+serve second
+until_so 'the second gateway takes logins' grep -q 'logins: at TCP port' second.log
+[[ -z $(gateway plan) ]] || fail "drift: $(gateway plan)"
+[[ $(gateway audit tail | wc -l) == "$before" ]] || fail 'a restart logs somebody in'
+gateway sessions | grep -q 'alice/laptop .* by password' || fail 'a restart forgets a login'
+
+# Strangers' bytes end their connection alone; an ended process is started again.
+head -c 5000 /dev/urandom | timeout 5 bash -c 'cat >/dev/tcp/127.0.0.1/51820' || true
+key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login after nonsense'
+pkill -KILL -P "$serving" -f 'roamward-gateway-auth --at-work' || fail 'no process of the second gateway'
+until_so 'the process for logins is started again' bash -c "grep -c 'logins: at TCP port' second.log | grep -q 2"
+key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login after a restart of the process'
+
+# No answer is earlier than 250 ms, however little there was to check.
+for name in alice nobody 'no name!'; do
+  login laptop "$name" 'wrong' | sed -n "s/^84 .* 255=b'\([0-9]*\)'/\1/p"
+done >times.out
+[[ $(wc -l <times.out) == 3 ]] || fail 'an answer has no time'
+awk '$1 < 245 { exit 1 }' times.out || fail "times: $(tr '\n' ' ' <times.out)"
+
+gateway login disable
+until_so 'logins end' bash -c '! echo 2>/dev/null >/dev/tcp/127.0.0.1/51820'
+gateway access allow web --from everybody --to 203.0.113.0/24
+gateway doctor >/dev/null || fail "the doctor: $(gateway doctor)"
+gateway audit verify >/dev/null || fail 'the audit log is broken'
+kill "$serving"
+wait "$serving" || fail 'the gateway ends with an error'
+gateway cleanup >/dev/null
