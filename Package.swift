@@ -503,7 +503,7 @@ let package = Package(
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
+        "CLinux", "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
         "SystemdTestSupport",
         "TestSupport", "CSodium",
         "roamward-wireguard",

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import KernelModel
-internal import LinuxIO
+package import LinuxIO
 package import NetworkTypes
 package import ProviderGroups
 package import ProviderProtocol
@@ -21,10 +21,13 @@ package final class InstalledProviders {
   private let loop: EventLoop
   private let groups: ProviderGroups?
   private var programs: [String: ProviderProcess] = [:]
+  /// Channels of an earlier agent's programs, by the names that the service manager has for them.
+  private var channels: [String: FileDescriptor]
 
-  package init(on loop: EventLoop, groups: ProviderGroups? = nil) {
+  package init(on loop: EventLoop, groups: ProviderGroups? = nil, channels: [String: FileDescriptor] = [:]) {
     self.loop = loop
     self.groups = groups
+    self.channels = channels
   }
 
   /// Starts a tunnel's program, whose sockets have this firewall mark. `events` is called later only; `ended` comes last, and once.
@@ -39,6 +42,10 @@ package final class InstalledProviders {
     }
     let process = try ProviderProcess(configuration.program, mark: mark, group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
     process.attachments = secrets
+    add(process, of: tunnel, events)
+  }
+
+  private func add(_ process: ProviderProcess, of tunnel: String, _ events: @escaping (Event) -> Void) {
     process.events = { [weak self] event in
       if case .ended = event {
         self?.programs[tunnel] = nil
@@ -48,6 +55,31 @@ package final class InstalledProviders {
     }
     process.group = groups?.existingGroup(of: tunnel)
     programs[tunnel] = process
+  }
+
+  /// Leaves a tunnel's program to the next agent, and its channel to the service manager meanwhile. `nil`: no manager listens, or
+  /// something is on its way to the program.
+  package func handOver(_ tunnel: String) -> ProgramIdentity? {
+    guard let left = programs[tunnel]?.leave() else { return nil }
+    programs[tunnel] = nil
+    return left
+  }
+
+  /// Takes over a program that an earlier agent has left; false: it has ended, or its channel was not kept.
+  package func adopt(_ tunnel: String, _ left: ProgramIdentity, mark: UInt32, events: @escaping (Event) -> Void) -> Bool {
+    guard programs[tunnel] == nil, let channel = channels.removeValue(forKey: left.channelName) else { return false }
+    // The program sees the end of the channel only if nobody else has it.
+    KeptDescriptors.forget(left.channelName)
+    guard let process = try? ProviderProcess(left, channel: channel, mark: mark, on: loop) else { return false }
+    add(process, of: tunnel, events)
+    return true
+  }
+
+  /// Closes the channels that were not adopted, and ends the programs of these tunnels unless they were.
+  package func endUnclaimed(_ tunnels: Set<String>) {
+    for name in channels.keys { KeptDescriptors.forget(name) }
+    channels = [:]
+    for tunnel in tunnels where programs[tunnel] == nil { groups?.end(tunnel) }
   }
 
   package func send(_ tunnel: String, _ bytes: [UInt8], _ attachment: ProviderSession.Attachment?) {
