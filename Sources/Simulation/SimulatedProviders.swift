@@ -41,8 +41,8 @@ extension SimulatedMachine {
     return InstalledPlatform(
       start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
         providers.running[tunnel] = SimulatedProvider { if !life.isDead { events($0) } }
-        guard let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") else { return }
-        tell(tunnel, hello, life)
+        if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
+        return false
       },
       send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
