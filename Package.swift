@@ -459,7 +459,7 @@ let package = Package(
       "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
-        "question", "roaming.bash", "sniff", "find-key", "clients.bash", "clients", "guard.bash",
+        "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash",
       ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),

@@ -5,13 +5,25 @@ package import RoamwardProvider
 package protocol ClientEngine: AnyObject {
   init(host: ProviderHost)
   /// Starts it on the tunnel's device. `ended` is called later, and once. Returns the reason why it cannot be started.
-  func start(on interface: String, ended: @escaping () -> Void) -> String?
+  func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble?
   /// Sends a request of the userspace protocol (wireguard.com/xplatform), whose answer does not count.
   func configure(_ request: String)
   /// Calls back later with its state; `nil` if it gives none.
   func read(_ then: @escaping (EngineReading?) -> Void)
   /// Ends it.
   func stop()
+}
+
+/// Why the engine does not start.
+package struct EngineTrouble: Error, Equatable, Sendable {
+  package let text: String
+  /// Whether another program has the device, such as the agent for the moment in which it hands it over.
+  package let isBusy: Bool
+
+  package init(_ text: String, isBusy: Bool = false) {
+    self.text = text
+    self.isBusy = isBusy
+  }
 }
 
 /// The state of the engine's one peer.

@@ -22,10 +22,10 @@ package final class EngineProcess: ClientEngine {
 
   deinit { stop() }
 
-  package func start(on interface: String, ended: @escaping () -> Void) -> String? {
+  package func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
     stop()
-    guard let loop else { return "there is no loop" }
-    guard isOnPath(InterfaceProcess.path) else { return "roamward-wireguard is not installed: apt install roamward-wireguard" }
+    guard let loop else { return EngineTrouble("there is no loop") }
+    guard isOnPath(InterfaceProcess.path) else { return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard") }
     do throws(SystemError) {
       let folder = try PrivateFolder("roamward-client-")
       self.folder = folder
@@ -45,7 +45,7 @@ package final class EngineProcess: ClientEngine {
       return nil
     } catch {
       stop()
-      return "roamward-wireguard: \(error)"
+      return EngineTrouble("roamward-wireguard: \(error)", isBusy: error.code == EBUSY)
     }
   }
 

@@ -146,18 +146,25 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
       switch result {
       case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
       case .success(let flow):
-        // A device takes one program at a time: the engine attaches to it by its name.
+        // A device takes one program at a time: the engine attaches to it by its name, once the descriptor of this call is closed.
         (flow as? any ClosableFlow)?.close()
-        self?.startEngine(on: flow.interface, grant)
+        guard let self else { return }
+        let (interface, end) = (flow.interface, host.now + GatewayPatience.device)
+        host.after(.zero) { [weak self] in self?.startEngine(on: interface, grant, until: end) }
       }
     }
   }
 
-  private func startEngine(on interface: String, _ grant: LoginGrant) {
+  private func startEngine(on interface: String, _ grant: LoginGrant, until end: Moment) {
     let trouble = engine.start(on: interface) { [weak self] in
       self?.fail("engine-ended", "roamward-wireguard ended by itself; see the log", .time)
     }
-    if let trouble { return fail("no-engine", trouble, .person) }
+    if let trouble {
+      guard trouble.isBusy else { return fail("no-engine", trouble.text, .person) }
+      guard host.now < end else { return fail("device-busy", trouble.text, .time) }
+      host.after(.milliseconds(20)) { [weak self] in self?.startEngine(on: interface, grant, until: end) }
+      return
+    }
     isRunning = true
     apply(grant)
   }
@@ -288,6 +295,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 enum GatewayPatience {
   /// Handshakes are repeated after 5 s.
   static let handshake = Duration.seconds(7)
+  /// Whatever has the device gives it up sooner.
+  static let device = Duration.seconds(3)
   static let look = Duration.milliseconds(100)
   /// A tunnel that was up fails after so long without the gateway.
   static let loss = Duration.seconds(30)

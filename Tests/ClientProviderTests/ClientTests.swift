@@ -242,8 +242,20 @@ struct ClientTests {
     engine.crash()
     host.advance(by: .zero)
     #expect(failure(host)?.code == "engine-ended" && failure(host)?.help == .time)
-    engine.trouble = "roamward-wireguard is not installed"
+    engine.trouble = EngineTrouble("busy", isBusy: true)
     host.start(options)
+    host.advance(by: .seconds(1))
+    engine.trouble = nil
+    host.advance(by: .seconds(8))
+    #expect(host.state == .connected)
+    host.stop()
+    engine.trouble = EngineTrouble("busy", isBusy: true)
+    host.start(options)
+    host.advance(by: .seconds(4))
+    #expect(failure(host)?.code == "device-busy" && failure(host)?.help == .time)
+    engine.trouble = EngineTrouble("roamward-wireguard is not installed")
+    host.start(options)
+    host.advance(by: .zero)
     #expect(failure(host)?.code == "no-engine" && failure(host)?.help == .person)
   }
 

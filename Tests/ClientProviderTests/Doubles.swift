@@ -18,12 +18,12 @@ final class MemoryEngine: ClientEngine {
   /// The addresses at which a gateway answers.
   var answering: Set<String> = []
   var interface: String?
-  var trouble: String?
+  var trouble: EngineTrouble?
   private var ended: () -> Void = {}
 
   init(host: ProviderHost) { Self.last = self }
 
-  func start(on interface: String, ended: @escaping () -> Void) -> String? {
+  func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
     if let trouble { return trouble }
     self.interface = interface
     self.ended = ended
