@@ -197,7 +197,8 @@ let package = Package(
     .executableTarget(
       name: "roamward-provider",
       dependencies: [
-        "CWipingHeap", "ClientProvider", "NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider", "StrongSwanProvider",
+        "CWipingHeap", "ClientProvider", "NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider",
+        "StrongSwanProvider",
       ],
       swiftSettings: strict),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -431,7 +432,7 @@ let package = Package(
       "ClientProviderTests",
       uses: [
         "ClientProvider", "GatewayAuth", "GatewayCredentials", "JSON", "LoginProtocol", "NetworkTypes", "ProviderProtocol",
-        "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
+        "RoamwardProvider", "RoamwardProviderTesting",
       ]),
     tests("VICITests", uses: ["SeededRandom", "VICI"]),
     tests(

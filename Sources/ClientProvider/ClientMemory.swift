@@ -15,8 +15,8 @@ struct ClientMemory: Equatable {
     var silentStarts = 0
   }
 
-  /// A login that the gateway has never answered is repeated only after so many starts: a network that lets TCP pass, but no UDP, would cost
-  /// a login each time.
+  /// A login that the gateway has never answered is repeated only after so many starts: a network that lets TCP pass, but no UDP, would
+  /// cost a login each time.
   static let patience = 5
 
   let key: DeviceKey

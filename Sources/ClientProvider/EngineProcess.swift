@@ -4,8 +4,8 @@ internal import NetworkTypes
 package import RoamwardProvider
 internal import WireGuardControl
 
-/// roamward-wireguard(8) on the tunnel's device, which belongs to this user. It has the rights of this process, which are none, and confines
-/// itself further. Its sockets are opened here, in the tunnel's control group, so they are outside of all tunnels.
+/// roamward-wireguard(8) on the tunnel's device, which belongs to this user. It has the rights of this process, which are none, and
+/// confines itself further. Its sockets are opened here, in the tunnel's control group, so they are outside of all tunnels.
 package final class EngineProcess: ClientEngine {
   private let loop: DescriptorLoop?
   /// Has the socket by which it is configured. Without it the engine ends.
@@ -25,7 +25,9 @@ package final class EngineProcess: ClientEngine {
   package func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
     stop()
     guard let loop else { return EngineTrouble("there is no loop") }
-    guard isOnPath(InterfaceProcess.path) else { return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard") }
+    guard isOnPath(InterfaceProcess.path) else {
+      return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard")
+    }
     do throws(SystemError) {
       let folder = try PrivateFolder("roamward-client-")
       self.folder = folder

@@ -4,7 +4,8 @@ internal import NetworkTypes
 package import ProviderProtocol
 package import RoamwardProvider
 
-/// The client of `roamward-gateway` as a provider: a login binds the device's key once, and gives the settings; WireGuard carries the packets.
+/// The client of `roamward-gateway` as a provider: a login binds the device's key once, and gives the settings; WireGuard carries the
+/// packets.
 ///
 /// A start tries the handshake with the kept key first. Only a gateway that does not answer it is asked for a login.
 package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
@@ -80,8 +81,9 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
         .typed(
           "status",
           [
-            "connected": .bool(isReady && !isReasserting), "user": JSON(grant?.user), "device": JSON(grant?.device), "endpoint": JSON(grant?.endpoint),
-            "addresses": JSON(grant?.addresses.map(\.description) ?? []), "signed-in-now": .bool(hasSignedIn),
+            "connected": .bool(isReady && !isReasserting), "user": JSON(grant?.user), "device": JSON(grant?.device),
+            "endpoint": JSON(grant?.endpoint), "addresses": JSON(grant?.addresses.map(\.description) ?? []),
+            "signed-in-now": .bool(hasSignedIn),
           ])))
   }
 

@@ -3,7 +3,8 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardProvider
 
-/// A login at the gateway (docs/wire-format.md): TLS over a socket of the agent, which a kill switch lets pass, and questions to the person.
+/// A login at the gateway (docs/wire-format.md): TLS over a socket of the agent, which a kill switch lets pass, and questions to the
+/// person.
 final class SignIn {
   /// The gateway answers a hash within a second; more means that the network is broken.
   private static let patience = Duration.seconds(20)
@@ -42,7 +43,8 @@ final class SignIn {
 
   func begin() {
     guard token != nil || options.username != nil else {
-      return fail("no-user", "there is neither a user nor a token; name `username:` in its options, or `token:` in its credentials", .person)
+      return fail(
+        "no-user", "there is neither a user nor a token; name `username:` in its options, or `token:` in its credentials", .person)
     }
     host.connect(.tcp, to: options.server) { [weak self] result in
       guard let self else { return }
@@ -93,7 +95,8 @@ final class SignIn {
       try take(plain: plain)
     } catch {
       switch error {
-      case .ended: fail("no-tls", "\(options.server) does not speak TLS 1.3 as a gateway does, or ended the login; check the address", .time)
+      case .ended:
+        fail("no-tls", "\(options.server) does not speak TLS 1.3 as a gateway does, or ended the login; check the address", .time)
       case .otherKey(let found):
         fail(
           "other-key",

@@ -90,7 +90,8 @@ struct ClientTests {
     #expect(host.sockets.count == 3 && engine.interface == nil)
   }
 
-  @Test("without a file the password is asked only once the gateway has answered, then code, new password and banner") func questions() throws {
+  @Test("without a file the password is asked only once the gateway has answered, then code, new password and banner")
+  func questions() throws {
     let (host, engine) = try host()
     engine.answering = ["203.0.113.10:51820"]
     host.start(options)
@@ -123,7 +124,8 @@ struct ClientTests {
   @Test("a token stands for name and password") func token() throws {
     let (host, _) = try host()
     host.start(
-      ["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "device": "laptop"], credentials: ["token": Array("rw1-x\n".utf8)])
+      ["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "device": "laptop"], credentials: ["token": Array("rw1-x\n".utf8)]
+    )
     let gateway = try greeted(host)
     #expect(gateway.messages() == [.token(Array("rw1-x".utf8))])
     gateway.say(.failed(.wrong, retryAfter: 0))
@@ -136,7 +138,8 @@ struct ClientTests {
       (LoginFailure.wrong, "auth-failed", TunnelFailure.Help.person), (.later, "too-many-logins", .time),
       (.unsupported, "unsupported", .nobody), (.version, "no-common-version", .nobody), (.device, "device-refused", .person),
       (.unavailable, "gateway-unavailable", .time), (.format, "format", .nobody), (.timeout, "sign-in-timeout", .person),
-    ]) func refusals(refusal: LoginFailure, code: String, help: TunnelFailure.Help) throws {
+    ]) func refusals(refusal: LoginFailure, code: String, help: TunnelFailure.Help) throws
+  {
     let (host, engine) = try host()
     host.start(options, credentials: ["password": [112]])
     try greeted(host).say(.failed(refusal, retryAfter: refusal == .later ? 300 : 0))

@@ -1,5 +1,4 @@
 import ClientProvider
-@testable import GatewayAuth
 import GatewayCredentials
 import JSON
 import LoginProtocol
@@ -7,6 +6,8 @@ import NetworkTypes
 import ProviderProtocol
 import RoamwardProvider
 import RoamwardProviderTesting
+
+@testable import GatewayAuth
 
 /// An engine in memory: the test says whether the gateway answers.
 final class MemoryEngine: ClientEngine {

@@ -27,7 +27,8 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups, kept: state.path + "/kept"), services: .linux(loop),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups, kept: state.path + "/kept"),
+      services: .linux(loop),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
