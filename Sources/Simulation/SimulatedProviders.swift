@@ -51,8 +51,8 @@ extension SimulatedMachine {
       start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
         providers.starts += 1
         providers.running[tunnel] = SimulatedProvider(events: { if !life.isDead { events($0) } }, number: Int64(providers.starts))
-        guard let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") else { return }
-        tell(tunnel, hello, life)
+        if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
+        return false
       },
       send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },

@@ -83,7 +83,9 @@ final class ProviderProcess {
 
   /// Leaves the program and its channel to the next agent; `nil`: that cannot be, now or at all.
   func leave() -> ProgramIdentity? {
-    guard let channel, unsent.isEmpty, connecting.isEmpty, attachments.isEmpty, killAt == nil, !hasExited,
+    // What is kept for a later run, the next agent reads from its file.
+    let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
+    guard let channel, unsent.isEmpty, connecting.isEmpty, attachments.keys.allSatisfy({ $0 == kept }), killAt == nil, !hasExited,
       let identity = ProgramIdentity(process), KeptDescriptors.keep(channel.descriptor, as: identity.channelName)
     else { return nil }
     (exit, exitFile) = (nil, nil)

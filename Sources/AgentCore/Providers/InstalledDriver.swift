@@ -16,6 +16,8 @@ final class InstalledDriver: TunnelDriver {
   /// The channel to the program that runs; `nil`: none runs.
   private(set) var session: ProviderSession?
   private var isEnding = false
+  /// Whether there is something kept for the provider, which its next start brings.
+  private var hasKept = false
   /// The firewall mark of its sockets.
   private var mark = Ownership.mark
   /// Whether a run is wanted and has not been started.
@@ -197,7 +199,7 @@ final class InstalledDriver: TunnelDriver {
   private func startProgram() {
     do throws(PlatformError) {
       mark = outlets.outerWay().mark
-      try platform.installed.start(tunnel, configuration, mark) { [weak self] event in self?.take(event) }
+      hasKept = try platform.installed.start(tunnel, configuration, mark) { [weak self] event in self?.take(event) }
       session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
     } catch {
       isStartDue = false
@@ -232,7 +234,8 @@ final class InstalledDriver: TunnelDriver {
     isStartDue = false
     path = underlay.map(NetworkPath.init)
     let request = StartRequest(options: configuration.options, network: path, mayAsk: configuration.program.needs.contains(.ask))
-    let names = configuration.credentials.compactMap { Word($0.name) }
+    let names = configuration.credentials.compactMap { Word($0.name) } + (hasKept ? [ProtocolLimits.keptCredential] : [])
+    hasKept = false
     attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.start(request, credentials: names, at: now) }
   }
 
@@ -379,6 +382,7 @@ final class InstalledDriver: TunnelDriver {
       }
       if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
     case .asleep: break
+    case .keep(let bytes): keep(bytes)
     case .event(let name, let data): outlets.publish(.event(name: name.description, data))
     case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
     case .dropped(let count):
@@ -396,6 +400,15 @@ final class InstalledDriver: TunnelDriver {
     brought.gateways = gateways
     brought.lastIncluded = brought.included
     wanted = settings
+  }
+
+  private func keep(_ bytes: [UInt8]) {
+    do throws(PlatformError) {
+      try platform.installed.keep(tunnel, configuration, bytes)
+      hasKept = !bytes.isEmpty
+    } catch {
+      outlets.publish(.log(level: "error", origin: "agent", text: "what the provider wants to keep cannot be written: \(error)"))
+    }
   }
 
   private func entered(_ state: ProviderSession.State) {

@@ -27,7 +27,8 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups), services: .linux(loop),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups, kept: state.path + "/kept"),
+      services: .linux(loop),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
@@ -99,12 +100,12 @@ extension CommandPlatform {
 }
 
 extension InstalledPlatform {
-  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> InstalledPlatform {
-    let providers = InstalledProviders(on: loop, groups: groups, channels: KeptDescriptors.take())
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, kept: String) -> InstalledPlatform {
+    let providers = InstalledProviders(on: loop, groups: groups, kept: kept, channels: KeptDescriptors.take())
     return InstalledPlatform(
       start: { tunnel, configuration, mark, events throws(PlatformError) in
         do throws(ProviderError) {
-          try providers.start(tunnel, configuration, mark: mark) { events(ProviderChannelEvent($0)) }
+          return try providers.start(tunnel, configuration, mark: mark) { events(ProviderChannelEvent($0)) }
         } catch {
           throw PlatformError(error.description)
         }
@@ -120,6 +121,11 @@ extension InstalledPlatform {
       },
       keepSecret: { tunnel, name, bytes throws(PlatformError) in
         do throws(ProviderError) { try providers.keepSecret(tunnel, name, bytes) } catch { throw PlatformError(error.description) }
+      },
+      keep: { tunnel, configuration, bytes throws(PlatformError) in
+        do throws(ProviderError) { try providers.keep(tunnel, configuration.program, bytes) } catch {
+          throw PlatformError(error.description)
+        }
       }, end: { providers.end($0) }, cut: { providers.cut($0) },
       endLeftovers: { commands in
         groups.find()
