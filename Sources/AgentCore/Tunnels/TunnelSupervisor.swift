@@ -220,7 +220,7 @@ final class TunnelSupervisor {
     case .wireGuard: command == nil && noted.provider == nil
     case .command: command != nil
     case .installed: noted.provider != nil
-    case .service: false
+    case .service(let service): command == service.stopCommand && noted.provider == nil
     }
   }
 
