@@ -188,10 +188,19 @@ let package = Package(
     rim(
       "StrongSwanProvider",
       uses: ["CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"]),
+    // Our own gateway: the login, and the engine's process.
+    rim(
+      "ClientProvider",
+      uses: [
+        "CSodium", "CTLS", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "WireGuardControl",
+      ]),
     // One program for all of them (docs/decisions/0044).
     .executableTarget(
       name: "roamward-provider",
-      dependencies: ["NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider", "StrongSwanProvider"],
+      dependencies: [
+        "CWipingHeap", "ClientProvider", "NebulaProvider", "OpenConnectProvider", "OpenVPNProvider", "RoamwardProvider",
+        "StrongSwanProvider",
+      ],
       swiftSettings: strict),
     example("PlainUDP", of: "plain-udp", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     example("BestVPN", of: "bestvpn", uses: ["CSodium", "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -208,14 +217,16 @@ let package = Package(
     .systemLibrary(
       name: "CPostgreSQL", path: "Packages/Gateway/Sources/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
-    gateway("GatewayLogin", uses: ["GatewayCore", "NetworkTypes"], settings: safe),
+    gateway("LoginProtocol", uses: ["NetworkTypes"], settings: safe),
+    gateway("GatewayLogin", uses: ["GatewayCore", "LoginProtocol", "NetworkTypes"], settings: safe),
     gateway("GatewayCredentials", uses: ["CCrypto", "CSodium"]),
     .systemLibrary(name: "CTLS", path: "Packages/Gateway/Sources/CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     // What reads strangers' bytes for the gateway.
     gateway(
       "GatewayAuth",
       uses: [
-        "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "NetworkTypes", "ProcessConfinement",
+        "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "LoginProtocol", "NetworkTypes",
+        "ProcessConfinement",
       ]),
     .executableTarget(
       name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
@@ -232,18 +243,18 @@ let package = Package(
       "GatewayHost",
       uses: [
         "CQREncode", "CSodium", "ConfinedProcess", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewayStore", "KernelModel",
-        "KernelNetwork", "KeyMemory", "LinuxIO", "NetworkTypes", "SystemdIO", "TunnelProviders",
+        "KernelNetwork", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "SystemdIO", "TunnelProviders",
       ]),
     .executableTarget(
       name: "roamward-gateway",
       dependencies: [
         "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayStore", "KernelModel", "KeyMemory",
-        "LinuxIO", "NetworkTypes", argumentParser,
+        "LinuxIO", "LoginProtocol", "NetworkTypes", argumentParser,
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayLoginTests",
-      uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "NetworkTypes", "SeededRandom"]),
+      uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "LoginProtocol", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests",
       uses: [
@@ -426,6 +437,12 @@ let package = Package(
     tests(
       "NebulaProviderTests",
       uses: ["JSON", "NebulaProvider", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom"]),
+    tests(
+      "ClientProviderTests",
+      uses: [
+        "ClientProvider", "GatewayAuth", "GatewayCredentials", "JSON", "LoginProtocol", "NetworkTypes", "ProviderProtocol",
+        "RoamwardProvider", "RoamwardProviderTesting",
+      ]),
     tests("VICITests", uses: ["SeededRandom", "VICI"]),
     tests(
       "StrongSwanProviderTests",
@@ -452,7 +469,7 @@ let package = Package(
       "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
-        "question", "roaming.bash", "sniff", "find-key", "clients.bash", "clients", "guard.bash",
+        "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash",
       ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
@@ -503,7 +520,7 @@ let package = Package(
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
+        "CLinux", "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
         "SystemdTestSupport",
         "TestSupport", "CSodium",
         "roamward-wireguard",

@@ -1,3 +1,4 @@
+import ClientProvider
 import NebulaProvider
 import OpenConnectProvider
 import OpenVPNProvider
@@ -6,7 +7,7 @@ import StrongSwanProvider
 
 /// A provider of this project. All of them are one program, because they share most of their code.
 enum ShippedProvider: String, CaseIterable {
-  case openvpn, openconnect, nebula, strongswan
+  case openvpn, openconnect, nebula, strongswan, client
 
   /// By `NAME`, or by the name of its link, `roamward-NAME`.
   init?(named name: String) {
@@ -22,6 +23,7 @@ enum ShippedProvider: String, CaseIterable {
     case .openvpn: return ProviderProgram.run(OpenVPN<OpenVPNProcess>.self, program: name)
     case .openconnect: return ProviderProgram.run(OpenConnect<OpenConnectProcess>.self, program: name)
     case .nebula: return ProviderProgram.run(Nebula<NebulaProcess>.self, program: name)
+    case .client: return ProviderProgram.run(GatewayClient<EngineProcess>.self, program: name)
     case .strongswan: return ProviderProgram.run(StrongSwan<CharonProcess>.self, program: name)
     }
   }
@@ -66,6 +68,11 @@ enum ShippedProvider: String, CaseIterable {
       """
       Be the provider of Nebula tunnels for roamwardd, which starts this program for each. It runs nebula(1) on a device of
       roamwardd, with the capability net-admin and no other. A policy names it: installed: { name: nebula }.
+      """
+    case .client:
+      """
+      Be the client of roamward-gateway(8) for roamwardd, which starts this program for each tunnel. It logs in where that is needed, and
+      runs roamward-wireguard(8) on a device of roamwardd, without privileges. A policy names it: installed: { name: roamward }.
       """
     case .strongswan:
       """

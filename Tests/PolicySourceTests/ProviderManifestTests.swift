@@ -71,7 +71,7 @@ import Testing
         "name: sample", "name: Sample",
         "1:7: expected a small letter, then small letters, digits and `-`, 64 bytes at most, found \"Sample\""
       ),
-      ("[device, udp]", "[device, raw]", "5:17: expected device, xfrm, udp, tcp, resolve or ask, found \"raw\""),
+      ("[device, udp]", "[device, raw]", "5:17: expected device, xfrm, udp, tcp, sockets, resolve or ask, found \"raw\""),
       ("[device, udp]", "[device, xfrm]", "1:1: a provider has one link"),
       ("maxLength: 5", "pattern: x", "16:27: unknown key \"pattern\" in an option's schema"),
       ("format: domain", "format: email", "17:74: expected address, prefix, interface-address, domain, endpoint or url, found \"email\""),

@@ -49,6 +49,8 @@ install_provider() {
   chmod 0755 "$provider"
   install -m 0755 "$bin/roamward-provider" "$provider/roamward-provider"
   ln -sf roamward-provider "$provider/$name"
+  # The client of our own gateway runs it.
+  install -m 0755 "$bin/roamward-wireguard" "$provider/roamward-wireguard"
   sed -e "s|^program: .*|program: $provider/$name|" -e 's|^user: .*|user: nobody|' \
     "$tests/../../packaging/providers/$name.yaml" >"$provider/$name.yaml"
   chmod 0644 "$provider/$name.yaml"

@@ -11,12 +11,24 @@ package enum ProviderChannelEvent: Equatable, Sendable {
   case ended
 }
 
+/// A provider's program that an agent leaves to the next one.
+package struct LeftProgram: Hashable, Sendable, Codable {
+  package var process: Int64
+  /// The start of the process, in clock ticks since the boot: another process under its number has another one.
+  package var started: Int64
+
+  package init(process: Int64, started: Int64) {
+    self.process = process
+    self.started = started
+  }
+}
+
 /// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
 package struct InstalledPlatform {
   /// Starts a tunnel's program, whose sockets have this firewall mark. Its events come later, on the agent's thread; `ended` is the last
-  /// one, and comes once.
+  /// one, and comes once. Returns whether there is something kept for it, as the credential `kept`.
   package var start:
-    (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
+    (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Bool
   /// Sends a message to the tunnel's program, with the descriptor of this name.
   package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
   /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.
@@ -25,27 +37,45 @@ package struct InstalledPlatform {
   package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void
   /// Keeps a secret as a readable descriptor of this name, until it is sent.
   package var keepSecret: (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void
+  /// Keeps these bytes on disk for the next starts of the tunnel with this provider; none: forgets them.
+  package var keep: (String, InstalledProviderConfiguration, [UInt8]) throws(PlatformError) -> Void
   /// Closes the channel, and ends the tunnel's program with all that it has started: first by SIGTERM, two seconds later by SIGKILL.
   package var end: (String) -> Void
   /// Kills the same now.
   package var cut: (String) -> Void
   /// Kills what an earlier agent has left of providers: processes in the groups of all tunnels but those of these commands.
   package var endLeftovers: (Set<String>) -> Void
+  /// Leaves the tunnel's program to the next agent and forgets it. Returns what that needs to find it; `nil`: it cannot be left, and
+  /// still runs for this agent.
+  package var handOver: (String) -> LeftProgram?
+  /// Takes over a program that another agent has left, whose sockets have this mark. Events come as after `start`. Returns false if it has
+  /// ended.
+  package var adopt: (String, LeftProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) -> Bool
+  /// Ends the programs that another agent has left for these tunnels and that were not adopted.
+  package var endUnclaimed: (Set<String>) -> Void
 
   package init(
     start:
-      @escaping (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void,
+      @escaping (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Bool,
     send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
     openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
     openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
     keepSecret: @escaping (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void,
-    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in }
+    keep: @escaping (String, InstalledProviderConfiguration, [UInt8]) throws(PlatformError) -> Void = { _, _, _ in },
+    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in },
+    handOver: @escaping (String) -> LeftProgram? = { _ in nil },
+    adopt: @escaping (String, LeftProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) -> Bool = { _, _, _, _ in false },
+    endUnclaimed: @escaping (Set<String>) -> Void = { _ in }
   ) {
+    self.handOver = handOver
+    self.adopt = adopt
+    self.endUnclaimed = endUnclaimed
     self.start = start
     self.send = send
     self.openDevice = openDevice
     self.openSocket = openSocket
     self.keepSecret = keepSecret
+    self.keep = keep
     self.end = end
     self.cut = cut
     self.endLeftovers = endLeftovers

@@ -27,7 +27,8 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups), services: .linux(loop),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups, kept: state.path + "/kept"),
+      services: .linux(loop),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
@@ -99,18 +100,12 @@ extension CommandPlatform {
 }
 
 extension InstalledPlatform {
-  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> InstalledPlatform {
-    let providers = InstalledProviders(on: loop, groups: groups)
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, kept: String) -> InstalledPlatform {
+    let providers = InstalledProviders(on: loop, groups: groups, kept: kept, channels: KeptDescriptors.take())
     return InstalledPlatform(
       start: { tunnel, configuration, mark, events throws(PlatformError) in
         do throws(ProviderError) {
-          try providers.start(tunnel, configuration, mark: mark) { event in
-            switch event {
-            case .message(let bytes, let hasDescriptor): events(.message(bytes, hasDescriptor: hasDescriptor))
-            case .closed: events(.closed)
-            case .ended: events(.ended)
-            }
-          }
+          return try providers.start(tunnel, configuration, mark: mark) { events(ProviderChannelEvent($0)) }
         } catch {
           throw PlatformError(error.description)
         }
@@ -126,11 +121,31 @@ extension InstalledPlatform {
       },
       keepSecret: { tunnel, name, bytes throws(PlatformError) in
         do throws(ProviderError) { try providers.keepSecret(tunnel, name, bytes) } catch { throw PlatformError(error.description) }
+      },
+      keep: { tunnel, configuration, bytes throws(PlatformError) in
+        do throws(ProviderError) { try providers.keep(tunnel, configuration.program, bytes) } catch {
+          throw PlatformError(error.description)
+        }
       }, end: { providers.end($0) }, cut: { providers.cut($0) },
       endLeftovers: { commands in
         groups.find()
         providers.endLeftovers(except: commands)
-      })
+      },
+      handOver: { providers.handOver($0).map { LeftProgram(process: Int64($0.process), started: Int64(clamping: $0.started)) } },
+      adopt: { tunnel, left, mark, events in
+        let identity = ProgramIdentity(process: Int32(clamping: left.process), started: UInt64(clamping: left.started))
+        return providers.adopt(tunnel, identity, mark: mark) { events(ProviderChannelEvent($0)) }
+      }, endUnclaimed: { providers.endUnclaimed($0) })
+  }
+}
+
+extension ProviderChannelEvent {
+  fileprivate init(_ event: InstalledProviders.Event) {
+    switch event {
+    case .message(let bytes, let hasDescriptor): self = .message(bytes, hasDescriptor: hasDescriptor)
+    case .closed: self = .closed
+    case .ended: self = .ended
+    }
   }
 }
 

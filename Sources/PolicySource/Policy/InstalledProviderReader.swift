@@ -109,6 +109,10 @@ private func readCredentials(_ node: Node, _ reading: inout Reading) -> [Provide
   var credentials: [ProviderCredential] = []
   for entry in entries {
     let isWord = entry.key.utf8.first.map { (97...122).contains($0) } ?? false
+    if entry.key == "kept" {
+      reading.error("the credential `kept` is what the agent keeps for the provider", help: "use another name", at: entry.value.location)
+      continue
+    }
     guard isWord, entry.key.utf8.count <= 64,
       entry.key.utf8.allSatisfy({ (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 46 })
     else {

@@ -42,6 +42,8 @@ package struct ProviderProgram: Hashable, Sendable {
     case udp
     /// TCP sockets to the outside.
     case tcp
+    /// Sockets to the outside that it opens itself, beside those of the agent; without `udp` and `tcp` it opens all itself.
+    case sockets
     /// Addresses of names, outside.
     case resolve
     /// Questions to a person.

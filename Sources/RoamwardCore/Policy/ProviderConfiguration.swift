@@ -30,7 +30,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
   package var opensOwnSockets: Bool {
     switch self {
     case .wireGuard: false
-    case .installed(let provider): provider.program.needs.isDisjoint(with: [.udp, .tcp])
+    case .installed(let provider): provider.program.needs.contains(.sockets) || provider.program.needs.isDisjoint(with: [.udp, .tcp])
     case .command: true
     // Those are another service's.
     case .service: false

@@ -4,6 +4,7 @@ internal import GatewayCredentials
 internal import GatewayLogin
 internal import Glibc
 package import LinuxIO
+internal import LoginProtocol
 internal import NetworkTypes
 internal import ProcessConfinement
 

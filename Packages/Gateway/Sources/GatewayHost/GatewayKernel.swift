@@ -101,7 +101,9 @@ package final class GatewayKernel {
       log("\(error)")
       return false
     }
-    for peer in new where !old.contains(peer) { log("wg set \(link) peer (hidden) allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))") }
+    for peer in new where !old.contains(peer) {
+      log("wg set \(link) peer (hidden) allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))")
+    }
     let remaining = Set(new.map(\.publicKey))
     for peer in old where !remaining.contains(peer.publicKey) { log("wg set \(link) peer (hidden) remove") }
     return true

@@ -6,6 +6,7 @@ internal import GatewayStore
 internal import Glibc
 internal import KernelModel
 internal import LinuxIO
+internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 

@@ -1,4 +1,5 @@
 package import GatewayCore
+package import LoginProtocol
 package import NetworkTypes
 
 /// What `roamward-gateway-auth` asks of `roamward-gateway`, as a frame. Whoever takes that process over can say nothing else.

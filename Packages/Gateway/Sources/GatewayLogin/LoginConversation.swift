@@ -1,4 +1,5 @@
 package import GatewayCore
+package import LoginProtocol
 package import NetworkTypes
 
 /// What the conversation knows of a user who has proven the first factor.

@@ -1,3 +1,4 @@
+internal import LoginProtocol
 package import NetworkTypes
 
 /// All logins at once: their conversations by number, with one set of limits, and a bounded number of each.

@@ -7,7 +7,7 @@ package import GatewayCore
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
   let engine: any StoreEngine
-  /// What the last change has read: the next one reads only what others changed since. Rows of a change that is not committed are not in it.
+  /// What the last change has read: the next one reads only what was changed since. No rows that are not committed are in it.
   private var known: View?
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.

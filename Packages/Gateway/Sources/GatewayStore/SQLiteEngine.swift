@@ -45,7 +45,6 @@ package final class SQLiteEngine: StoreEngine {
   package func commit() throws(StoreError) { try run("COMMIT", []) }
   package func rollBack() { _ = try? run("ROLLBACK", []) }
 
-
   /// Other programs of the machine are woken by the file `changed` of the gateway's folder.
   package func announce() {}
 

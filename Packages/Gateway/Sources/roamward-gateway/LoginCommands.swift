@@ -6,6 +6,7 @@ import GatewayLogin
 import GatewayStore
 import Glibc
 import LinuxIO
+import LoginProtocol
 import NetworkTypes
 
 struct Logins: ParsableCommand {

@@ -66,7 +66,9 @@ struct Store: ParsableCommand {
         return
       }
       let other = try OtherStore(target)
-      guard let server = other.server else { throw Failure.usage("\(target) is no connection string\n  help: 'host=db.example dbname=gateway'") }
+      guard let server = other.server else {
+        throw Failure.usage("\(target) is no connection string\n  help: 'host=db.example dbname=gateway'")
+      }
       try folder.make()
       let site = try other.filling { try $0.load() }.directory.site
       if let site, try folder.privateKey()?.publicKey != site.publicKey {

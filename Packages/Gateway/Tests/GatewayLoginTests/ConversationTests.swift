@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayLogin
+import LoginProtocol
 import NetworkTypes
 import SeededRandom
 import Testing

@@ -1,6 +1,7 @@
 import GatewayCore
 import GatewayLogin
 import Glibc
+import LoginProtocol
 import NetworkTypes
 import SeededRandom
 import Testing

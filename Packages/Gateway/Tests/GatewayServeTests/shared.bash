@@ -56,7 +56,8 @@ server() {
 peers() { at "$1" wg show wg-gateway peers | wc -l; }
 has_peers() { (($(peers "$1") == $2)); }
 
-programs=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+programs=$(find /usr/lib/postgresql -path "*/bin/postgres" | sort -V | tail -n 1)
+programs=${programs%/*}
 # The store's process is a user of its own, who connects to the socket.
 chown postgres /run/server
 chmod 0755 /run/server

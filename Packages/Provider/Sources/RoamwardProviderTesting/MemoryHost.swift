@@ -31,6 +31,8 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public private(set) var sleeps: [Bool] = []
   /// Breaches of the protocol by the provider.
   public private(set) var violations: [ProtocolViolation] = []
+  /// What the provider has the agent keep: the next start brings it as the credential `kept`.
+  public var kept: [UInt8] = []
   /// Questions without an answer, if `answers` has none.
   public private(set) var questions: [(id: UInt32, question: Question)] = []
 
@@ -75,10 +77,11 @@ public final class MemoryHost<Provider: TunnelProvider> {
     _ options: JSON = [:], credentials: [Word: [UInt8]] = [:], network: NetworkPath? = MemoryHost.network, mayAsk: Bool = true
   ) {
     self.credentials = credentials
+    if !kept.isEmpty { self.credentials[ProtocolLimits.keptCredential] = kept }
     do throws(ProviderSession.Unsendable) {
       perform(
         try session.start(
-          StartRequest(options: options, network: network, mayAsk: mayAsk), credentials: credentials.keys.sorted(), at: backend.now))
+          StartRequest(options: options, network: network, mayAsk: mayAsk), credentials: self.credentials.keys.sorted(), at: backend.now))
     } catch {
       preconditionFailure("the tunnel cannot be started: \(error)")
     }
@@ -176,6 +179,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
     case .asleep(let inTime): sleeps.append(inTime)
     case .event(let name, let data): events.append((name, data))
     case .log(let line): log.append(line)
+    case .keep(let bytes): kept = bytes
     case .violated(let violation): violations.append(violation)
     default: break
     }

@@ -56,7 +56,7 @@ import Testing
       (#"{"type":"withdraw","id":0}"#, "id"), (#"{"type":"withdraw","id":2147483648}"#, "id"), (#"{"type":"withdraw","id":1.0}"#, "id"),
       (#"{"type":"withdraw","id":"1"}"#, "id"), (#"{"type":"withdraw","id":null}"#, "id"),
       (#"{"type":"reasserting","code":"Peer","text":""}"#, "code"), (#"{"type":"reasserting","code":"","text":""}"#, "code"),
-      (#"{"type":"resolve","id":1,"name":"a..b"}"#, "name"),
+      (#"{"type":"resolve","id":1,"name":"a..b"}"#, "name"), (#"{"type":"keep","content":"SGVsbG8"}"#, "content"),
       (#"{"type":"open-socket","id":1,"transport":"udp","remote":"example.org:1"}"#, "remote"),
       (#"{"type":"open-socket","id":1,"transport":"sctp","remote":"192.0.2.1:1"}"#, "transport"),
       (#"{"type":"ask","id":1,"kind":"url","prompt":"","url":null}"#, "url"),

@@ -52,6 +52,25 @@ final class ScriptedProvider: TunnelProvider {
     #expect(found == [[1, 2], nil, [], nil])
   }
 
+  @Test("what is kept comes back with the next start, once it is kept and until it is forgotten") func keeping() {
+    let (host, provider) = Self.connected()
+    #expect(provider.host.credential("kept") == nil)
+    provider.host.keep([7, 0, 255])
+    host.advance(by: .zero)
+    #expect(host.kept == [7, 0, 255])
+    host.stop()
+    provider.host.keep([1])
+    host.advance(by: .zero)
+    host.start(credentials: ["password": [2]])
+    #expect(provider.host.credential("kept") == [1] && provider.host.credential("password") == [2])
+    provider.host.keep([])
+    host.advance(by: .zero)
+    #expect(host.kept.isEmpty && host.state == .connected)
+    provider.host.keep([UInt8](repeating: 0, count: 16_385))
+    host.advance(by: .zero)
+    #expect(Self.failure(host)?.code == "provider-error")
+  }
+
   @Test("what a provider must not do fails its run, with the reason, and the agent sees no breach") func misuse() {
     let host = MemoryHost(ScriptedProvider.self)
     let provider = host.provider

@@ -19,7 +19,9 @@ package struct GatewayTable: Hashable, Sendable {
   package static let name = "inet roamward_gateway"
   package static let removal = "add table \(name)\ndelete table \(name)\n"
 
-  package init(_ directory: Directory, link: String, at now: Int64) { self.init(directory, of: directory.devices.values, link: link, at: now) }
+  package init(_ directory: Directory, link: String, at now: Int64) {
+    self.init(directory, of: directory.devices.values, link: link, at: now)
+  }
 
   /// The table as far as it is of these devices.
   package init(_ directory: Directory, of devices: some Sequence<Device>, link: String, at now: Int64) {
@@ -142,8 +144,8 @@ extension GatewayTable {
     link == other.link && translated == other.translated && Set(groups.keys) == Set(other.groups.keys)
   }
 
-  /// Makes the parts of some devices the others in this table, which has the first ones, and returns the elements to change; `nil`: it has to
-  /// be replaced, and is not changed.
+  /// Makes the parts of some devices the others in this table, which has the first ones, and returns the elements to change; `nil`: it has
+  /// to be replaced, and is not changed.
   package mutating func replace(_ old: GatewayTable, with new: GatewayTable) -> String? {
     guard new.isShaped(as: self), old.isShaped(as: self), new.profiles.allSatisfy({ profiles[$0.key] == $0.value }) else { return nil }
     for address in old.sources.keys { sources[address] = nil }

@@ -28,6 +28,7 @@ extension ProviderMessage {
         id: try members.identifier(), try members.take("transport", choice(Transport.self)), try members.take("remote", remote))
     case "resolve": self = .resolve(id: try members.identifier(), try members.take("name", domain))
     case "reply": self = .reply(id: try members.identifier(), try members.take("result", readReply))
+    case "keep": self = .keep(try members.take("content", kept))
     case "event":
       self = .event(
         name: try members.take("name", word), data: try members.take("data") { (json, _) throws(MessageError) -> JSON in json })
@@ -58,6 +59,7 @@ extension ProviderMessage {
     case .openSocket: "open-socket"
     case .resolve: "resolve"
     case .reply: "reply"
+    case .keep: "keep"
     case .event: "event"
     case .log: "log"
     }
@@ -82,6 +84,7 @@ extension ProviderMessage {
       ]
     case .resolve(let id, let name): [member(id), .init(key: "name", value: .string(name.text))]
     case .reply(let id, let result): [member(id), .init(key: "result", value: json(of: result))]
+    case .keep(let bytes): [.init(key: "content", value: .string(Base64.text(bytes)))]
     case .event(let name, let data): [.init(key: "name", value: name.json), .init(key: "data", value: data)]
     case .log(let line):
       [
@@ -90,6 +93,13 @@ extension ProviderMessage {
       ]
     }
   }
+}
+
+private func kept(_ json: JSON, _ path: String) throws(MessageError) -> [UInt8] {
+  guard let text = json.string, let bytes = Base64.bytes(text), bytes.count <= ProtocolLimits.kept else {
+    throw .invalid(member: path, expected: "base64 of at most \(ProtocolLimits.kept) bytes")
+  }
+  return bytes
 }
 
 private func versions(_ json: JSON, _ path: String) throws(MessageError) -> ClosedRange<Int> {

@@ -112,7 +112,7 @@ public struct ProviderEndpoint: Sendable {
     switch message {
     case .credential(let name):
       guard state == .idle else { throw outOfOrder(message.type) }
-      guard credentials.count < ProtocolLimits.credentials, credentials.insert(name).inserted else { throw .tooManyCredentials }
+      guard credentials.count <= ProtocolLimits.credentials, credentials.insert(name).inserted else { throw .tooManyCredentials }
       return .credential(name)
     case .start(let request):
       guard state == .idle else { throw outOfOrder(message.type) }
@@ -204,7 +204,7 @@ public struct ProviderEndpoint: Sendable {
     let isRunning = state == .starting || state == .connected || state == .reasserting
     switch message {
     case .hello: throw outOfOrder(message.type)
-    case .log, .event: if state != .greeting { return state }
+    case .log, .event, .keep: if state != .greeting { return state }
     case .reply(let id, _):
       guard messages.contains(id) else { throw .unknownIdentifier(id) }
       return state

@@ -65,6 +65,8 @@ public enum ProviderMessage: Hashable, Sendable {
   case resolve(id: UInt32, DomainName)
   /// The answer to an application's message.
   case reply(id: UInt32, MessageReply)
+  /// Keeps these bytes for later starts of this tunnel, which bring them as the credential `kept`. None: what was kept is forgotten.
+  case keep([UInt8])
   /// Something that the provider's applications want to know.
   case event(name: Word, data: JSON)
   /// A line of the provider's log.

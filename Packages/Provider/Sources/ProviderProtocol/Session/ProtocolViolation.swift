@@ -33,7 +33,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     case .unknownIdentifier(let id): "there was no request \(id)"
     case .wrongAnswer(let type, let id): "`\(type)` does not answer request \(id)"
     case .tooManyRequests: "more than \(ProtocolLimits.requests) requests, or \(ProtocolLimits.questions) questions, are unanswered"
-    case .tooManyCredentials: "more than \(ProtocolLimits.credentials) credentials, or two of one name"
+    case .tooManyCredentials: "more than \(ProtocolLimits.credentials) credentials and `kept`, or two of one name"
     case .missingDescriptor(let type): "`\(type)` came without its descriptor"
     case .unexpectedDescriptor(let type): "`\(type)` came with a descriptor"
     case .silence(let what): "no \(what) in time"

@@ -55,10 +55,10 @@ public struct ProviderSession: Sendable {
 
   // MARK: What the agent wants
 
-  /// Starts the tunnel. `credentials`: the names under which the agent has descriptors, at most 16, each once.
+  /// Starts the tunnel. `credentials`: the names under which the agent has descriptors, at most 16 and `kept`, each once.
   public mutating func start(_ request: StartRequest, credentials: [Word] = [], at now: Moment) throws(Unsendable) -> [Action] {
     guard state == .idle else { throw .state(state) }
-    guard credentials.count <= ProtocolLimits.credentials, Set(credentials).count == credentials.count else { throw .tooMany }
+    guard credentials.count <= ProtocolLimits.credentials + 1, Set(credentials).count == credentials.count else { throw .tooMany }
     var actions: [Action] = []
     for name in credentials { actions.append(try sending(.credential(name: name), attaching: .credential(name))) }
     actions.append(try sending(.start(request)))

@@ -19,7 +19,7 @@ extension ProviderSession {
     if case .hello(let versions, let program) = message { return try greet(versions, program, type: message.type) }
     guard state != .greeting else { throw outOfOrder(message) }
     switch message {
-    case .log, .event: return budgeted(message, at: now)
+    case .log, .event, .keep: return budgeted(message, at: now)
     case .reply(let id, let reply): return try replied(id, reply)
     case .asleep: return try slept(message)
     case .stopped, .failed: return try ended(message)
@@ -50,6 +50,7 @@ extension ProviderSession {
       line.text = escaped(line.text)
       return notice + [.log(line)]
     case .event(let name, let data): return notice + [.event(name: name, data)]
+    case .keep(let bytes): return notice + [.keep(bytes)]
     default: return notice
     }
   }

@@ -87,6 +87,8 @@ extension ProviderSession {
     case asleep(inTime: Bool)
     /// An event of the provider.
     case event(name: Word, JSON)
+    /// Keep these bytes for the tunnel's later starts, in place of those before; none: forget those.
+    case keep([UInt8])
     /// A line of the provider's log.
     case log(LogLine)
     /// That many events and lines were dropped, because they came too fast.

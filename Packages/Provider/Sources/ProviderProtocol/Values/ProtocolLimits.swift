@@ -13,8 +13,12 @@ public enum ProtocolLimits {
   /// Unanswered requests of each side, and unanswered questions among them.
   public static let requests = 32
   public static let questions = 4
-  /// Credentials of a start.
+  /// Credentials of a start; what is kept comes beside them.
   public static let credentials = 16
+  /// Bytes that are kept for a tunnel.
+  public static let kept = 16_384
+  /// The credential by which a start brings them.
+  public static let keptCredential: Word = "kept"
   /// Bytes of a credential or of a secret answer.
   public static let secret = 65_536
   /// Bytes of the content of an application's message, before base64.

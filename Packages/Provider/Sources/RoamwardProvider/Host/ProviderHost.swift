@@ -150,6 +150,10 @@ public final class ProviderHost {
   /// Tells the provider's applications of an event.
   public func event(_ name: Word, _ data: JSON = .null) { send(.event(name: name, data: data)) }
 
+  /// Has the agent keep these bytes, 16 KiB at most, in place of those before: the next starts of this tunnel bring them as the credential
+  /// `kept`, also after a restart of the machine. An empty list forgets them. They may be secret.
+  public func keep(_ bytes: [UInt8]) { send(.keep(bytes)) }
+
   /// Writes a line of the log, shortened to 4,096 bytes. It must contain no secret.
   public func log(_ level: LogLine.Level, _ origin: Word, _ text: String) {
     send(.log(LogLine(level: level, origin: origin, text: Self.shortened(text))))

@@ -91,7 +91,7 @@ package struct LoginGrant: Hashable, Sendable {
   /// Whether it fits into a frame; settings that are too many do not.
   package var isSendable: Bool { frame(0).bytes.count - 2 <= LoginFrame.limit }
 
-  func frame(_ kind: UInt8) -> LoginFrame {
+  package func frame(_ kind: UInt8) -> LoginFrame {
     var frame = LoginFrame(kind)
     frame.add(1, user)
     frame.add(2, device)
@@ -106,7 +106,7 @@ package struct LoginGrant: Hashable, Sendable {
     return frame
   }
 
-  init(_ frame: LoginFrame) throws(LoginFrameError) {
+  package init(_ frame: LoginFrame) throws(LoginFrameError) {
     func number(_ tag: UInt8) throws(LoginFrameError) -> UInt16? {
       if frame[tag] == nil { return nil }
       let bytes = try frame.value(tag, 2...2)

@@ -87,13 +87,13 @@ package struct LoginHello: Hashable, Sendable {
 }
 
 extension LoginFrame {
-  func value(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> [UInt8] {
+  package func value(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> [UInt8] {
     guard let value = self[tag], lengths.contains(value.count) else { throw .field }
     return value
   }
 
   /// Valid UTF-8.
-  func text(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> String {
+  package func text(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> String {
     guard let text = String(validating: try value(tag, lengths), as: UTF8.self) else { throw .field }
     return text
   }

@@ -1,0 +1,74 @@
+internal import NetworkTypes
+package import RoamwardProvider
+
+/// The WireGuard engine below the provider.
+package protocol ClientEngine: AnyObject {
+  init(host: ProviderHost)
+  /// Starts it on the tunnel's device. `ended` is called later, and once. Returns the reason why it cannot be started.
+  func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble?
+  /// Sends a request of the userspace protocol (wireguard.com/xplatform), whose answer does not count.
+  func configure(_ request: String)
+  /// Calls back later with its state; `nil` if it gives none.
+  func read(_ then: @escaping (EngineReading?) -> Void)
+  /// Ends it.
+  func stop()
+}
+
+/// Why the engine does not start.
+package struct EngineTrouble: Error, Equatable, Sendable {
+  package let text: String
+  /// Whether another program has the device, such as the agent for the moment in which it hands it over.
+  package let isBusy: Bool
+
+  package init(_ text: String, isBusy: Bool = false) {
+    self.text = text
+    self.isBusy = isBusy
+  }
+}
+
+/// The state of the engine's one peer.
+package struct EngineReading: Equatable, Sendable {
+  /// Whether there was a handshake since the peer was added.
+  package var hasHandshake: Bool
+  package var received: UInt64
+  package var sent: UInt64
+
+  package init(hasHandshake: Bool = false, received: UInt64 = 0, sent: UInt64 = 0) {
+    self.hasHandshake = hasHandshake
+    self.received = received
+    self.sent = sent
+  }
+
+  /// Reads an answer to `get=1`; `nil` if it is an error.
+  init?(_ answer: String) {
+    self.init()
+    for line in answer.split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, let number = UInt64(parts[1]) else { continue }
+      switch parts[0] {
+      case "last_handshake_time_sec": hasHandshake = hasHandshake || number > 0
+      case "rx_bytes": received = number
+      case "tx_bytes": sent = number
+      case "errno" where number != 0: return nil
+      default: break
+      }
+    }
+  }
+}
+
+/// Requests of the userspace protocol.
+enum EngineRequest {
+  static let read = "get=1\n\n"
+
+  /// The device with its one peer, whose sessions begin again. A keepalive makes the first handshake.
+  static func connect(_ key: DeviceKey, to gateway: [UInt8], at endpoint: Endpoint, keepalive: UInt16) -> String {
+    "set=1\nprivate_key=\(hex(key.secret))\nreplace_peers=true\npublic_key=\(hex(gateway))\nendpoint=\(endpoint)\n"
+      + "persistent_keepalive_interval=\(keepalive)\nreplace_allowed_ips=true\nallowed_ip=0.0.0.0/0\nallowed_ip=::/0\n\n"
+  }
+
+  static func keepalive(_ seconds: UInt16, of gateway: [UInt8]) -> String {
+    "set=1\npublic_key=\(hex(gateway))\nupdate_only=true\npersistent_keepalive_interval=\(seconds)\n\n"
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String { bytes.map(hexadecimal).joined() }
+}

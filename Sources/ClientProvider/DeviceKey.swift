@@ -1,0 +1,25 @@
+internal import CSodium
+
+/// A device's key of WireGuard (X25519), which it makes itself.
+struct DeviceKey: Equatable {
+  let secret: [UInt8]
+  let publicKey: [UInt8]
+
+  static func make() -> DeviceKey? {
+    var (secret, publicKey) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
+    guard sodium_init() >= 0, crypto_box_keypair(&publicKey, &secret) == 0 else { return nil }
+    return DeviceKey(secret: secret, publicKey: publicKey)
+  }
+
+  private init(secret: [UInt8], publicKey: [UInt8]) {
+    self.secret = secret
+    self.publicKey = publicKey
+  }
+
+  /// `nil` if this is no key.
+  init?(secret: [UInt8]) {
+    var publicKey = [UInt8](repeating: 0, count: 32)
+    guard secret.count == 32, crypto_scalarmult_base(&publicKey, secret) == 0 else { return nil }
+    self.init(secret: secret, publicKey: publicKey)
+  }
+}

@@ -1,0 +1,91 @@
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+package import RoamwardProvider
+internal import WireGuardControl
+
+/// roamward-wireguard(8) on the tunnel's device, which belongs to this user. It has the rights of this process, which are none, and
+/// confines itself further. Its sockets are opened here, in the tunnel's control group, so they are outside of all tunnels.
+package final class EngineProcess: ClientEngine {
+  private let loop: DescriptorLoop?
+  /// Has the socket by which it is configured. Without it the engine ends.
+  private var folder: PrivateFolder?
+  private var interface: InterfaceProcess?
+  private var connection: FileDescriptor?
+  private var sources: [DescriptorLoop.Source] = []
+  private var answer: [UInt8] = []
+  private var ended: () -> Void = {}
+  /// What to do with the answers that are due, the first first.
+  private var waiting: [(EngineReading?) -> Void] = []
+
+  package init(host: ProviderHost) { loop = host.loop }
+
+  deinit { stop() }
+
+  package func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
+    stop()
+    guard let loop else { return EngineTrouble("there is no loop") }
+    guard isOnPath(InterfaceProcess.path) else {
+      return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard")
+    }
+    do throws(SystemError) {
+      let folder = try PrivateFolder("roamward-client-")
+      self.folder = folder
+      let engine = try InterfaceProcess(
+        interface, program: InterfaceProcess.path, socketDirectory: folder.path, pairs: 1, isAttached: true)
+      self.interface = engine
+      self.ended = ended
+      let connection = try FileDescriptor.connect(to: "\(folder.path)/\(interface).sock", nonBlocking: true)
+      self.connection = connection
+      sources = [
+        try loop.whenReadable(engine.socketsDescriptor) { [weak self] in
+          if !engine.serveSockets() { self?.lost() }
+        },
+        try loop.whenReadable(connection.number) { [weak self] in self?.receive() },
+        try loop.onExit(of: engine.process) { [weak self] _ in self?.lost() },
+      ]
+      return nil
+    } catch {
+      stop()
+      return EngineTrouble("roamward-wireguard: \(error)", isBusy: error.code == EBUSY)
+    }
+  }
+
+  private func lost() {
+    guard interface != nil else { return }
+    let ended = ended
+    stop()
+    ended()
+  }
+
+  package func configure(_ request: String) { send(request) { _ in } }
+
+  package func read(_ then: @escaping (EngineReading?) -> Void) { send(EngineRequest.read, then) }
+
+  package func stop() {
+    sources = []
+    if let process = interface?.process { kill(process, SIGTERM) }
+    (connection, interface, folder, answer) = (nil, nil, nil, [])
+    let waiting = waiting
+    self.waiting = []
+    for then in waiting { then(nil) }
+  }
+
+  /// Requests are short, and the socket takes them at once.
+  private func send(_ request: String, _ then: @escaping (EngineReading?) -> Void) {
+    let bytes = Array(request.utf8)
+    guard let connection, (try? connection.write(bytes[...])) == bytes.count else { return then(nil) }
+    waiting.append(then)
+  }
+
+  private func receive() {
+    guard let connection, let part = try? connection.read() else { return }
+    answer += part
+    while let end = (0..<max(0, answer.count - 1)).first(where: { answer[$0] == 10 && answer[$0 + 1] == 10 }) {
+      let text = String(decoding: answer[...end], as: UTF8.self)
+      answer.removeSubrange(...(end + 1))
+      if !waiting.isEmpty { waiting.removeFirst()(EngineReading(text)) }
+    }
+    if part.isEmpty || answer.count > 65_536 { lost() }
+  }
+}

@@ -1,0 +1,300 @@
+import ClientProvider
+import GatewayCredentials
+import JSON
+import LoginProtocol
+import NetworkTypes
+import ProviderProtocol
+import RoamwardProviderTesting
+import Testing
+
+@Suite("The client of our gateway", .serialized)
+struct ClientTests {
+  private func host() throws -> (Host, MemoryEngine) {
+    let host = Host(GatewayClient<MemoryEngine>.self, tunnel: "corp")
+    return (host, try #require(MemoryEngine.last))
+  }
+
+  /// A start with a password, up to the answer to the hello.
+  private func greeted(_ host: Host) throws -> MemoryGateway {
+    let gateway = try #require(MemoryGateway(host.sockets.last))
+    let hello = gateway.messages()
+    guard case .hello(let first) = hello.first else { throw Failure.noHello }
+    #expect(first.device == "laptop" && first.publicKey.count == 32)
+    gateway.say(.welcome(version: 1, methods: [.password, .token]))
+    return gateway
+  }
+
+  private enum Failure: Error { case noHello }
+
+  private func failure(_ host: Host) -> TunnelFailure? {
+    if case .failed(let failure) = host.ends.last { failure } else { nil }
+  }
+
+  @Test("a first start logs in by the password, applies what is pushed, and is ready with the handshake") func firstLogin() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": Array("correct horse\n".utf8)])
+    let gateway = try greeted(host)
+    #expect(gateway.messages() == [.password(user: "alice", password: Array("correct horse".utf8))])
+    #expect(gateway.socket.transport == .tcp && engine.interface == nil)
+    gateway.say(.done(grant))
+    #expect(gateway.socket.isClosed && host.state == .starting)
+    host.advance(by: .milliseconds(100))
+    #expect(host.state == .connected && host.violations.isEmpty)
+    #expect(host.settings?.addresses.map(\.description) == ["10.77.0.2/32", "fd77::2/128"])
+    #expect(host.settings?.includedRoutes.map(\.description) == ["10.20.0.0/16"] && host.settings?.mtu == 1380)
+    #expect(host.settings?.dns?.servers.map(\.description) == ["10.20.0.53"])
+    #expect(host.settings?.dns?.matchDomains.map(\.text) == ["corp.example"])
+    #expect(engine.field("public_key") == String(repeating: "07", count: 32))
+    #expect(engine.requests.last?.contains("persistent_keepalive_interval=0") == true)
+  }
+
+  @Test("a later start connects by the kept key without a login, also in another process") func laterStart() throws {
+    let (first, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    first.start(options, credentials: ["password": [112]])
+    try greeted(first).say(.done(grant))
+    first.advance(by: .seconds(1))
+    let key = engine.field("private_key")
+    let (second, other) = try host()
+    other.answering = engine.answering
+    second.kept = first.kept
+    second.start(options)
+    second.advance(by: .seconds(1))
+    #expect(second.state == .connected && second.sockets.isEmpty && second.questions.isEmpty)
+    #expect(other.field("private_key") == key && key?.count == 64)
+    second.stop()
+    #expect(other.interface == nil && second.state == .idle)
+    second.start(options)
+    second.advance(by: .seconds(1))
+    #expect(second.state == .connected && second.sockets.isEmpty)
+  }
+
+  @Test("a gateway that does not answer the kept key is asked for a login; other options are another login") func forgotten() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    host.stop()
+    engine.answering = []
+    host.start(options)
+    host.advance(by: .seconds(6))
+    #expect(host.sockets.count == 1)
+    host.advance(by: .seconds(2))
+    #expect(host.sockets.count == 2)
+    _ = try greeted(host)
+    #expect(host.questions.map(\.question.kind) == [.password])
+    host.stop()
+    host.start(["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "username": "bob", "device": "laptop"])
+    #expect(host.sockets.count == 3 && engine.interface == nil)
+  }
+
+  @Test("without a file the password is asked only once the gateway has answered, then code, new password and banner")
+  func questions() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options)
+    #expect(host.questions.isEmpty)
+    let first = try greeted(host)
+    #expect(first.socket.isClosed && host.questions.first?.question.prompt == "Password of alice at 203.0.113.10:51820")
+    host.advance(by: .seconds(200))
+    host.answer(try #require(host.questions.first?.id), .secret([112, 119]))
+    let gateway = try greeted(host)
+    #expect(gateway.messages() == [.password(user: "alice", password: [112, 119])])
+    gateway.say(.more(.code, text: ""))
+    #expect(host.questions.map(\.question.kind) == [.code])
+    // It waits for the person, not for the gateway.
+    host.advance(by: .seconds(100))
+    host.answer(try #require(host.questions.first?.id), .secret(Array("123456".utf8)))
+    #expect(gateway.messages() == [.answer(.code, Array("123456".utf8))])
+    gateway.say(.more(.newPassword, text: "too old"))
+    host.answer(try #require(host.questions.first?.id), .secret(Array("another staple".utf8)))
+    #expect(gateway.messages() == [.answer(.newPassword, Array("another staple".utf8))])
+    gateway.say(.more(.banner, text: "Company use only."))
+    #expect(host.questions.first?.question == Question(kind: .confirm, prompt: "Company use only."))
+    host.answer(try #require(host.questions.first?.id), .outcome(.answered))
+    #expect(gateway.messages() == [.answer(.banner, [])])
+    gateway.say(.done(grant))
+    host.advance(by: .seconds(1))
+    #expect(host.state == .connected)
+    #expect(host.log.contains { $0.text.contains("the password was changed") })
+  }
+
+  @Test("a token stands for name and password") func token() throws {
+    let (host, _) = try host()
+    host.start(
+      ["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "device": "laptop"], credentials: ["token": Array("rw1-x\n".utf8)]
+    )
+    let gateway = try greeted(host)
+    #expect(gateway.messages() == [.token(Array("rw1-x".utf8))])
+    gateway.say(.failed(.wrong, retryAfter: 0))
+    #expect(failure(host)?.code == "auth-failed" && failure(host)?.text.contains("token") == true)
+  }
+
+  @Test(
+    "each refusal says who can help",
+    arguments: [
+      (LoginFailure.wrong, "auth-failed", TunnelFailure.Help.person), (.later, "too-many-logins", .time),
+      (.unsupported, "unsupported", .nobody), (.version, "no-common-version", .nobody), (.device, "device-refused", .person),
+      (.unavailable, "gateway-unavailable", .time), (.format, "format", .nobody), (.timeout, "sign-in-timeout", .person),
+    ]) func refusals(refusal: LoginFailure, code: String, help: TunnelFailure.Help) throws
+  {
+    let (host, engine) = try host()
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.failed(refusal, retryAfter: refusal == .later ? 300 : 0))
+    let failure = try #require(self.failure(host))
+    #expect(failure.code.description == code && failure.help == help && failure.text.hasPrefix("corp: the "))
+    #expect(failure.retryAfter == (refusal == .later ? .seconds(300) : nil))
+    #expect(engine.interface == nil && !host.kept.isEmpty)
+  }
+
+  @Test("a gateway of another key gets nothing") func otherKey() throws {
+    let (host, _) = try host()
+    host.start(options, credentials: ["password": [112]])
+    let gateway = try #require(MemoryGateway(host.sockets.last, identity: LoginIdentity.make() ?? ""))
+    #expect(gateway.messages().isEmpty)
+    #expect(failure(host)?.code == "other-key" && failure(host)?.help == .time && gateway.socket.isClosed)
+  }
+
+  @Test("what is no gateway, silent, unreachable or ends fails with time") func noGateway() throws {
+    let (host, _) = try host()
+    host.start(options, credentials: ["password": [112]])
+    host.sockets.last?.deliver([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
+    #expect(failure(host)?.code == "no-tls")
+    host.start(options, credentials: ["password": [112]])
+    host.advance(by: .seconds(20))
+    #expect(failure(host)?.code == "sign-in-timeout" && failure(host)?.help == .time)
+    host.start(options, credentials: ["password": [112]])
+    host.sockets.last?.end(reason: "reset")
+    #expect(failure(host)?.code == "connection-ended")
+    host.unreachable = ["203.0.113.10"].compactMap { IPAddress($0) }.reduce(into: []) { $0.insert($1) }
+    host.start(options, credentials: ["password": [112]])
+    #expect(failure(host)?.code == "unreachable" && host.questions.isEmpty)
+    host.start(["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin)])
+    #expect(failure(host)?.code == "no-user" && host.ends.count == 5)
+  }
+
+  @Test("a network that lets no UDP pass does not cost a login each time") func noUDP() throws {
+    let (host, _) = try host()
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(8))
+    #expect(failure(host)?.code == "peer-timeout" && failure(host)?.text.contains("though it takes logins") == true)
+    for start in 1...6 {
+      host.start(options, credentials: ["password": [112]])
+      host.advance(by: .seconds(8))
+      #expect(host.sockets.count == (start > 5 ? 2 : 1))
+    }
+  }
+
+  @Test("another network makes a new session; a gateway that is silent there is sought on, then the start fails") func networks() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    let count = engine.requests.count
+    host.networkChanged(NetworkPath(interface: "eth0", kind: .ethernet))
+    host.advance(by: .seconds(1))
+    #expect(engine.requests.count > count && host.state == .connected && host.violations.isEmpty)
+    host.networkChanged(nil)
+    #expect(host.state == .reasserting && host.reassertion == "no-network")
+    host.networkChanged(NetworkPath(interface: "wlan0", kind: .wifi))
+    host.advance(by: .seconds(1))
+    #expect(host.state == .connected && host.violations.isEmpty)
+    engine.answering = []
+    host.networkChanged(NetworkPath(interface: "eth0", kind: .ethernet))
+    host.advance(by: .seconds(8))
+    #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
+    host.advance(by: .seconds(31))
+    #expect(failure(host)?.code == "peer-timeout" && failure(host)?.help == .time)
+    #expect(host.sockets.count == 1)
+  }
+
+  @Test("data without any answer means that the gateway is lost; keepalives do not") func loss() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    engine.answering = []
+    engine.reading = EngineReading(hasHandshake: true, received: 92, sent: 148)
+    host.advance(by: .seconds(60))
+    engine.reading?.sent += 160
+    host.advance(by: .seconds(120))
+    #expect(host.state == .connected)
+    engine.reading?.sent += 1000
+    host.advance(by: .seconds(60))
+    #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
+    engine.reading = EngineReading(hasHandshake: true, received: 92, sent: 148)
+    host.advance(by: .seconds(1))
+    #expect(host.state == .connected && host.violations.isEmpty)
+  }
+
+  @Test("all addresses of the name are tried; an engine that ends or is missing is said") func addresses() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.11:51820"]
+    var named = grant
+    named.endpoint = "vpn.example:51820"
+    host.names = [try #require(DomainName("vpn.example")): ["203.0.113.10", "203.0.113.11"].compactMap { IPAddress($0) }]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(named))
+    host.advance(by: .seconds(8))
+    #expect(host.state == .connected && engine.field("endpoint") == "203.0.113.11:51820")
+    engine.crash()
+    host.advance(by: .zero)
+    #expect(failure(host)?.code == "engine-ended" && failure(host)?.help == .time)
+    engine.trouble = EngineTrouble("busy", isBusy: true)
+    host.start(options)
+    host.advance(by: .seconds(1))
+    engine.trouble = nil
+    host.advance(by: .seconds(8))
+    #expect(host.state == .connected)
+    host.stop()
+    engine.trouble = EngineTrouble("busy", isBusy: true)
+    host.start(options)
+    host.advance(by: .seconds(4))
+    #expect(failure(host)?.code == "device-busy" && failure(host)?.help == .time)
+    engine.trouble = EngineTrouble("roamward-wireguard is not installed")
+    host.start(options)
+    host.advance(by: .zero)
+    #expect(failure(host)?.code == "no-engine" && failure(host)?.help == .person)
+  }
+
+  @Test("a stop during a question takes it back") func stopped() throws {
+    let (host, _) = try host()
+    host.start(options)
+    _ = try greeted(host)
+    #expect(host.questions.count == 1)
+    host.stop()
+    #expect(host.questions.isEmpty && host.state == .idle && host.violations.isEmpty)
+    host.start(options, mayAsk: false)
+    _ = try greeted(host)
+    #expect(failure(host)?.code == "no-answer-of-person" && failure(host)?.help == .person)
+  }
+
+  @Test("an application sees who is logged in") func status() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    let number = host.send(.typed("status", .null))
+    guard case .success(.typed(_, let value)) = host.replies[number] else {
+      Issue.record("no status")
+      return
+    }
+    #expect(value["user"] == "alice" && value["connected"] == true && value["endpoint"] == "203.0.113.10:51820")
+    #expect(!value.text().contains("private"))
+  }
+
+  @Test("strangers' bytes end the login and nothing else", arguments: 0..<20) func nonsense(seed: Int) throws {
+    let (host, _) = try host()
+    host.start(options, credentials: ["password": [112]])
+    let bytes = (0..<200).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ seed) &* (seed &+ 7)) }
+    host.sockets.last?.deliver([bytes])
+    host.advance(by: .seconds(30))
+    #expect(failure(host) != nil && host.violations.isEmpty && host.state == .idle)
+  }
+}

@@ -1,0 +1,106 @@
+import ClientProvider
+import GatewayCredentials
+import JSON
+import LoginProtocol
+import NetworkTypes
+import ProviderProtocol
+import RoamwardProvider
+import RoamwardProviderTesting
+
+@testable import GatewayAuth
+
+/// An engine in memory: the test says whether the gateway answers.
+final class MemoryEngine: ClientEngine {
+  /// Of the engine that was made last.
+  nonisolated(unsafe) static weak var last: MemoryEngine?
+
+  var requests: [String] = []
+  var reading: EngineReading? = EngineReading()
+  /// The addresses at which a gateway answers.
+  var answering: Set<String> = []
+  var interface: String?
+  var trouble: EngineTrouble?
+  private var ended: () -> Void = {}
+
+  init(host: ProviderHost) { Self.last = self }
+
+  func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
+    if let trouble { return trouble }
+    self.interface = interface
+    self.ended = ended
+    return nil
+  }
+
+  func configure(_ request: String) {
+    requests.append(request)
+    guard request.contains("replace_peers=true") else { return }
+    let endpoint = field("endpoint")
+    reading = EngineReading(hasHandshake: endpoint.map { answering.contains($0) } ?? false)
+  }
+
+  /// A value of the last configuration that sets the peer.
+  func field(_ name: String) -> String? {
+    requests.last { $0.contains("replace_peers=true") }?.split(separator: "\n").first { $0.hasPrefix("\(name)=") }
+      .map { String($0.dropFirst(name.count + 1)) }
+  }
+
+  func read(_ then: @escaping (EngineReading?) -> Void) { then(reading) }
+  func stop() { interface = nil }
+  func crash() { ended() }
+}
+
+/// The gateway's side of logins: the real TLS, and what the test has it say.
+final class MemoryGateway {
+  static let identity = LoginIdentity.make() ?? ""
+  static let pin = LoginIdentity.pin(of: identity) ?? ""
+
+  let socket: MemorySocket
+  private let connection: TLSConnection
+  private let server: TLSServer
+  private var frames = LoginFrameStream()
+
+  init?(_ socket: MemorySocket?, identity: String = MemoryGateway.identity) {
+    guard let socket, let server = TLSServer(identity: identity), let connection = TLSConnection(server) else { return nil }
+    self.socket = socket
+    self.server = server
+    self.connection = connection
+  }
+
+  /// Takes what the client has sent.
+  func messages() -> [ClientMessage] {
+    var messages: [ClientMessage] = []
+    // The handshake has several turns.
+    while true {
+      let pieces = socket.takeSent()
+      if pieces.isEmpty { return messages }
+      for piece in pieces {
+        let plain = connection.receive(piece) ?? []
+        messages += ((try? frames.receive(plain)) ?? []).compactMap { try? ClientMessage($0) }
+      }
+      flush()
+    }
+  }
+
+  func say(_ message: GatewayMessage) {
+    _ = connection.send(message.frame.bytes)
+    flush()
+  }
+
+  private func flush() {
+    let bytes = connection.takeOutput()
+    if !bytes.isEmpty { socket.deliver([bytes]) }
+  }
+}
+
+typealias Host = MemoryHost<GatewayClient<MemoryEngine>>
+
+let options: JSON = [
+  "server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "username": "alice", "device": "laptop",
+]
+
+let gatewayKey = [UInt8](repeating: 7, count: 32)
+
+let grant = LoginGrant(
+  user: "alice", device: "laptop", gatewayKey: gatewayKey, endpoint: "203.0.113.10:51820",
+  addresses: ["10.77.0.2", "fd77::2"].compactMap { IPAddress($0) }, routes: ["10.20.0.0/16"].compactMap { IPPrefix($0) },
+  dns: ["10.20.0.53"].compactMap { IPAddress($0) }, search: ["corp.example"], mtu: 1380)

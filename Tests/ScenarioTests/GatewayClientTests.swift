@@ -1,0 +1,153 @@
+import Glibc
+import Testing
+
+@Suite("The client of our own gateway", .needsLab, .marksSockets)
+struct GatewayClientScenes {
+  /// With a provider that manifests name `roamward`.
+  private func scene() throws -> Scene {
+    let scene = try Scene([:], words: ["providers.bash", "client.bash"])
+    try scene.run(
+      """
+      install_provider roamward
+      ln -sf roamward-provider "$scene/providers/client"
+      sed -i "s|^program: .*|program: $scene/providers/client|" "$scene/providers/roamward.yaml"
+      """)
+    return scene
+  }
+
+  @Test("logs in once by a file, then connects by its key: through roams, restarts of everything, and without privileges")
+  func life() throws {
+    let seen = try scene().run(
+      """
+      company_gateway
+      secret office.password 'correct horse'
+      go cafe
+      client_policy ', username: alice' 'password: office.password' </dev/null
+      remember
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 office_answers
+      say "$(way_to 10.95.0.9), $(way_to 203.0.113.80), mtu $(ip -j link show office | jq '.[].mtu')"
+      dry dns wiki.corp.example | grep -o "sent to 10.95.0.1 of office"
+      engine=$(pgrep -f 'roamward-wireguard --at-work office')
+      say "$(awk '/^Uid|^CapPrm|^CapEff|^NoNewPrivs|^Seccomp:/ { print $1 $2 }' /proc/$engine/status | xargs)"
+      say "$(logins) login, $(company sessions | grep -c 'alice/laptop .* by password')"
+      # No file is needed any more.
+      rm "$policies/office.password"
+      secret office.password 'none'
+      go mobile
+      within 20 office_answers
+      within 20 field_is office state connected
+      kill_company
+      company_gateway
+      within 30 office_answers
+      replaced "$scene/providers/client"
+      within 30 field_is office state connected
+      within 5 office_answers
+      replaced 'roamward-wireguard --at-work office'
+      within 30 field_is office state connected
+      within 5 office_answers
+      stop_agent >/dev/null
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 office_answers
+      go cafe
+      within 20 office_answers
+      roamward message office status | jq -c '[.connected, .user, ."signed-in-now"]'
+      say "$(logins) login"
+      roamward down office >/dev/null
+      within 15 field_is office state disconnected
+      say "left: $(pgrep -c -f 'roamward-wireguard --at-work office')"
+      stop_agent
+      as_before
+      """)
+    #expect(
+      seen.lines == [
+        "[dev office, dev wlan0, mtu 1380]", "sent to 10.95.0.1 of office",
+        "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2]", "[1 login, 1]",
+        #"[true,"alice",false]"#, "[1 login]", "[left: 0]", "0",
+      ])
+  }
+
+  @Test("a token logs in; a removed device is asked for a login again; a wrong password needs a person")
+  func refusals() throws {
+    let seen = try scene().run(
+      """
+      company_gateway
+      secret office.token "$(company token create alice)"
+      go cafe
+      client_policy '' 'token: office.token' </dev/null
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 office_answers
+      company sessions | grep -o 'alice/laptop .* by token'
+      roamward down office >/dev/null
+      within 15 field_is office state disconnected
+      company device remove alice/laptop >/dev/null
+      # The token is used up.
+      roamward up office >/dev/null
+      within 30 field_is office code action-needed
+      field office failure
+      client_policy ', username: alice' '' </dev/null
+      kill -HUP "$(agent_pid)"
+      roamward up office >/dev/null
+      within 30 field_is office 'questions[0].kind' password
+      printf 'wrong horse\\n' | roamward answer office >/dev/null 2>&1
+      within 20 field_is office code action-needed
+      field office failure
+      roamward up office >/dev/null
+      within 30 field_is office 'questions[0].kind' password
+      printf 'correct horse\\n' | roamward answer office >/dev/null 2>&1
+      within 20 field_is office state connected
+      within 5 office_answers
+      stop_agent
+      """)
+    #expect(seen.lines.count == 4, "\(seen)")
+    #expect(seen.lines.first?.contains("by token") == true && seen.lines.last == "0", "\(seen)")
+    #expect(seen.lines.dropFirst().dropLast().allSatisfy { $0.hasSuffix("(auth-failed)") }, "\(seen)")
+  }
+
+  @Test("a kill switch lets the login and the tunnel's own packets pass, and nothing else") func killSwitch() throws {
+    let seen = try scene().run(
+      """
+      company_gateway
+      go cafe
+      watch_others
+      try_web
+      ((0 < $(clear))) && say detected
+      client_policy ', username: alice' '' <<<'    kill-switch: "on"'
+      printf '    routes: { include: [default] }\\n' >>"$policies/office.yaml"
+      start_agent
+      babble & babbler=$!
+      trap 'kill $babbler' EXIT
+      roamward up office >/dev/null
+      within 5 eval 'nft list table inet roamward >/dev/null'
+      before=$(clear)
+      within 30 field_is office 'questions[0].kind' password
+      # Nothing else reaches the gateway, neither by TCP nor by UDP.
+      ! timeout 2 bash -c 'echo >/dev/tcp/203.0.113.10/51821' 2>/dev/null && say "no other connection"
+      printf 'correct horse\\n' | roamward answer office >/dev/null 2>&1
+      within 20 field_is office state connected
+      within 5 office_answers
+      say "$(way_to 203.0.113.80)"
+      for _ in 1 2; do
+        replaced 'roamward-wireguard --at-work office'
+        within 30 field_is office state connected
+        replaced "$scene/providers/client"
+        within 30 field_is office state connected
+      done
+      within 10 office_answers
+      kill_company
+      company_gateway
+      within 40 office_answers
+      kill $babbler
+      trap - EXIT
+      say "$(($(clear) - before)) outside, $(logins) login"
+      stop_agent
+      """)
+    #expect(seen.lines == ["[detected]", "[no other connection]", "[dev office]", "[0 outside, 1 login]", "0"])
+  }
+}

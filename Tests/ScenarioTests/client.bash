@@ -1,0 +1,62 @@
+# Words for scenes with the provider of our own gateway: roamward-gateway on the gateway, at a port of its own.
+# shellcheck shell=bash disable=SC2154
+
+company() { on gateway "$bin/roamward-gateway" "$@" --state "$scene/company"; }
+takes_logins() { [[ -n $(on gateway ss -Hltn 'sport = :51821') ]]; }
+serves() { company status >/dev/null 2>&1 && takes_logins; }
+
+# Starts the gateway at 203.0.113.10, which pushes routes and a name server. alice has the password `correct horse`. $pin is its key.
+company_gateway() {
+  if [[ ! -e $scene/company ]]; then
+    (
+      company init --endpoint 203.0.113.10:51821 --pool 10.95.0.0/24 --pool fd95::/64
+      company user add alice
+      company user password alice <<<'correct horse'
+      company settings set --route 10.95.0.0/24 --dns 10.95.0.1 --search corp.example --mtu 1380
+      company access allow all --from everybody --to 10.95.0.0/24
+      company login enable
+    ) >"$scene/company.setup" 2>&1
+  fi
+  pin=$(company login show | grep -o 'sha256//[A-Za-z0-9+/=]*')
+  (on gateway "$bin/roamward-gateway" serve --state "$scene/company" </dev/null >>"$scene/company.log" 2>&1 &)
+  within 20 takes_logins
+}
+
+kill_company() {
+  pkill -KILL -f "roamward-gateway serve --state $scene/company"
+  within 10 not takes_logins
+}
+
+# Writes the policy of a tunnel `office` by that provider: options, credentials; further lines of the tunnel come from standard input.
+client_policy() {
+  {
+    cat <<END
+version: 1
+tunnels:
+  office:
+    provider:
+      installed:
+        name: $scene/providers/roamward.yaml
+        options: { server: "203.0.113.10:51821", pin: "$pin", device: laptop$1 }
+END
+    [[ -z ${2:-} ]] || echo "        credentials: { $2 }"
+    cat
+  } >"$policies/office.yaml"
+  roamward check "$policies" >/dev/null
+}
+
+# Writes a credential of a policy.
+secret() { (umask 077 && printf '%s\n' "$2" >"$policies/$1"); }
+
+# Logins and refused logins in the gateway's audit log: each one cost a hash or a token.
+logins() { company audit tail | grep -cE ' login [a-z]' || true; }
+
+# The gateway's end answers once the tunnel carries packets.
+office_answers() { busybox ping -c 1 -W 1 10.95.0.1 >/dev/null; }
+
+# Counts what passes the café's router, but for what goes to the gateway's port: `clear` reads it.
+watch_others() {
+  on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
+    iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
+    iifname "lan0" meta l4proto { tcp, udp, icmp } counter; }; }'
+}
