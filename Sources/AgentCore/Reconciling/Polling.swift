@@ -1,12 +1,10 @@
 import NetworkTypes
 import RoamwardCore
 
-/// Schedules polls of WireGuard devices for an awaited answer: close together at first, then twenty times a second for two seconds, then four
-/// times. Pure: no clock.
+/// Schedules polls of WireGuard devices for an awaited answer: soon at first, then twenty times a second for two seconds, then four times.
+/// Pure: no clock.
 struct Polling {
   private static let eager = Duration.seconds(2)
-  /// Until then a near gateway answers: a round trip, and a few tenths of a millisecond of both ends. A held question waits for the poll.
-  private static let near = Duration.milliseconds(4)
 
   /// The tunnels that await an answer, with their state when they began to.
   private var awaiting: [String: TunnelMachine.State] = [:]
@@ -20,7 +18,8 @@ struct Polling {
     awaiting = tunnels
     guard !tunnels.isEmpty else { return next = nil }
     let waited = now - since
-    let pause = waited < Self.near ? Duration.microseconds(200) : min(.milliseconds(50), waited / 2)
-    next = now + (waited < Self.eager ? pause : .milliseconds(250))
+    // The session has usually begun before the pass that made the device has ended.
+    let first = waited < .milliseconds(1) ? Duration.microseconds(500) : .milliseconds(1)
+    next = now + (waited < Self.eager ? min(.milliseconds(50), max(first, waited / 2)) : .milliseconds(250))
   }
 }
