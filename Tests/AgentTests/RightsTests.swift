@@ -90,8 +90,10 @@ struct RightsTests {
   @Test(
     "what polkit refuses, or does not answer, is not done; the message says what to do",
     arguments: [
-      (PolkitDouble.Behaviour.denies, "polkit does not allow net.roamward.override"), (.hangs, "polkit did not answer"),
-      (.hangsAtPrompt, "polkit did not answer"), (.fails, "polkit cannot decide on net.roamward.override: Action is not registered"),
+      (PolkitDouble.Behaviour.denies, "polkit does not allow connecting and disconnecting tunnels (net.roamward.override)"),
+      (.hangs, "polkit did not answer"),
+      (.hangsAtPrompt, "polkit did not answer"),
+      (.fails, "polkit cannot decide on connecting and disconnecting tunnels (net.roamward.override): Action is not registered"),
       (.dies, "polkit did not answer"),
     ])
   func refused(behaviour: PolkitDouble.Behaviour, words: String) throws {

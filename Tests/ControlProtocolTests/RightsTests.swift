@@ -50,7 +50,12 @@ import Testing
       #expect(question.decision(after: .allowed) == .allowed)
       #expect(question.decision(after: .needsAuthentication) == .askPolkit(interactively: true))
       #expect(question.decision(after: .allowed, wasInteractive: true) == .allowed)
-      let action = try #require(right.polkitAction)
+      // What a person does, and then the name that rules of polkit have.
+      let words = [
+        Right.override: "connecting and disconnecting tunnels", .portal: "opening the portal window",
+        .suspend: "suspending the kill switch", .apply: "changing policies",
+      ]
+      let action = "\(try #require(words[right])) (\(try #require(right.polkitAction)))"
       let refusals: [(PolkitAnswer, String)] = [
         (.denied, "polkit does not allow \(action) to user 1000"), (.unanswered, "polkit did not answer in time about \(action)"),
         (.failed("X"), "polkit cannot decide on \(action): X"),

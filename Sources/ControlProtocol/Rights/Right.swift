@@ -21,6 +21,18 @@ package enum Right: String, Equatable, Sendable, CaseIterable {
     }
   }
 
+  /// What a person does with it.
+  var words: String {
+    switch self {
+    case .read: "reading"
+    case .override: "connecting and disconnecting tunnels"
+    case .portal: "opening the portal window"
+    case .suspend: "suspending the kill switch"
+    case .apply: "changing policies"
+    case .administer: "administration"
+    }
+  }
+
   /// Whether the group `roamward` has it where polkit does not run. Policies can run commands as root, so changing them is root's there.
   package var isOfGroup: Bool {
     switch self {

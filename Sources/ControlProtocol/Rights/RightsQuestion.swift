@@ -37,9 +37,10 @@ package struct RightsQuestion: Equatable, Sendable {
   /// has a short time limit, which a person at a prompt does not need to meet.
   package func decision(after answer: PolkitAnswer? = nil, wasInteractive: Bool = false) -> RightsDecision {
     if right == .read || caller.isOwner { return .allowed }
-    guard let action = right.polkitAction else {
+    guard let id = right.polkitAction else {
       return refuse("only root and the agent's own user may do this; you are user \(caller.user)")
     }
+    let action = "\(right.words) (\(id))"
     guard caller.subject != nil else {
       return refuse("the agent cannot identify your process, which has ended or is in another process namespace; \(Self.cure)")
     }
